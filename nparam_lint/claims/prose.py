@@ -43,11 +43,13 @@ _NUMBER_FIRST = rf"""
     {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
     (?:\s+(?:in\s+)?total\b)?
     |\s+(?P<what_alone>non[-_\s]?embedding)\b)"""
+_MARK = "[*_`]{0,3}"  # **Parameters**: 62K
 _NOUN_FIRST = rf"""
     (?:^|[\n,;(\[]|[-*•]\s)\s*
-    (?P<phrase>(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*)?(?:(?:number|count|no\.)\s+of\s+)?
-    (?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
-    (?:[^\S\n]*[:=][^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
+    (?P<phrase>{_MARK}(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*(?:of\s+)?)?
+    (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
+    (?:\s?\((?P<unit>[kmb])\))?{_MARK}
+    (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
@@ -153,6 +155,7 @@ def _is_own(sentence: str, match: re.Match[str]) -> bool:
 def _value(groups: dict[str, str | None]) -> Value | None:
     """The claimed count in the notation of budgets; None where it is none."""
     suffix = groups["high_suffix"] if groups["high"] else groups["low_suffix"]
+    suffix = suffix or groups.get("unit")
     low = _written(groups["low"] or "", groups["low_suffix"] or suffix)
     try:
         if groups["high"]:

@@ -115,7 +115,9 @@ def _options(found: Discovery) -> dict[str, str]:
 
 
 def _is_value(text: str) -> bool:
-    """Whether it says something where it is pasted."""
+    """Whether it says something where it is pasted: no size is `0` or `-1`, which others find
+    out."""
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-        return len(text) <= _LONGEST and ast.literal_eval(text) not in (None, "")
+        value = ast.literal_eval(text) if len(text) <= _LONGEST else None
+        return value not in (None, "") and not (type(value) is int and value <= 0)
     return False

@@ -161,21 +161,23 @@ def _undeclared(report: Report) -> str:
 
 def _tables(report: Report, options: Options) -> Iterator[Section]:
     """Of every model with a broken budget, and of the largest that stand for themselves, as far as
-    they were asked for."""
+    they were asked for; where something is declared, without -v, of what declares it."""
+    is_first = is_undeclared(report)
+    every = is_first or bool(options.verbose)
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
     seen: set[str] = set()
     for model in report.models:  # one table for what is the same, one for the variants of a model
         found = model.measurement
         if isinstance(found, Measured) and sum(row.total > 0 for row in found.modules) > 1:
             name = model.target.partition("(")[0]
-            is_asked = model.top_level and not model.because
+            is_asked = model.top_level and not model.because and (every or model.declared)
             is_new = is_asked and name not in seen and found.modules not in tables
             if is_new or _is_broken(model):
                 tables.setdefault(found.modules, model)
                 seen.add(name)
     others = [model for model in tables.values() if not _is_broken(model)]
     others.sort(key=lambda model: -(total_of(model) or 0))
-    most = min(options.tables, _FIRST) if is_undeclared(report) else options.tables
+    most = min(options.tables, _FIRST) if is_first else options.tables
     most = 0 if options.is_brief else most
     left = others[max(most, 0) :]
     if options.is_brief:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.worker.capabilities import INSTALLED_AS
 from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
@@ -83,14 +84,17 @@ def _more(own: int, parts: Skipped, report: Report) -> str:
 
 
 def _nowhere_counted(report: Report) -> Skipped:
-    """Those that were skipped, and are not inside a model that was built. Of one that lacks
-    arguments, the reason why the first way that has them failed says more."""
+    """Those that were skipped, and were neither made by something else nor are inside what was
+    built. Of one that lacks arguments, the reason why the first way that has them failed says
+    more."""
     skipped = report.skipped
     if skipped and report.models:
         from nparam_lint.report.overview import TypeIndex  # a hook has none
 
-        inside = TypeIndex(report).inside(report.models) | report.inside_by_target.keys()
-        skipped = tuple(item for item in skipped if item[0] not in inside)
+        of_type = TypeIndex(report)
+        built = of_type.made(report.models) | of_type.inside(report.models)
+        built |= report.inside_by_target.keys()
+        skipped = tuple(item for item in skipped if item[0] not in built)
     failed = {one.target: one for one in reversed(report.failed_ways)}
     return [(target, _reason(failure, failed.get(target))) for target, failure in skipped]
 
@@ -136,7 +140,8 @@ def _cause(verbose: int, item: tuple[str, NotMeasured]) -> tuple[str, str]:
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
     failures = [*(f for _, f in skipped), *(one.failure for one in report.failed_ways)]
-    packages = list(dict.fromkeys(clean(f.package) for f in failures if f.package))[:_PACKAGES]
+    lacking = dict.fromkeys(INSTALLED_AS.get(f.package, f.package) for f in failures if f.package)
+    packages = [*map(clean, lacking)][:_PACKAGES]
     if packages and report.environment is not None:
         python = clean(report.environment.python)
         yield Text("", kind="verbatim")

@@ -58,21 +58,23 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
             groups.setdefault(target, Group(target)).ways.append(model)
     for model in own:
         bare = bare_target(model)
-        if not model.top_level and bare in groups:
-            groups[bare].ways.append(model)
+        target = bare if bare in groups else _stands_for(model, report, of_type)
+        if not model.top_level and target in groups:
+            groups[target].ways.append(model)
         elif not model.top_level:
             holder = next((g for g in groups.values() if _holds(g, model, bare, report)), None)
             if holder is None:
                 groups.setdefault(bare, Group(bare)).ways.append(model)
             else:
                 holder.parts[bare] = None
+    counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     for group in groups.values():
         group.parts |= dict.fromkeys(of_type.inside(group.ways))
         group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
         group.parts.pop(group.target, None)
         users = report.containment.users
         whole = [one for one in users.get(group.target, ()) if one not in users]
-        group.part_of = () if groups.keys() & whole else tuple(whole)
+        group.part_of = () if counted.intersection(whole) else tuple(whole)
     return list(groups.values())
 
 
@@ -102,7 +104,13 @@ class TypeIndex:
     def inside(self, models: Iterable[ModelReport]) -> set[str]:
         """The targets of the modules inside models that were built."""
         built = (m.measurement for m in models if isinstance(m.measurement, Measured))
-        types = {kind for measured in built for kind in measured.types}
+        return self._targets({kind for measured in built for kind in measured.types})
+
+    def made(self, models: Iterable[ModelReport]) -> set[str]:
+        """The targets of the models that were built, whatever made them."""
+        return self._targets({getattr(model.measurement, "type", "") for model in models})
+
+    def _targets(self, types: Iterable[str]) -> set[str]:
         return {target for full in types if (target := self.target(full))}
 
 
@@ -128,7 +136,9 @@ def overview(
     report: Report, models: Iterable[ModelReport], options: Options
 ) -> tuple[Listing | Text, ...]:
     """Below the path of each file its models, each way with its count and its place."""
-    groups = groups_of(report, [m for m in models if options.verbose or not is_empty(m)])
+    if not options.verbose:
+        models = _without_inner([model for model in models if not is_empty(model)], report)
+    groups = groups_of(report, models)
     shown = [*groups]
     if not options.verbose:
         shown = sorted(shown, key=lambda group: -group.largest)[:_MODELS]
@@ -178,8 +188,7 @@ def _layers(group: Group, verbose: int) -> str:
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     """A count or a range of counts, and the ways that lead to it: those of one count together."""
     rows: list[tuple[int | str, list[ModelReport]]] = []
-    ways = group.ways if verbose else _without_inner(group)
-    kinds = grouped(ways, lambda way: _kind(way, group.target))
+    kinds = grouped(group.ways, lambda way: _kind(way, group.target))
     for kind in sorted(kinds, key=list(_NOUNS).index):
         ways = kinds[kind]
         totals = {total_of(way) or 0 for way in ways}
@@ -208,18 +217,30 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     return made
 
 
-def _without_inner(group: Group) -> list[ModelReport]:
-    """The ways without the calls that stand in functions which are listed, with the same count."""
-    factories = [way for way in group.ways if _kind(way, group.target) == "factory"]
+def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelReport]:
+    """Those without the calls that stand in functions which were counted, with the same count; and
+    without the sizes that are these functions."""
+    own = (model for model in report.models if model.way is None and _is_function(model))
+    functions = grouped(own, lambda model: model.position.path)
 
     def is_inner(one: ModelReport) -> bool:
-        at = one.way.position if one.way and one.way.kind == "call" else None
-        above = [w for w in factories if at and w.position.path == at.path]
-        above = [w for w in above if at and w.position.line < at.line]
-        nearest = max(above, key=lambda way: way.position.line, default=None)
+        if one.way is None or one.way.kind not in ("size", "call"):
+            return False
+        at = one.way.position
+        here = functions.get(at.path, ())
+        if one.way.kind == "size":
+            return any(model.position == at for model in here)
+        above = [model for model in here if model.position.line < at.line]
+        nearest = max(above, key=lambda model: model.position.line, default=None)
         return nearest is not None and total_of(nearest) == total_of(one)
 
-    return [way for way in group.ways if not is_inner(way)]
+    return [model for model in models if not is_inner(model)]
+
+
+def _is_function(model: ModelReport) -> bool:
+    """Whether it is a function that makes a model of another name."""
+    kind = getattr(model.measurement, "type", "")
+    return bare_target(model).rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
 
 
 def _notes(ways: Sequence[ModelReport]) -> list[tuple[str, str]]:

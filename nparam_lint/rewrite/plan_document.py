@@ -92,12 +92,13 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     blocks: list[Block] = [] if options.quiet else [_edited(edit) for edit in plan.edits]
     unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
     blocks += [_left(item) for item in plan.left if item not in unbuilt]
-    summary = _summary(plan, command, dry, bool(options.verbose))
+    # Who asked for budgets and got none wants to know why.
+    most = len(unbuilt) if options.verbose else 0 if plan.edits or plan.held else _HINTS
+    summary = _summary(plan, command, dry, len(unbuilt) <= most)
     blocks.append(Text(summary, kind="verbatim"))
     if plan.step and not options.quiet:
         blocks.append(Text(plan.step, "dim", kind="verbatim"))
-    if options.verbose:
-        blocks += [_unbuilt(item) for item in unbuilt]
+    blocks += [] if options.quiet else [_unbuilt(item) for item in unbuilt[:most]]
     items: list[Edit | Left] = [*plan.edits, *plan.left]
     rows = [
         Row((_at(item), _name(item), item.old, count, _done(item)))
@@ -156,7 +157,7 @@ def _where(item: Edit | Left) -> str:
     return f"{_at(item)}  {_name(item)}".rstrip()
 
 
-def _summary(plan: Plan, command: str, dry: bool, verbose: bool) -> str:
+def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
     update = command == "update"
     if update and not (plan.edits or plan.left or plan.held):
         return "No budget is declared: nothing to update. nparam-lint init writes them."
@@ -175,7 +176,7 @@ def _summary(plan: Plan, command: str, dry: bool, verbose: bool) -> str:
     if plan.left and update:
         parts.append(f"{len(plan.left):,} left alone")
     elif plan.left:
-        more = "" if verbose else " (-v lists them)"
+        more = "" if all_listed else " (-v lists them)"
         parts.append(f"{plural(len(plan.left), 'model')} got none{more}")
     return " · ".join(parts)
 

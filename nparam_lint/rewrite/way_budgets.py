@@ -61,7 +61,7 @@ def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> 
     except TextError:
         target = None
     if request.recipe.setup or target is None or target.arguments is None:
-        reason = f"{place} builds it with more than one call"
+        reason = f"{place} builds it with more than one call: say them in the config (setup)"
         return WayBudget(model, model.target, None, definition, reason)
     here = request.location == definition.path or _is_literal(target.arguments)
     if here and target.callable == definition.qualname and "\\" not in target.arguments:

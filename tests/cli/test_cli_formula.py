@@ -536,8 +536,8 @@ long.py::decoder
   548
 
   value  548
-  fixed  there is no number to vary in decoder(); write one in the call:
-         decoder(NAME=NUMBER)
+  fixed  there is no number to vary in decoder(); if it takes one, write it in
+         the call: decoder(NAME=NUMBER)
 
 module      value    share
 ────────  ───────  ───────

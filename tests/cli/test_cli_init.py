@@ -362,6 +362,26 @@ def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
     assert (code, declared["nets.py::Called(3, bias=False)"]) == (0, ["9"])
 
 
+SCRIPT = """\
+from net import Net
+
+if __name__ == "__main__":
+    sizes = {}
+    sizes["d"] = 3
+    net = Net(**sizes)
+"""
+
+
+def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init):
+    net = "class Net(nn.Module):\n def __init__(self, d):\n  super().__init__()\n"
+    (tmp_path / "net.py").write_text(f"from torch import nn\n{net}  self.a = nn.Linear(d, d)\n")
+    (tmp_path / "train.py").write_text(SCRIPT)
+    summary, net = init(tmp_path).stdout.splitlines()
+    assert summary == "no budget to write · 1 model got none"
+    said = "train.py:6 builds it with more than one call: say them in the config (setup)"
+    assert net == f"net.py:2  Net  {said}"
+
+
 def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path, init):
     source = "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self, d):\n"
     source += "        super().__init__(d, d)\n"

@@ -61,6 +61,18 @@ def told(root, path, text):
         ("def f(d=5):\n    w = d * 2\n    return Net(w)", "w = 5 * 2 >> Net(w)"),
         ("def f(d):\n    x = Net(d)\nf(6)", ">> Net(6)"),
         ("def f(d, *a, **k):\n    x = Net(d, *a, **k)\nf(7)", ">> Net(7)"),
+        ("def f(d, *a):\n    x = Net(d, *a)\nf(7, 8)", ">> Net(7, *(8,))"),
+        ("def f(d, **k):\n    x = Net(d, **k)\nf(7, h=8)", "k = {'h': 8} >> Net(7, **k)"),
+        (
+            "t = {'d': 2}\ndef f(d, h=3):\n    x = Net(d, h)\nf(**t)",
+            "d = t['d']\nh = t.get('h', 3) >> Net(d, h)",
+        ),
+        (
+            "t = {'d': 2, 'h': 3}\ndef f(d, **k):\n    x = Net(d, **k)\nf(**t, a=1)",
+            "d = t['d']\n"
+            "k = {**{k: v for k, v in t.items() if k not in ('d',)}, 'a': 1} >> Net(d, **k)",
+        ),
+        ("def f(d, h):\n    x = Net(d, h)\nf(**{'d': 1}, **{'h': 2})", []),
         ("for d in (3, 5):\n    Net(d)", [">> Net(3)", ">> Net(5)"]),
         (
             "for i, (d, h) in enumerate([(1, 2)]):\n    Net(d, h)",

@@ -75,6 +75,18 @@ if __name__ == "__main__":
     rows = read_data(config)
     net = build(**config["model"])
 """
+FIT = """import argparse, json
+from zoo.net import Net
+def fit(rank, h):
+    net = Net(h["d"]).to("cpu")
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", default="")
+    args = parser.parse_args()
+    with open(args.config) as file:
+        data = file.read()
+    fit(0, json.loads(data))
+"""
 FILES = {
     "zoo/__init__.py": "",
     "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d or config.d)\n",
@@ -84,6 +96,11 @@ FILES = {
     "runs/a.yaml": "model:\n  d: 3\n",
     "runs/b.yaml": "model:\n  d: 4\n",
     "runs/data.yaml": "path: a\n",
+    "fit.py": FIT,
+    "README.md": "    python fit.py --config fit_1.json\n",
+    "fit_1.json": '{"d": 3, "lr": 0.1}',
+    "fit_2.json": '{"d": 4, "lr": 0.1}',
+    "package.json": '{"d": "a", "name": "b"}',
     "configs/_base_/net.py": "model = dict(type='Net', d=3)\n",
     "configs/large.py": "_base_ = ['./_base_/net.py']\nlr = 3\nmodel = dict(d=5)\n",
     "configs/same.py": "lr = 3\n_base_ = './_base_/net.py'\n",
@@ -111,6 +128,8 @@ def test_files_and_what_they_build(models):
     assert {path: (m.node.line, str(m.node.target)) for path, m in models.items()} == {
         "runs/a.yaml": (1, "zoo/net.py::build"),
         "runs/b.yaml": (1, "zoo/net.py::build"),
+        "fit_1.json": (1, "zoo/net.py::Net"),
+        "fit_2.json": (1, "zoo/net.py::Net"),
         "configs/large.py": (3, "zoo/net.py::Net"),
         "configs/same.py": (2, "zoo/net.py::Net"),
         "hub/net.json": (3, "zoo/net.py::Net"),

@@ -120,6 +120,8 @@ class Backbone(nn.Module):
         self.a = nn.Linear(d, 2)
         if pretrained:
             state = load_state_dict_from_url("https://example.com/weights.pth")
+            if state["head.weight"].shape[0] != self.a.weight.shape[0]:
+                state["head.weight"] = state["head.weight"].sum(dim=1)
             del state["head.weight"]
             self.load_state_dict(state["model"], strict=False)
             self.a.load_state_dict(state)
@@ -128,6 +130,14 @@ class Backbone(nn.Module):
     def fetch(self):
         urlretrieve("https://example.com/more.pth", "more.pth")
         self.load_state_dict(torch.load("more.pth"))
+
+class Unknown(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        state = load_state_dict_from_url("https://example.com/weights.pth")
+        if d == 3:
+            self.a = nn.Linear(state["a.weight"].shape[1], d)
+        self.a = nn.Parameter(state["a.weight"].float())
 
 class Grows(nn.Module):
     def __init__(self, d):
@@ -149,7 +159,15 @@ def test_backbone(d):
 """,
     "README.md": "# How to\n\n```python\nfrom net import Net\nnet = Net(10, h=3)\n```\n",
     "broken.ipynb": '{"cells": [\n{"cell_type": "code", "source": ["Net(3)"}\n]}',
-    "wrong.py": "from backbone import Grows\nfrom net import Net\n\nnet = Net('wide')\nGrows(3)\n",
+    "wrong.py": """\
+from backbone import Grows, Unknown
+from net import Net
+
+net = Net('wide')
+Grows(3)
+Unknown(3)
+Unknown(4)
+""",
 }
 
 
@@ -183,10 +201,12 @@ def test_each_call_builds_its_model(report):
 
 
 def test_a_call_that_fails_is_told_with_its_line(report):
-    grows, wrong = sorted(report["failed_ways"], key=lambda way: way["target"])
+    grows, shaped, given, wrong = sorted(report["failed_ways"], key=lambda way: way["target"])
     assert (wrong["way"]["path"], wrong["way"]["line"]) == ("wrong.py", 4)
     assert "Net('wide')" in wrong["reason"]
     assert "needs to download weights from https://example.com/more.pth" in grows["reason"]
+    for unknown in (shaped, given):
+        assert (unknown["target"], unknown["cause"]) == ("backbone.py::Unknown", "raised")
 
 
 def test_weights_that_are_left_out_are_told(report):

@@ -232,6 +232,25 @@ def test_missing_arguments_are_named_with_the_config_to_paste(report_on):
     assert [(b.ok, b.actual) for b in vit.budgets] == [(False, None)]
 
 
+GUESSES = """\
+    from torch import nn
+
+    class Known(nn.Module):
+        def __init__(self, width=64, vocab_size=0, depth=-1, bias=False):
+            super().__init__()
+
+    class Net(nn.Module):
+        def __init__(self, width, vocab_size, depth, bias):
+            super().__init__()
+    """
+
+
+def test_a_value_to_paste_is_one_that_says_something(checked, tmp_path):
+    write(tmp_path, {"net.py": GUESSES})
+    *_, line = checked(tmp_path).recipes["net.py::Net"]
+    assert line == '"net.py::Net" = "width=64, vocab_size=…, depth=…, bias=False"'
+
+
 def test_the_config_provides_missing_arguments(checked, project):
     root = project("missing_arguments")
     write(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 
+from nparam_lint.count.worker.tracing import failures
 from nparam_lint.records import Containment, FailedWay, NotMeasured, Position, Way
 from nparam_lint.report import Options
 
@@ -163,6 +164,14 @@ interpreter with --python.
     )
 
 
+def test_what_to_install_has_the_name_that_installs_it():
+    lacks = NotMeasured("NPL003", "No module named 'cv2'", cause="raised", package="cv2")
+    shown = page(report(skipped=((VIT, lacks),)))
+    assert "  – ViT  cannot import cv2\n" in shown
+    assert "To count them, install opencv-python for " in shown
+    assert (failures.install("cv2") or "").startswith("install 'opencv-python' into ")
+
+
 def test_ways_stand_below_what_is_declared():
     declared = counted("nets/gpt.py::GPT", 300, "nets.gpt.GPT", declared=True)
     shown = page(report(declared, *SIZES), tables=0)
@@ -192,6 +201,44 @@ def test_a_call_in_a_function_that_is_listed_says_nothing_new():
     inner = counted(VIT, 12, "nets.vit.ViT", way("call", at.path, at.line + 2))
     other = counted(VIT, 13, "nets.vit.ViT", way("call", at.path, at.line + 3))
     assert "  – ViT  12  vit_small()\n         13  nets/" in page(report(factory, inner, other))
+
+
+def test_a_function_that_is_a_size_is_shown_once():
+    factory = counted("nets/vit.py::vit_small", 12, "nets.vit.ViT", call="vit_small()")
+    at = factory.position
+    same = counted(VIT, 12, "nets.vit.ViT", way("size", at.path, at.line, "vit_small"))
+    shown = page(report(factory, replace(same, position=at)))
+    assert shown.startswith("nets/vit.py\n  – ViT  12  vit_small()\n\n")
+
+
+def test_below_what_is_declared_a_function_is_not_told_again():
+    factory = counted("nets/vit.py::vit_small", 12, "nets.vit.ViT", call="vit()", declared=True)
+    at = factory.position
+    size = counted(VIT, 12, "nets.vit.ViT", way("size", at.path, at.line, "vit_small"))
+    size = replace(size, way=replace(size.way, position=at))
+    call = counted(VIT, 12, "nets.vit.ViT", way("call", at.path, at.line + 1))
+    inner = counted(BLOCK, 5, "nets.vit.Block", way("call", "train.py", 3), top_level=False)
+    users = Containment({BLOCK: ("nets/vit.py::vit_small",)})
+    shown = page(report(factory, size, call, inner, containment=users), tables=0)
+    assert "\nnets/vit.py\n  – Block  5  train.py:3\n\n3 models" in shown
+    assert "ViT" not in shown
+
+
+def test_a_function_inside_another_stands_with_the_class_that_it_makes():
+    whole = counted("nets/vit.py::vit_b1", 12, "nets.vit.ViT", call="vit_b1()")
+    alias = counted("nets/vit.py::vit", 13, "nets.vit.ViT", call="vit()", top_level=False)
+    users = Containment(
+        {"nets/vit.py::vit": ("nets/vit.py::vit_b1",)}, {"nets/vit.py::vit_b1": VIT}
+    )
+    shown = page(report(whole, alias, containment=users))
+    assert shown.startswith("nets/vit.py\n  – ViT  12 … 13  2 functions (vit_b1 … vit)\n")
+
+
+def test_a_class_that_a_function_makes_was_counted():
+    made = counted("nets/__init__.py::create", 12, "nets.vit.ViT", call="create()")
+    shown = page(report(made, skipped=((VIT, MISSING), (BLOCK, MISSING))))
+    assert "  – ViT  12  create()\n" in shown
+    assert "1 model was not counted: it needs arguments\nnets/vit.py\n  – Block" in shown
 
 
 def test_a_part_of_what_was_not_counted_says_so():

@@ -155,7 +155,7 @@ def _why_given(call: str) -> str:
     name, _, given = clean(call).partition("(")
     why = f"there is no number to vary in {clean(call)}"
     if given == ")":
-        return f"{why}; write one in the call: {name}(NAME=NUMBER)"
+        return f"{why}; if it takes one, write it in the call: {name}(NAME=NUMBER)"
     return (
         f"{why}: only arguments written in the call are varied, not objects made before it; make "
         f"them in the call: {name}(Config(NAME=NUMBER))"

@@ -1,4 +1,5 @@
-"""What can be counted, and where models can be built: the metrics, and the names of the devices.
+"""What can be counted, and where models can be built: the metrics, the names of the devices, and
+those of packages to install.
 
 The front end imports this file of the worker, and no other: no torch here, nothing but the standard
 library.
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from typing import Union
 
     Amount = Union[int, Fraction]
+
+# --- packages: what is installed for an import, where that has another name ---
+
+INSTALLED_AS = {
+    "absl": "absl-py",
+    "cv2": "opencv-python",
+    "git": "gitpython",
+    "PIL": "pillow",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 
 # --- devices: one file for each in a folder, of which only the name is read here ---
 

@@ -28,19 +28,63 @@ def entry_of(table: ast.expr, number: int) -> ast.expr:
 
 
 def arguments_of(function: Function, call: ast.Call, is_method: bool) -> dict[str, ast.expr]:
-    """The argument of the call for each parameter of the function."""
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-    names = names[1:] if is_method else names
-    found: dict[str, ast.expr] = {}
-    for name, value in zip(names, call.args, strict=False):
-        if isinstance(value, ast.Starred):
-            raise NoWay("*arguments")
-        found[name] = value
-    for item in call.keywords:
-        if item.arg is None:
-            raise NoWay("**arguments")
-        found[item.arg] = item.value
+    """The argument of the call for each parameter of the function, `*args` and `**kwargs` too, as
+    far as the call gives it. Raises NoWay."""
+    arguments = function.args
+    names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)][is_method:]
+    first, rest = call.args[: len(names)], call.args[len(names) :]
+    if any(isinstance(value, ast.Starred) for value in first):
+        raise NoWay("*arguments")
+    found = dict(zip(names, first, strict=False))
+    if rest and arguments.vararg:
+        found[arguments.vararg.arg] = ast.Tuple(rest, ast.Load())
+    names += [item.arg for item in arguments.kwonlyargs]
+    found |= {k.arg: k.value for k in call.keywords if k.arg in names}
+    others = [item for item in call.keywords if item.arg not in names]
+    tables = [item.value for item in others if item.arg is None]
+    if len(tables) > 1:
+        raise NoWay("**arguments")
+    left = [name for name in names if name not in found]
+    if tables:
+        found |= _entries(function, ast.unparse(tables[0]), left)
+    if others and arguments.kwarg:
+        text = ", ".join(
+            f"{item.arg!r}: {ast.unparse(item.value)}"
+            if item.arg
+            else _without(ast.unparse(item.value), left)
+            for item in others
+        )
+        found[arguments.kwarg.arg] = expression(f"{{{text}}}")
     return found
+
+
+def _entries(function: Function, table: str, names: list[str]) -> dict[str, ast.expr]:
+    """The value of each of these parameters in the table of a call `f(**table)`."""
+    defaults = default_values(function)
+    return {
+        name: expression(
+            f"({table}).get({name!r}, {ast.unparse(defaults[name])})"
+            if name in defaults
+            else f"({table})[{name!r}]"
+        )
+        for name in names
+    }
+
+
+def _without(table: str, names: list[str]) -> str:
+    """What `**table` gives the `**kwargs` of a function that has parameters of these names."""
+    if not names:
+        return f"**{table}"
+    return f"**{{k: v for k, v in ({table}).items() if k not in {tuple(names)!r}}}"
+
+
+def default_values(function: Function) -> dict[str, ast.expr]:
+    """The defaults that a function writes down, by parameter."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
+    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d]
+    return {item.arg: value for item, value in pairs}
 
 
 def from_decorator(function: Function, name: str, number: int) -> ast.expr | None:

@@ -47,6 +47,8 @@ _HAS_OPTION = re.compile(
 )
 _COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
+# Methods that return the model itself.
+_SAME = re.compile(r"(to|cuda|cpu|train|eval|half|float|double|bfloat16|requires_grad_|apply)$")
 # What reads a config file, among the calls that read any.
 _READS = re.compile(
     r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
@@ -160,7 +162,7 @@ class ConfigScripts:
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
         statement, names = place.statement, self.files.found.models.names
-        is_value = isinstance(statement, ast.Assign) and statement.value is place.call
+        is_value = isinstance(statement, ast.Assign) and _made(statement.value) is place.call
         if not is_value or not (place.call.args or place.call.keywords):
             return False, None
         assert isinstance(statement, ast.Assign)
@@ -226,19 +228,21 @@ class ConfigScripts:
 
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it
-        and in directories beside its own, with which it has keys in common."""
+        and in directories beside its own, with which it has keys in common: most of them at the
+        root, where files of any kind are."""
         if file.path in self.read_in:
             return self.read_in[file.path]
         folder = parent(file.path)
         near = [
             path
             for path in self.read_in
-            if folder and (parent(path) == folder or parent(parent(path)) == parent(folder) != "")
+            if parent(path) == folder or (parent(parent(path)) == parent(folder) != "")
         ]
         near.sort(key=lambda path: -_common(path, file.path))
         keys = {entry.keys[0] for entry in file.entries}
         other = self.files.file(near[0]) if near else None
-        alike = other and not keys.isdisjoint(entry.keys[0] for entry in other.entries)
+        common = keys.intersection(entry.keys[0] for entry in other.entries) if other else ()
+        alike = len(common) > (0 if folder else len(keys) / 2)
         return self.read_in[near[0]] if alike else None
 
     @cached_property
@@ -249,6 +253,15 @@ class ConfigScripts:
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""
+
+
+def _made(value: ast.expr) -> ast.expr:
+    """What a value is, whatever its methods then do to it: `Net(cfg)` of `Net(cfg).to(device)`."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if not _SAME.match(value.func.attr):
+            break
+        value = value.func.value
+    return value
 
 
 def _written(option: ast.Call) -> str:

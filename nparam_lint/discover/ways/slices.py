@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
-from nparam_lint.discover.ways.arguments import arguments_of, entry_of, from_decorator
+from nparam_lint.discover.ways.arguments import (
+    arguments_of,
+    default_values,
+    entry_of,
+    from_decorator,
+)
 from nparam_lint.discover.ways.options import truth
 from nparam_lint.discover.ways.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
 from nparam_lint.discover.ways.statements import (
@@ -287,14 +292,8 @@ class Slice:
             return expression("()")
         if arguments.kwarg and arguments.kwarg.arg == name:
             return expression("{}")
-        positional = [*arguments.posonlyargs, *arguments.args]
-        pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
-        pairs += [
-            (a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d
-        ]
-        for item, value in pairs:
-            if item.arg == name:
-                return value
+        if value := default_values(function).get(name):
+            return value
         given = from_decorator(function, name, self.entry)
         if given is None:
             raise NeedsCaller(function, name)

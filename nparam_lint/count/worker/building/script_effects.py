@@ -19,7 +19,16 @@ _Keys = collections.namedtuple("_Keys", "missing_keys unexpected_keys")
 
 
 class AbsentWeights(dict):
-    """Stands for a state dict, and for all that is in it."""
+    """Stands for a state dict, and for all that is in it: a shape that is compared with one of the
+    model is another. It is no number and no tensor, so that no layer is made of it."""
+
+    def __getattr__(self, name):
+        if name not in ("shape", "size", "sum", "mean", "repeat", "float"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args, **kwargs):
+        return self
 
     def __getitem__(self, name):
         return self

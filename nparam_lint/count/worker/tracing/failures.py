@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 
+from ..capabilities import INSTALLED_AS
 from .project_paths import OWN, is_installed, is_project, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
@@ -105,7 +106,7 @@ def install(package):
     if not package:
         return None
     return "install {!r} into {}, or choose another interpreter with --python".format(
-        package, sys.executable
+        INSTALLED_AS.get(package, package), sys.executable
     )
 
 

@@ -242,9 +242,14 @@ class ProcessSnapshot:
     def is_patch(space, name, before, now):
         """Whether a name was given to something else. torch replaces some of its own when it
         imports dynamo, modules get submodules, and keep in names that begin with `_` what they have
-        found out; Python itself writes some names of classes on access."""
+        found out; Python itself writes some names of classes on access. Another name for what is
+        there tells a model nothing: torchmetrics, and so Lightning, sets `numpy.Inf`."""
         if isinstance(now, types.ModuleType):
             return isinstance(before, types.ModuleType)
+        if before is GONE and (isinstance(now, float) or callable(now)):
+            others = (value for other, value in vars(space).items() if other != name)
+            if any(value is now for value in others):
+                return False
         if str(getattr(now, "__module__", "")).startswith("torch"):
             return False
         if isinstance(space, type):
@@ -258,7 +263,7 @@ class ProcessSnapshot:
                 return False
         whole, self.whole = self.whole, [*map(dict, self.views)]
         return any(
-            self.is_patch(space, name, before.get(name), now.get(name))
+            self.is_patch(space, name, before.get(name, GONE), now.get(name))
             for space, before, now in zip(self.namespaces, whole, self.whole)
             for name in before.keys() | now.keys()
             if now.get(name, GONE) is not before.get(name, GONE)
