@@ -202,6 +202,43 @@ def test_no_process_is_left(root: Path, number: int | None) -> None:
         wait_until(lambda: not marked(marker), 5)
 
 
+HANGS = """\
+import os
+import time
+from torch import nn
+
+
+class Endless:
+    def __eq__(self, other):
+        time.sleep(1000)
+
+
+HELD = Endless()
+
+
+class Net(nn.Module):
+    '''As wide as the number of the process that builds it.'''
+
+    def __init__(self, hangs=False):
+        super().__init__()
+        self.a = nn.Linear(os.getpid(), 1, bias=False)
+        if hangs:  # when it is looked what this has changed
+            global HELD
+            HELD = Endless()
+"""
+
+
+def test_what_a_process_does_after_the_last_result_is_not_waited_for(last_worker, tmp_path):  # noqa: ARG001
+    (tmp_path / "nets.py").write_text(HANGS)
+    last = f"{NET}(hangs=True)"
+    with reused_worker():
+        done = run(tmp_path, [NET, last], width=1, environ=FORK)
+        builder = done.measured(last).counts.total
+        assert is_there(builder)
+        os.kill(builder, signal.SIGKILL)
+        assert importer(tmp_path, NET) != builder
+
+
 # --- what is remembered -----------------------------------------------------------------------
 
 CAREFUL = """\

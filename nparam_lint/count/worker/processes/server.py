@@ -47,6 +47,7 @@ class Server:
         self.files = {"suspects": [], "barred": {}}
         self.first_failure = {}
         self.answered = set()
+        self.is_over = False  # whether the end has been told
         self.guards = None  # those that are on in every process that has run code of the project
         self.ahead = None  # what a group can do before it has jobs: its lead, and its packages
 
@@ -112,17 +113,28 @@ class Server:
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            groups = Supervision(self.tasks(todo), self.settings, self.on_frame, self.on_death)
-            idle = groups.run(alive, lambda: self.channel.send(event="alive"))
+            tasks = self.tasks(todo)
+            self.groups = Supervision(tasks, self.settings, self.on_frame, self.on_death)
+            idle = self.groups.run(alive, lambda: self.channel.send(event="alive"))
             self.kept = idle[0] if idle else None
             todo = self.retry
+        if not self.is_over:
+            self.end()
+        return self.kept
+
+    def end(self):
+        """Tell that nothing follows: what the processes still have to do is not waited for."""
+        self.is_over = True
+        if self.jobs:
+            self.groups.disown()
         # Without fork a thread reads the orders, in order to see their end: it would take more.
         guards = self.guards or []
         self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK, guards=guards)
-        return self.kept
 
     def on_frame(self, task, frame, body):
         event, job = frame["event"], self.jobs.get(frame.get("id"))
+        if self.is_over and event != "ahead":
+            return []
         if event in ("importing", "imported"):  # one job after the other, then none any more
             task.importing = job
         elif event == "guards":
@@ -177,6 +189,8 @@ class Server:
             kept = not self.files["suspects"] and not self.files["barred"]
             frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
+            if len(self.answered) == len(self.jobs):
+                self.end()
 
     def on_death(self, task, ending, tail):
         """A group died: because a module or a model changed it for what came next; while importing
