@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
@@ -148,7 +149,10 @@ def run_jobs(
     is called once the worker has its orders. Every job gets an answer: a failure is a
     `NotMeasured`.
     """
-    cache = _cache_of(context) if context.store and jobs else None
+    cache = None
+    if context.store and jobs:
+        context.store.catch_up()
+        cache = _cache_of(context)
     known = cache.installation() if cache else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
     secrets = Secrets(context.environ)
@@ -170,11 +174,8 @@ def run_jobs(
             found, cache = {}, _cache_of(context)
             answers = _ask_worker(context, jobs, cache, progress)
         answers.measurements.update(found)
-        if cache and answers.torch and answers.python:
-            cache.settle(built=True)
-            cache.save(answers.torch, answers.python, answers.guards)
     if cache:
-        cache.state.installed.save()
+        cache.store.keep(partial(_save, cache, answers))
     if replay_inputs and cache and cache.known == len(jobs):
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
@@ -183,6 +184,14 @@ def run_jobs(
         why = "" if measured.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
     return answers
+
+
+def _save(cache: MeasurementCache, answers: Answers) -> None:
+    """Keep what was learned."""
+    if cache.ended and answers.torch and answers.python:
+        cache.settle(built=True)
+        cache.save(answers.torch, answers.python, answers.guards)
+    cache.state.installed.save()
 
 
 def _reasons(

@@ -82,6 +82,7 @@ class EditorServer(LanguageServer):
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
+            answer.settings.store.catch_up()
 
         self.builds.want(("file", path), work, rank)
 
