@@ -96,6 +96,7 @@ class GroupTask:
     run_size: int = 0
     lead: Optional[tuple] = None  # whether it is tolerant, and its roots, before it has jobs
     packages_ahead: tuple = ()  # names of installed modules that it imports before that
+    alone: bool = False  # whether it builds a model by itself, if that is its only one
 
     def __post_init__(self):
         if self.lead is None:
@@ -187,11 +188,18 @@ class GroupTask:
             if self.build(channel, self.take(ready)):
                 os._exit(0)
             return
-        self.build_all(ready)
-        if self.settings["ahead"] and environment.contents() == environ:
-            new = (name for name in list(sys.modules) if name not in before)
+        is_same, imported = environment.contents() == environ, list(sys.modules)
+        self.is_plain = not any("failures" in job for job in ready)
+        if self.alone and len(ready) == 1 and not self.settings["reuse"]:
+            channel.limit -= GRACE
+            self.prepare(is_last=True)
+            self.build(channel, self.take(ready))
+        else:
+            self.build_all(ready)
+        if self.settings["ahead"] and is_same:
+            new = (name for name in imported if name not in before)
             names = [*filter(is_installed, new), *self.packages]
-            channel.send(event="ahead", names=names, lead=self.lead)
+            channel.send(event="ahead", names=names, lead=self.lead, alone=self.is_plain)
         if self.settings["reuse"] and len(ready) == self.run_size:
             channel.send(event="idle")
             for jobs in orders:  # of one run after the other, that rest on what was read before
@@ -313,6 +321,7 @@ class GroupTask:
                     traced=self.is_traced(job),
                 ).run()
             except NextRung as rung:
+                self.is_plain = False
                 channel.send(event="next rung", id=number, failures=rung.failures)
             else:
                 ok, cause = result["ok"], result.get("cause")
@@ -323,7 +332,9 @@ class GroupTask:
             # A patch is noticed once: what is asked here is not asked again below.
             changed = len(new) > FEW and self.around.torch_changed()
             if len(new) > FEW and not changed:
-                channel.send(event="imported", names=[*filter(is_installed, new)])
+                names = [*filter(is_installed, new)]
+                self.packages.update(dict.fromkeys(names))
+                channel.send(event="imported", names=names)
             # A constructor that failed half way may have left anything: a module that lacks what
             # was to be imported next, a limit that was reached.
             failed = not ok and (new or cause not in HARMLESS)
@@ -354,6 +365,7 @@ class GroupTask:
         elif event == "imported":
             self.packages.update(dict.fromkeys(frame["names"]))
         elif event == "next rung":
+            self.is_plain = False
             self.up.send(event="alive")
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
@@ -367,6 +379,7 @@ class GroupTask:
 
     def on_death(self, task, ending, tail):
         """The current job is at fault; a job that had not begun is retried once."""
+        self.is_plain = False
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):

@@ -95,9 +95,10 @@ class Server:
         """A process for the next run, which imports ahead what this one had to import."""
         if self.ahead is None:
             return None
-        lead, names = self.ahead
+        lead, names, alone = self.ahead
         files = {"suspects": [], "barred": {}}
-        task = GroupTask([], self.settings, self.torch, files, lead=lead, packages_ahead=names)
+        more = {"lead": lead, "packages_ahead": names, "alone": alone}
+        task = GroupTask([], self.settings, self.torch, files, **more)
         return fork_child(task, task.run, self.settings["nonce"])
 
     def note_guards(self, found):
@@ -141,7 +142,7 @@ class Server:
             task.guards = frame["guards"]
             self.note_guards(task.guards)
         elif event == "ahead":
-            self.ahead = tuple(frame["lead"]), tuple(frame["names"])
+            self.ahead = tuple(frame["lead"]), tuple(frame["names"]), frame["alone"]
         elif event == "running":
             task.running = frame["path"]
         elif event == "changed":
