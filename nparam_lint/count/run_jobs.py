@@ -149,10 +149,7 @@ def run_jobs(
     is called once the worker has its orders. Every job gets an answer: a failure is a
     `NotMeasured`.
     """
-    cache = None
-    if context.store and jobs:
-        context.store.catch_up()
-        cache = _cache_of(context)
+    cache = _cache_of(context) if context.store and jobs else None
     known = cache.installation() if cache else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
     secrets = Secrets(context.environ)

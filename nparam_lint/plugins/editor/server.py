@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,6 +226,7 @@ def path_of(uri: str) -> Path | None:
 
 def make_server(environ: Mapping[str, str]) -> EditorServer:
     """The server with all that it can be asked."""
+    sys.setswitchinterval(0.0005)  # seconds: the editor waits for one thread, not for the other
     server = EditorServer(environ)
     for register in (_lifecycle, _documents, _notes, _offers, _completion):
         register(server)
