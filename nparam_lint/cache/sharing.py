@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import Store, digest, directory, sources, tool
@@ -26,7 +27,7 @@ def open_store(named: Path | None, home: Path, environ: Mapping[str, str]) -> St
     """What is remembered about the project at `home`. `named`: the cache directory that the user
     named, if any."""
     base = str(named) if named else directory(environ)
-    return Store(base, project_name(home), shared=named is not None)
+    return Store(base, _known_name(home), shared=named is not None)
 
 
 def project_name(home: Path) -> str:
@@ -39,6 +40,9 @@ def project_name(home: Path) -> str:
     url = os.fsdecode(answer).strip().rstrip("/").removesuffix(".git")
     inside = os.fsdecode(prefix).strip().rstrip("/")
     return f"{url.replace(':', '/').rpartition('/')[2]}//{inside}"
+
+
+_known_name = cache(project_name)  # git is not asked at every edit
 
 
 def release(store: Store) -> str:
