@@ -150,8 +150,10 @@ def run_jobs(
     `NotMeasured`.
     """
     cache = _cache_of(context) if context.store and jobs else None
-    known = cache.installation() if cache else None
-    recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
+    recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
+    known = cache.installation() if cache and any(recalled.values()) else None
+    if any(recalled.values()) and not known:  # by another interpreter
+        recalled, cache = {}, _cache_of(context)
     secrets = Secrets(context.environ)
     found = {
         number: _with_hint(_without_secrets(measured, secrets), secrets)
