@@ -27,7 +27,15 @@ from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, is_installed, project_modules
 from ..tracing.read_tracer import job_dependencies, record_held, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
-from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, resident
+from .children import (
+    ADOPT_ORPHANS,
+    CAN_FORK,
+    Child,
+    fork_child,
+    mark_output,
+    news_of_record,
+    resident,
+)
 from .supervision import Supervision
 
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
@@ -217,13 +225,14 @@ class GroupTask:
         record_held()
         if self.around.changed() or project_modules({}):
             leave(0)
-        self.up.send_record()  # most of it is known by now
+        news = news_of_record()  # nearly all that there will be
         gc.freeze()
         order = next(orders, None)
         if order is None:
             leave(0)
         for name in GIVEN:
             setattr(self, name, order[name])
+        self.up.send_record(news)  # not before: nobody reads it while the order is written
 
     def take(self, jobs):
         """The orders for builders."""
