@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -70,20 +70,22 @@ class FactCache(Generic[_Value]):
     def save(self, room: int) -> None:
         """Write the entry if there is more in it than was read: at most `room` values, those first
         to go that have not been used for longest."""
-        if self._store is None or not self._used:
-            return
+        if self._store is not None and self._used:
+            self._store.keep(partial(self._write, self._store, room))
+
+    def _write(self, store: Store, room: int) -> None:
         if not self._has_more:
-            self._store.note_use(self._entry)
+            store.note_use(self._entry)
             return
         from msgspec import msgpack
 
-        with locked(self._store):
+        with locked(store):
             others = self._load()  # another run may have added some
             others = {key: value for key, value in others.items() if key not in self._kept}
             unused = (key for key in self._kept if key not in self._used)
             order = [*others, *unused, *self._used]
             kept = {key: (others | self._kept)[key] for key in order[-room:]}
-            self._store.save(self._entry, msgpack.encode(kept))
+            store.save(self._entry, msgpack.encode(kept))
         self._has_more = False
 
     @cached_property

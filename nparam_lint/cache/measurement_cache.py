@@ -150,9 +150,9 @@ class MeasurementCache:
         """What a build would measure, if that is known."""
         name = f"model-{self._key(job)}"
         for entry in self.variants(job):
-            shared = self._if_unchanged(entry.shared)
-            inputs = None if shared is None else self._if_unchanged(entry.inputs)
-            if inputs is not None:
+            # Its own first: they are few, and what has been edited is among them.
+            inputs = self._if_unchanged(entry.inputs)
+            if inputs is not None and self._if_unchanged(entry.shared) is not None:
                 kind: Any = Measured if entry.ok else NotMeasured
                 found: Measurement | None = _decode(entry.answer.encode(), kind)
                 if found:

@@ -7,6 +7,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.records import Budget, Position, Recipe, Severity
     from nparam_lint.repository.snapshot import Snapshot
+
+_known_name = cache(project_name)  # an editor's server does not ask git at every edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class Settings:
     def remembering(self, environ: Mapping[str, str]) -> Settings:
         """The same, with what earlier runs found out about the project."""
         base = str(self.cache) if self.cache else directory(environ)
-        store = Store(base, project_name(self.home), shared=self.cache is not None)
+        store = Store(base, _known_name(self.home), shared=self.cache is not None)
         return replace(self, store=store)
 
     def for_file(self, path: str) -> Settings:

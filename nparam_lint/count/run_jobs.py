@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.current_state import InstalledFiles, places_of
@@ -149,8 +150,10 @@ def run_jobs(
     `NotMeasured`.
     """
     cache = _cache_of(context) if context.store and jobs else None
-    known = cache.installation() if cache else None
-    recalled = {job.id: cache.recall(job) for job in jobs} if cache and known else {}
+    recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
+    known = cache.installation() if cache and any(recalled.values()) else None
+    if any(recalled.values()) and not known:  # by another interpreter
+        recalled, cache = {}, _cache_of(context)
     secrets = Secrets(context.environ)
     found = {
         number: _with_hint(_without_secrets(measured, secrets), secrets)
@@ -170,11 +173,8 @@ def run_jobs(
             found, cache = {}, _cache_of(context)
             answers = _ask_worker(context, jobs, cache, progress)
         answers.measurements.update(found)
-        if cache and answers.torch and answers.python:
-            cache.settle(built=True)
-            cache.save(answers.torch, answers.python, answers.guards)
     if cache:
-        cache.state.installed.save()
+        cache.store.keep(partial(_save, cache, answers))
     if replay_inputs and cache and cache.known == len(jobs):
         cache.tell_inputs(replay_inputs, str(context.home))
     elif replay_inputs and jobs:  # some of them rest on nothing that is known
@@ -183,6 +183,14 @@ def run_jobs(
         why = "" if measured.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
     return answers
+
+
+def _save(cache: MeasurementCache, answers: Answers) -> None:
+    """Keep what was learned."""
+    if cache.ended and answers.torch and answers.python:
+        cache.settle(built=True)
+        cache.save(answers.torch, answers.python, answers.guards)
+    cache.state.installed.save()
 
 
 def _reasons(

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
-_KINDS = (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES)
+_TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
+_KINDS = (".py", *CONFIG_SUFFIXES, *_TEXT_KINDS)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")
-_TEXT_KINDS = (".md", ".rst", ".txt", ".ipynb", ".sh")
 _OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
 
 
@@ -162,19 +162,15 @@ def _of_kind(
     return sorted(name for name in names if name.endswith(kinds) and not is_excluded(name))
 
 
-def list_texts(root: Path, exclude: Sequence[str], tracked: Sequence[str] | None) -> list[str]:
-    """The project's texts and notebooks, which may say how models are built. `tracked`: see
-    `list_files`."""
-    listed: bytes | None = None
-    if tracked is None:
-        patterns = [f"*{kind}" for kind in _TEXT_KINDS]
-        listed = ask_git(root, "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns)
-    if listed is not None:
-        names: Iterable[str] = _own(root, _decoded(listed))
-    else:
-        names = _walk(root, _TEXT_KINDS) if tracked is None else _own(root, tracked)
-    is_excluded = matcher(exclude)
-    return sorted(n for n in names if n.endswith(_TEXT_KINDS) and not is_excluded(n))
+def list_texts(
+    root: Path,
+    exclude: Sequence[str],
+    tracked: Sequence[str] | None,
+    below: _Below | None = None,
+) -> list[str]:
+    """The project's texts and notebooks, which may say how models are built. `tracked`, `below`:
+    see `list_files`."""
+    return _of_kind(_TEXT_KINDS, root, exclude, tracked, below)
 
 
 def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
@@ -214,7 +210,7 @@ def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
     configs: dict[str, str] = {}
     for file in files:
         folder, _, name = file.rpartition("/")
-        is_source = bool(name) and not name.endswith(DOC_SUFFIXES)
+        is_source = bool(name) and not name.endswith(_TEXT_KINDS)
         if folder and is_source and not is_foreign(folder):
             folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
             if name in CONFIGS:

@@ -331,6 +331,7 @@ def with_lines_of(place: str, report: Report, context: RunContext) -> Report:
     of the project that lead to it."""
     if report.error or _has_lines_of(place, report):
         return report
+    context.settings.store.catch_up()  # the same are asked for again
     others = _models_that_reach(place, context)
     return others if _has_lines_of(place, others) else report
 

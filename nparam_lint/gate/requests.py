@@ -264,7 +264,9 @@ def config_models(found: Discovery, settings: Settings) -> ConfigModels:
     root, exclude, copy = settings.root, settings.exclude, settings.snapshot
     tracked = copy.files(root, "") if copy else None
     paths = list_configs(root, exclude, tracked, settings.below)
-    return ConfigModels(found, paths, reader(root), partial(list_texts, root, exclude, tracked))
+    return ConfigModels(
+        found, paths, reader(root), partial(list_texts, root, exclude, tracked, settings.below)
+    )
 
 
 def known_kinds(

@@ -48,7 +48,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     tracked = copy.files(settings.root, "") if copy else None
     others = [
         *list_configs(settings.root, settings.exclude, tracked, settings.below),
-        *list_texts(settings.root, settings.exclude, tracked),
+        *list_texts(settings.root, settings.exclude, tracked, settings.below),
     ]
     read = reader(settings.root)
     if settings.replay_inputs:

@@ -202,6 +202,43 @@ def test_no_process_is_left(root: Path, number: int | None) -> None:
         wait_until(lambda: not marked(marker), 5)
 
 
+HANGS = """\
+import os
+import time
+from torch import nn
+
+
+class Endless:
+    def __eq__(self, other):
+        time.sleep(1000)
+
+
+HELD = Endless()
+
+
+class Net(nn.Module):
+    '''As wide as the number of the process that builds it.'''
+
+    def __init__(self, hangs=False):
+        super().__init__()
+        self.a = nn.Linear(os.getpid(), 1, bias=False)
+        if hangs:  # when it is looked what this has changed
+            global HELD
+            HELD = Endless()
+"""
+
+
+def test_what_a_process_does_after_the_last_result_is_not_waited_for(last_worker, tmp_path):  # noqa: ARG001
+    (tmp_path / "nets.py").write_text(HANGS)
+    last = f"{NET}(hangs=True)"
+    with reused_worker():
+        done = run(tmp_path, [NET, last], width=1, environ=FORK)
+        builder = done.measured(last).counts.total
+        assert is_there(builder)
+        os.kill(builder, signal.SIGKILL)
+        assert importer(tmp_path, NET) != builder
+
+
 # --- what is remembered -----------------------------------------------------------------------
 
 CAREFUL = """\
@@ -292,3 +329,36 @@ def test_what_packages_a_run_needs_are_imported_ahead_of_the_next(last_worker, t
         (tmp_path / "iniconfig.py").unlink()
         assert [importer(tmp_path), importer(tmp_path)] == [5, 5]
     assert not worker_process._waiting
+
+
+READY = """\
+import os
+from torch import nn, zeros
+IMPORTER = os.getpid()
+
+
+class Net(nn.Module):
+    '''Of one weight where the process builds it that imported its module, else of two.'''
+
+    def __init__(self, what=None):
+        super().__init__()
+        if what == "dies":
+            os.abort()
+        if what == "asks":
+            zeros(1 << 21).sum().item()
+        self.a = nn.Linear(1, 1 + (os.getpid() != IMPORTER), bias=False)
+"""
+
+
+@pytest.mark.parametrize("trouble", ["dies", "asks"])
+def test_a_process_that_was_made_ready_builds_a_model_by_itself(last_worker, tmp_path, trouble):  # noqa: ARG001
+    """Not after it was of no use: a model that kills it, or fails on meta, is built by another."""
+    (tmp_path / "nets.py").write_text(READY)
+    other = f"{NET}({trouble!r})"
+    end_waiting()
+    with reused_worker(imports=False, ahead=True):
+        totals = []
+        for target in (NET, NET, other, NET, NET):
+            found = build(tmp_path, [target]).by_label[target]
+            totals.append(found.counts.total if isinstance(found, Measured) else found.code)
+        assert totals == [2, 1, "NPL005" if trouble == "dies" else 2, 2, 1]

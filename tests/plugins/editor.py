@@ -81,7 +81,9 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
 
     def save(self, path: Path) -> None:
-        path.write_text(self.texts[path], "utf-8")
+        fresh = path.with_name(f"{path.name}~")
+        fresh.write_text(self.texts[path], "utf-8")
+        fresh.replace(path)  # at once: a check may be reading it
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(self.named(path)))
 
     def write(self, path: Path, text: str) -> None:

@@ -16,9 +16,10 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES
                                   one for each job; what follows a tab is passed on unread from
                                   process to process
-       {"event": "end", "jobs": n, "more": true | false, "guards": […]}   nothing after it; more:
-                                  where another line of orders may follow, which is answered in the
-                                  same way; guards: those that were on in every process
+       {"event": "end", "jobs": n, "more": true | false, "guards": […]}   as soon as every job has
+                                  its result, nothing after it (but "alive", while processes end);
+                                  more: where another line of orders may follow, which is answered
+                                  in the same way; guards: those that were on in every process
        A job without a result was not measured, and neither was a run without its end.
 
 Three kinds of process, all supervised by the same loop (`Supervision`):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,7 @@ class EditorServer(LanguageServer):
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
+            answer.settings.store.catch_up()
 
         self.builds.want(("file", path), work, rank)
 
@@ -224,6 +226,7 @@ def path_of(uri: str) -> Path | None:
 
 def make_server(environ: Mapping[str, str]) -> EditorServer:
     """The server with all that it can be asked."""
+    sys.setswitchinterval(0.0005)  # seconds: the editor waits for one thread, not for the other
     server = EditorServer(environ)
     for register in (_lifecycle, _documents, _notes, _offers, _completion):
         register(server)

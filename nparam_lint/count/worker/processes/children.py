@@ -62,6 +62,12 @@ def result_body(result, inputs):
     return TAB.join(map(body_of, (result, inputs)))
 
 
+def news_of_record():
+    """What this process has read since that was last asked, as JSON; None if that is nothing."""
+    news = STATE.record.unreported()
+    return body_of(news) if news is None or any(news.values()) else None
+
+
 class Channel:
     """Frames to the process above; whole lines, so that frames of several children never mix. What
     the project may have put in the place of `os.write` or `json.dumps` writes none."""
@@ -94,11 +100,12 @@ class Channel:
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
         self.send(result_body(result, inputs), **frame)
 
-    def send_record(self):
-        """What this process has read since it last said so, unless that is nothing."""
-        news = STATE.record.unreported()
-        if news is None or any(news.values()):
-            self.send(body_of(news), event="dependencies")
+    def send_record(self, body=None):
+        """What this process has read since it last said so, unless that is nothing; `body`: that,
+        where it was made before."""
+        body = body or news_of_record()
+        if body:
+            self.send(body, event="dependencies")
 
 
 class Child:

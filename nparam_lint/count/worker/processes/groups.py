@@ -27,7 +27,15 @@ from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, is_installed, project_modules
 from ..tracing.read_tracer import job_dependencies, record_held, start_recording
 from ..tracing.state_snapshot import ProcessSnapshot
-from .children import ADOPT_ORPHANS, CAN_FORK, Child, fork_child, mark_output, resident
+from .children import (
+    ADOPT_ORPHANS,
+    CAN_FORK,
+    Child,
+    fork_child,
+    mark_output,
+    news_of_record,
+    resident,
+)
 from .supervision import Supervision
 
 PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
@@ -96,6 +104,7 @@ class GroupTask:
     run_size: int = 0
     lead: Optional[tuple] = None  # whether it is tolerant, and its roots, before it has jobs
     packages_ahead: tuple = ()  # names of installed modules that it imports before that
+    alone: bool = False  # whether it builds a model by itself, if that is its only one
 
     def __post_init__(self):
         if self.lead is None:
@@ -167,31 +176,38 @@ class GroupTask:
         STATE.is_guarded = True
         self.up.send(event="guards", guards=STATE.guards)
         sys.dont_write_bytecode = True  # it would be refused each time
-        around = ProcessSnapshot(self.torch)
+        self.around = ProcessSnapshot(self.torch)
         if not self.jobs:
-            self.await_jobs(orders, around)
+            self.await_jobs(orders)
             begin()
         environ = environment.contents()
-        ready = self.import_all(around)
+        known = dict(sys.modules)  # none of them is the project's
+        ready = self.import_all()
         record_held()
         channel.send_record()
         channel.limit += GRACE
         channel.send(event="imported")
-        self.own = project_modules()
-        # Once, for all that are forked from here.
-        self.around = ProcessSnapshot(self.torch, self.own)
+        self.own = project_modules(known)
         gc.disable()
         gc.freeze()
         if not CAN_FORK:
             channel.limit -= GRACE  # while it builds by itself
+            self.prepare(is_last=False)
             if self.build(channel, self.take(ready)):
                 os._exit(0)
             return
-        self.build_all(ready)
-        if self.settings["ahead"] and environment.contents() == environ:
-            new = (name for name in list(sys.modules) if name not in before)
+        is_same, imported = environment.contents() == environ, list(sys.modules)
+        self.is_plain = not any("failures" in job for job in ready)
+        if self.alone and len(ready) == 1 and not self.settings["reuse"]:
+            channel.limit -= GRACE
+            self.prepare(is_last=True)
+            self.build(channel, self.take(ready))
+        else:
+            self.build_all(ready)
+        if self.settings["ahead"] and is_same:
+            new = (name for name in imported if name not in before)
             names = [*filter(is_installed, new), *self.packages]
-            channel.send(event="ahead", names=names, lead=self.lead)
+            channel.send(event="ahead", names=names, lead=self.lead, alone=self.is_plain)
         if self.settings["reuse"] and len(ready) == self.run_size:
             channel.send(event="idle")
             for jobs in orders:  # of one run after the other, that rest on what was read before
@@ -200,35 +216,45 @@ class GroupTask:
                 self.build_all(jobs)
                 channel.send(event="idle")
 
-    def await_jobs(self, orders, around):
+    def await_jobs(self, orders):
         """Import the installed packages that the run before had to import, and wait for the jobs of
         the next one. What packages may do beyond that is for a process of its own."""
         for name in self.packages_ahead:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
         record_held()
-        if around.changed() or project_modules():
+        if self.around.changed() or project_modules({}):
             leave(0)
+        news = news_of_record()  # nearly all that there will be
         gc.freeze()
         order = next(orders, None)
         if order is None:
             leave(0)
         for name in GIVEN:
             setattr(self, name, order[name])
+        self.up.send_record(news)  # not before: nobody reads it while the order is written
 
     def take(self, jobs):
         """The orders for builders."""
         self.jobs_by_id = {job["id"]: job for job in jobs}
         return [[job["id"], job.get("failures", ())] for job in jobs]
 
+    def prepare(self, is_last):
+        """`is_last`: each builder ends after one model, so that it need not see what that changes;
+        else what must stay as it is is looked up once, for all that are forked from here."""
+        self.is_last = is_last
+        if not (is_last or self.around.process):
+            self.around = ProcessSnapshot(self.torch, self.own)
+
     def build_all(self, jobs):
         mark_output(self.settings["nonce"])
         self.waiting.extend(self.take(jobs))
+        self.prepare(is_last=len(jobs) <= self.width)
         tasks = [BuilderTask(self) for _ in range(min(self.width, len(jobs)))]
         settings = dict(self.settings, jobs=self.width)
         Supervision(tasks, settings, self.on_frame, self.on_death).run()
 
-    def import_all(self, around):
+    def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change
         the counts of all others. Then the group ends, and the next finds out which files do so;
         that ends too, and those that import such a file are left to a group of their own."""
@@ -236,7 +262,7 @@ class GroupTask:
         ready, left, culprits = [], {}, []  # left: name of a module -> why it is
 
         def blame(path):
-            if around.changed() and path not in (*self.allowed, *culprits):
+            if self.around.changed() and path not in (*self.allowed, *culprits):
                 culprits.append(path)
                 self.up.send(event="changed", what="torch", culprits=culprits)
 
@@ -261,7 +287,7 @@ class GroupTask:
                 ready += [] if STATE.met else [job]
             if STATE.met:
                 left[job["module"]] = STATE.met
-            if several and not culprits and around.changed():
+            if several and not culprits and self.around.changed():
                 self.up.send_record()
                 self.up.send(event="changed", what="torch", culprits=())
                 leave(0)
@@ -278,7 +304,8 @@ class GroupTask:
     def build(self, channel, orders):
         """Build what `orders` tell, [job's id, failures on the rungs before], until None or until
         one changes the process for those that come after; returns whether one did."""
-        self.around.begin()
+        if not self.is_last:
+            self.around.begin()
         most = resident() + GROWTH
         for order in orders:
             if order is None:
@@ -303,6 +330,7 @@ class GroupTask:
                     traced=self.is_traced(job),
                 ).run()
             except NextRung as rung:
+                self.is_plain = False
                 channel.send(event="next rung", id=number, failures=rung.failures)
             else:
                 ok, cause = result["ok"], result.get("cause")
@@ -313,11 +341,14 @@ class GroupTask:
             # A patch is noticed once: what is asked here is not asked again below.
             changed = len(new) > FEW and self.around.torch_changed()
             if len(new) > FEW and not changed:
-                channel.send(event="imported", names=[*filter(is_installed, new)])
+                names = [*filter(is_installed, new)]
+                self.packages.update(dict.fromkeys(names))
+                channel.send(event="imported", names=names)
             # A constructor that failed half way may have left anything: a module that lacks what
             # was to be imported next, a limit that was reached.
             failed = not ok and (new or cause not in HARMLESS)
-            if changed or failed or resident() > most or self.around.changed():
+            over = self.is_last or changed or failed or resident() > most
+            if over or self.around.changed():
                 channel.send(event="changed", what="state")
                 return True
         return False
@@ -343,6 +374,7 @@ class GroupTask:
         elif event == "imported":
             self.packages.update(dict.fromkeys(frame["names"]))
         elif event == "next rung":
+            self.is_plain = False
             self.up.send(event="alive")
             task.given.popleft()
             task.given.appendleft([frame["id"], frame["failures"]])
@@ -356,6 +388,7 @@ class GroupTask:
 
     def on_death(self, task, ending, tail):
         """The current job is at fault; a job that had not begun is retried once."""
+        self.is_plain = False
         if task.given:
             job = self.jobs_by_id[task.given[0][0]]
             if task.building == job["id"] or job.get("requeued"):
@@ -369,7 +402,7 @@ class GroupTask:
         """Import what builds had to import of installed packages, once for all that are still to be
         forked: what torch needs to compute on meta (some 800 modules), Hydra, Lightning."""
         names = [name for name in self.packages if name not in sys.modules]
-        if not names:
+        if self.is_last or not names:
             return
         self.up.send(event="alive")
         for name in names:

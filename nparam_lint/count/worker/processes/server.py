@@ -47,6 +47,7 @@ class Server:
         self.files = {"suspects": [], "barred": {}}
         self.first_failure = {}
         self.answered = set()
+        self.is_over = False  # whether the end has been told
         self.guards = None  # those that are on in every process that has run code of the project
         self.ahead = None  # what a group can do before it has jobs: its lead, and its packages
 
@@ -94,9 +95,10 @@ class Server:
         """A process for the next run, which imports ahead what this one had to import."""
         if self.ahead is None:
             return None
-        lead, names = self.ahead
+        lead, names, alone = self.ahead
         files = {"suspects": [], "barred": {}}
-        task = GroupTask([], self.settings, self.torch, files, lead=lead, packages_ahead=names)
+        more = {"lead": lead, "packages_ahead": names, "alone": alone}
+        task = GroupTask([], self.settings, self.torch, files, **more)
         return fork_child(task, task.run, self.settings["nonce"])
 
     def note_guards(self, found):
@@ -112,24 +114,35 @@ class Server:
         todo = list(self.jobs.values())
         while todo:
             self.retry = []
-            groups = Supervision(self.tasks(todo), self.settings, self.on_frame, self.on_death)
-            idle = groups.run(alive, lambda: self.channel.send(event="alive"))
+            tasks = self.tasks(todo)
+            self.groups = Supervision(tasks, self.settings, self.on_frame, self.on_death)
+            idle = self.groups.run(alive, lambda: self.channel.send(event="alive"))
             self.kept = idle[0] if idle else None
             todo = self.retry
+        if not self.is_over:
+            self.end()
+        return self.kept
+
+    def end(self):
+        """Tell that nothing follows: what the processes still have to do is not waited for."""
+        self.is_over = True
+        if self.jobs:
+            self.groups.disown()
         # Without fork a thread reads the orders, in order to see their end: it would take more.
         guards = self.guards or []
         self.channel.send(event="end", jobs=len(self.answered), more=CAN_FORK, guards=guards)
-        return self.kept
 
     def on_frame(self, task, frame, body):
         event, job = frame["event"], self.jobs.get(frame.get("id"))
+        if self.is_over and event != "ahead":
+            return []
         if event in ("importing", "imported"):  # one job after the other, then none any more
             task.importing = job
         elif event == "guards":
             task.guards = frame["guards"]
             self.note_guards(task.guards)
         elif event == "ahead":
-            self.ahead = tuple(frame["lead"]), tuple(frame["names"])
+            self.ahead = tuple(frame["lead"]), tuple(frame["names"]), frame["alone"]
         elif event == "running":
             task.running = frame["path"]
         elif event == "changed":
@@ -177,6 +190,8 @@ class Server:
             kept = not self.files["suspects"] and not self.files["barred"]
             frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
+            if len(self.answered) == len(self.jobs):
+                self.end()
 
     def on_death(self, task, ending, tail):
         """A group died: because a module or a model changed it for what came next; while importing

@@ -83,6 +83,7 @@ class Supervision:
         frame was "idle"). `alive`: a descriptor whose end means that nobody waits for the answers
         any more. `heartbeat()` is called every few seconds."""
         beat = time.monotonic()
+        self.alive = alive
         if alive is not None:
             self.poller.add(alive, None)
         try:
@@ -104,6 +105,10 @@ class Supervision:
                 child.kill(None)
             self.poller.close()
         return self.idle
+
+    def disown(self):
+        """Go on although nobody waits: what comes by `alive` now is for somebody else."""
+        self.poller.unregister(self.alive)
 
     def start_tasks(self):
         while self.waiting and len(self.running) < self.settings["jobs"]:

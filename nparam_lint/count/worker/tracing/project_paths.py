@@ -92,8 +92,10 @@ def may_be_ours(name):
     return known[1]
 
 
-def project_modules():
-    return [module for module in list(sys.modules.values()) if is_ours(module)]
+def project_modules(known):
+    """Those among the modules that have come since others were `known`, by name."""
+    news = ((name, module) for name, module in list(sys.modules.items()))
+    return [module for name, module in news if known.get(name) is not module and is_ours(module)]
 
 
 def relative(path):
