@@ -242,14 +242,12 @@ class ProcessSnapshot:
     def is_patch(space, name, before, now):
         """Whether a name was given to something else. torch replaces some of its own when it
         imports dynamo, modules get submodules, and keep in names that begin with `_` what they have
-        found out; Python itself writes some names of classes on access. Another name for what is
-        there tells a model nothing: torchmetrics, and so Lightning, sets `numpy.Inf`."""
+        found out; Python itself writes some names of classes on access. A name that was there in
+        other capitals is as it was: torchmetrics, and so Lightning, sets `numpy.Inf`."""
         if isinstance(now, types.ModuleType):
             return isinstance(before, types.ModuleType)
-        if before is GONE and (isinstance(now, float) or callable(now)):
-            others = (value for other, value in vars(space).items() if other != name)
-            if any(value is now for value in others):
-                return False
+        if before is GONE and getattr(space, name.lower(), GONE) is now and name != name.lower():
+            return False
         if str(getattr(now, "__module__", "")).startswith("torch"):
             return False
         if isinstance(space, type):
