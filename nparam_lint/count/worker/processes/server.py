@@ -257,11 +257,11 @@ def import_torch():
     warnings.simplefilter("ignore")
     # Each process builds on one core, several at a time. Threads would also make forking unsafe.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    gc.disable()  # hardly anything of it is garbage, and to look for that takes 7 % of the time
-    try:
-        import torch
-    finally:
-        gc.enable()
+    # Hardly anything of what is imported is garbage; to look for that takes a third of the time to
+    # import torch and timm, and what it finds of models is not worth the copies of pages.
+    gc.disable()
+    import torch
+
     for name in LIBRARIES:  # what the project changes of one that came later would not be noticed
         if not name.startswith("numpy"):
             importlib.import_module(name)
