@@ -57,6 +57,7 @@ class State:
         self.environments = tuple(path for path in found if path.startswith(below))
         # What was found out of paths and modules: asked for every frame above a new module.
         self.is_project = {}  # path -> whether it is the project's own code
+        self.real_folders = {}  # directory -> where it is, behind links
         self.file_kinds = {}  # file of a frame -> what it belongs to
         self.line_texts = {}  # (file, number) -> "path:line"
         self.project_packages = {}  # name of a module at the top -> (it, whether the project's)

@@ -23,7 +23,14 @@ from ..tracing.failures import (
     install,
     missing_package,
 )
-from ..tracing.project_paths import from_copy, is_ours, is_project, line_of_error, relative
+from ..tracing.project_paths import (
+    from_copy,
+    is_ours,
+    is_project,
+    line_of_error,
+    real_path,
+    relative,
+)
 from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
@@ -256,7 +263,7 @@ def install_loader():
     def place_of(self, fullname):
         """(path of a module, whether it is the project's own)."""
         path = self.get_filename(fullname)
-        real = os.path.realpath(path)
+        real = real_path(path)
         copied = from_copy(real)
         if copied is None:
             raise NotTracked(os.path.relpath(real, STATE.original).replace(os.sep, "/"))

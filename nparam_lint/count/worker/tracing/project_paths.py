@@ -41,6 +41,19 @@ def is_project(path):
     return known
 
 
+def real_path(path):
+    """`os.path.realpath` of a file. That asks the disk for each part of a path, and the directories
+    are the same for many files."""
+    folder, name = os.path.split(path)
+    real = STATE.real_folders.get(folder)
+    if real is None:
+        real = os.path.realpath(folder)
+        if os.path.isabs(folder):
+            STATE.real_folders[folder] = real
+    found = os.path.join(real, name)
+    return os.path.realpath(found) if os.path.islink(found) else found
+
+
 def is_within(path):
     """Whether a directory of the import path lies in the project, whose files are looked at."""
     return is_project(os.path.join(os.path.realpath(path), ""))

@@ -216,11 +216,11 @@ def record_import(name, given, level=0, names=()):
     the file that is being run, and for the one that the statement stands in."""
     if level:
         package = given.get("__package__") if given else None
-        if not package:
+        if not package or not may_be_ours(package.partition(".")[0]):
             return
         with contextlib.suppress(ImportError, ValueError):
             name = importlib.util.resolve_name("." * level + (name or ""), package)
-    if not may_be_ours(name.partition(".")[0]):
+    elif not may_be_ours(name.partition(".")[0]):
         return
     dotted = list(upwards(name))
     for item in names or ():
