@@ -28,6 +28,14 @@ def check_fan(torch, tensor):
     torch.nn.init._calculate_fan_in_and_fan_out(tensor)
 
 
+def unseen(torch):
+    """What makes a context in which no mode of torch sees what is asked of a tensor: to pass a
+    question through a mode, which is Python, takes longer than to answer it. There is no public
+    one: https://pytorch.org/docs/stable/notes/extending.html
+    """
+    return torch._C.DisableTorchFunction
+
+
 def tracing_test(torch):
     """`torch.jit.is_tracing`, which asks something else first; this is called for every tensor."""
     return torch._C._is_tracing
@@ -145,8 +153,9 @@ class Originals:
     def size(self, tensor):
         return prod(self.shape(tensor))
 
-    def dtype_name(self, tensor):
-        return str(self.dtype(tensor)).replace("torch.", "")
+    @staticmethod
+    def dtype_name(dtype):
+        return str(dtype).replace("torch.", "")
 
     def storage_key(self, tensor):
         """A key that is equal for two tensors that share their memory. On meta every `data_ptr()`
@@ -181,31 +190,24 @@ class Originals:
         name = self.compiled_name(module)
         return isinstance(module, classes) or (bool(name) and name in map(_name_of, classes))
 
-    def is_initialised(self, module):
-        """Whether the constructor of a module called `super().__init__()`."""
-        return "_parameters" in self.attributes(module)
-
     def own_parameters(self, module):
         """[(name, parameter)] of those that a module holds itself."""
-        return self.held(module, "_parameters")
-
-    def own_buffers(self, module):
-        """[(name, buffer)] of those that a module holds itself."""
-        return self.held(module, "_buffers")
-
-    def unsaved_buffers(self, module):
-        """The names of the buffers that `state_dict` leaves out."""
-        return self.attributes(module).get("_non_persistent_buffers_set") or ()
+        return self.entries(self.attributes(module), "_parameters")
 
     def own_children(self, module):
         """[(name, module)] of those directly below a module, the same one as often as it is
         there."""
-        return [(name, self.compiled(child)) for name, child in self.held(module, "_modules")]
+        found = self.entries(self.attributes(module), "_modules")
+        return [(name, self.compiled(child)) for name, child in found]
 
-    def held(self, module, kind):
-        found = self.attributes(module).get(kind)
-        if type(found) is dict and not found:  # in most modules two of the three are empty
-            return ()
+    @staticmethod
+    def entries(attributes, kind):
+        """[(name, what it is)] of those that a module with these attributes has of a kind:
+        "_parameters", "_buffers", "_modules"."""
+        found = attributes.get(kind)
+        if type(found) is dict:
+            # In most modules two of the three are empty.
+            return [pair for pair in found.items() if pair[1] is not None] if found else ()
         if isinstance(found, dict):  # DeepSpeed's has methods of its own
             ordered = isinstance(found, collections.OrderedDict)
             found = (collections.OrderedDict if ordered else dict).items(found)

@@ -6,7 +6,7 @@ import math
 import sys
 
 from ..state import STATE
-from ..torch_compat import check_fan, tensor_makers, tracing_test
+from ..torch_compat import check_fan, tensor_makers, tracing_test, unseen
 from ..tracing.project_paths import is_project, line_of
 
 RUNGS = ("meta", "cpu without initialisation", "cpu")  # the first to be tried first
@@ -52,7 +52,7 @@ def patch_initialisers(torch):
     `has_values`. They change no count, and the first normal_ on meta imports 900 modules. To be
     called before the project is imported, so that `from torch.nn.init import xavier_uniform_` gets
     them too."""
-    init = torch.nn.init
+    init, is_plain, quietly = torch.nn.init, {torch.Tensor, torch.nn.Parameter}, unseen(torch)
 
     def quiet(original, fan):
         @functools.wraps(original)
@@ -60,13 +60,16 @@ def patch_initialisers(torch):
             if not STATE.skips_initialisers:
                 return original(*args, **kwargs)
             tensor = args[0] if args else kwargs["tensor"]
-            if has_values(tensor):
+            with quietly() if type(tensor) in is_plain else contextlib.nullcontext():
+                may_be_read = has_values(tensor)
+                is_flat = fan and not may_be_read and tensor.dim() < 2
+            if may_be_read:
                 before = torch.default_generator.get_state()
                 try:
                     return original(*args, **kwargs)
                 finally:  # the model draws what it would without, and is not built anew for it
                     torch.default_generator.set_state(before)
-            if fan and tensor.dim() < 2:  # the one check that tells a wrong model from a right one
+            if is_flat:  # the one check that tells a wrong model from a right one
                 check_fan(torch, tensor)
             return tensor
 

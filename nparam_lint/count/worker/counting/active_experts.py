@@ -69,6 +69,11 @@ class Routing:
             if path:
                 self.children[path.rpartition(".")[0]].append(path)
         found, unclear = [], None
+        self.stated = {}  # path -> how many experts a module says that it has, where it does
+        for path, module in modules.items():
+            numbers = stated(originals.attributes(module))
+            if numbers:
+                self.stated[path] = numbers
         named = [path for path in modules if self.is_called_so(path)]
         for path in named:
             experts, why = self.experts_in(path, named)
@@ -86,17 +91,17 @@ class Routing:
     def is_called_so(self, path):
         """Whether a module is one that holds routed experts, by its name, its class, or what it
         says of itself."""
-        module = self.modules[path]
-        name, kind = path.rpartition(".")[2].lower(), self.kind(module)
+        module, name = self.modules[path], path.rpartition(".")[2].lower()
         if "shared" in name:
             return False
         if name.endswith("experts") or ("expert" in name and self.is_list(module)):
             return True
+        kind = self.kind(module)
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = stated(self.originals.attributes(module))
-        shapes = [shape for _, shape in self.own(module)] if numbers else ()
-        return any(len(shape) > 2 and shape[0] in numbers for shape in shapes)
+        numbers = self.stated.get(path)
+        shapes = self.own(module) if numbers else ()
+        return any(len(shape) > 2 and shape[0] in numbers for _, shape in shapes)
 
     def experts_in(self, path, named):
         """The like experts of a module that is called so; or none, and why, unless others that are
@@ -138,7 +143,7 @@ class Routing:
         module = self.modules[path]
         values = self.originals.attributes(module)
         matrices = [shape for _, shape in self.own(module) if len(shape) > 1]
-        numbers = stated(values)
+        numbers = self.stated.get(path, {})
         known = {plain(v) for v in values.values() if is_whole(v) and plain(v) > 1}
         for number in numbers if matrices else ():
             rest = {shape[0] // number for shape in matrices if shape[0] % number == 0}
@@ -153,9 +158,8 @@ class Routing:
         number, and none are in it or beside it."""
         places = {experts.path for experts in found}
         holders = {above for path in places for above in upwards(path)}
-        for path, module in self.modules.items():
-            numbers = stated(self.originals.attributes(module))
-            if not numbers or ROUTER.search(self.kind(module)):
+        for path, numbers in self.stated.items():
+            if ROUTER.search(self.kind(self.modules[path])):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
                 text = "{} says that it has {} experts, which were not found"
@@ -292,7 +296,7 @@ def is_whole(value):
 def stated(values, least=2):
     """How many experts there are, of values by name: the whole numbers from the least on, each with
     its expression."""
-    if NAMES.isdisjoint(values):  # as in almost all modules
+    if values.keys().isdisjoint(NAMES):  # as in almost all modules
         return {}
     found = [values[n] for n in NUMBER if is_whole(values.get(n))]
     return {plain(value): value for value in found if plain(value) >= least}

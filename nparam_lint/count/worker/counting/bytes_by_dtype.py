@@ -7,17 +7,16 @@ FIELDS = ("parameters", "trainable", "tensors", "buffers", "saved")
 
 def bytes_by_dtype(count):
     """Rows as `records.DtypeRow` has them. `count`: a `Count`."""
-    torch, found = count.originals, {}
+    found = {}
     for kind, tensors in (("parameters", count.parameters), ("buffers", count.buffers)):
         for key, held in tensors.items():
-            dtype = torch.dtype(held.tensor)
-            row = found.get(dtype)
+            row = found.get(held.dtype)
             if row is None:
-                name = torch.dtype_name(held.tensor)
-                row = found[dtype] = dict(dict.fromkeys(FIELDS, 0), dtype=name)
-            size = held.size * torch.element_size(held.tensor)
+                name = count.originals.dtype_name(held.dtype)
+                row = found[held.dtype] = dict(dict.fromkeys(FIELDS, 0), dtype=name)
+            size = held.size * held.width
             row[kind] += size
-            if kind == "parameters" and torch.requires_grad(held.tensor):
+            if kind == "parameters" and held.trains:
                 row["trainable"] += size
                 row["tensors"] += 1
             if kind == "parameters" or key in count.saved:

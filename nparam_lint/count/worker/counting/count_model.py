@@ -29,11 +29,14 @@ class Held:
     """A parameter or buffer: its first name in the model, the others, and the paths of the modules
     that hold it."""
 
-    __slots__ = ("also", "name", "owners", "shape", "size", "tensor")
+    __slots__ = ("also", "dtype", "name", "owners", "shape", "size", "tensor", "trains", "width")
 
-    def __init__(self, tensor, name, shape):
+    def __init__(self, torch, tensor, name):
         self.tensor, self.name, self.also, self.owners = tensor, name, [], []
-        self.shape, self.size = shape, prod(shape)
+        self.shape, self.dtype = torch.shape(tensor), torch.dtype(tensor)
+        self.size = prod(self.shape)
+        self.width = torch.element_size(tensor)  # bytes of an element
+        self.trains = torch.requires_grad(tensor)
 
 
 def lengths(held):
@@ -72,52 +75,56 @@ class Count:
         points to the first. (Not `named_modules(remove_duplicate=False)`: it never ends where a
         child holds its parent, https://github.com/pytorch/pytorch/issues/47582.)"""
         torch = self.originals
-        stack = [("", torch.compiled(self.model))]
+        stack = [("", self.model)]
         while stack:
             path, module = stack.pop()
+            module = torch.compiled(module)
+            attributes = torch.attributes(module)
             kind = torch.name(module)
-            if not torch.is_initialised(module):
+            if "_parameters" not in attributes:
                 text = "the constructor of {} never calls super().__init__()".format(kind)
                 hint = "call super().__init__() before anything is assigned"
                 raise Failure("NPL004", "raised", text, hint=hint)
-            row = {"path": path, "type": kind, "own": 0, "tied": []}
-            row["source"] = self.lines[path] = self.origins.line(module)
+            row = {"path": path, "type": kind, "own": 0}
+            source = self.origins.line(module)
+            if source is not None:
+                row["source"] = self.lines[path] = source
             self.rows.append(row)
-            if id(module) in self.first_path:
-                row["shared_with"] = self.first_path[id(module)]
-                self.again.append((path, row["shared_with"]))
+            first = self.first_path.setdefault(id(module), path)
+            if first != path:
+                row["shared_with"] = first
+                self.again.append((path, first))
                 continue
-            self.first_path[id(module)] = path
             self.modules[path] = module
             prefix = path + "." if path else ""
-            for name, parameter in torch.own_parameters(module):
+            parameters = torch.entries(attributes, "_parameters")
+            for name, parameter in parameters:
                 if torch.is_lazy(parameter):
                     self.lazy.append(prefix + name)
                     continue
                 key = id(parameter)
                 held = self.parameters.get(key)
                 if held is None:
-                    shape = torch.shape(parameter)
-                    held = self.parameters[key] = Held(parameter, prefix + name, shape)
+                    held = self.parameters[key] = Held(torch, parameter, prefix + name)
                     row["own"] += held.size
                 else:
                     held.also.append(prefix + name)
-                    row["tied"].append("{} = {}".format(name, held.name))
+                    row.setdefault("tied", []).append("{} = {}".format(name, held.name))
                 held.owners.append(path)
-            if torch.is_a(module, torch.embeddings):
-                weights = {id(weight) for _, weight in torch.own_parameters(module)}
-                self.embedding |= weights & self.parameters.keys()
-            for name, buffer in torch.own_buffers(module):
+            if parameters and torch.is_a(module, torch.embeddings):
+                self.embedding |= {id(weight) for _, weight in parameters} & self.parameters.keys()
+            for name, buffer in torch.entries(attributes, "_buffers"):
                 if torch.is_lazy(buffer):
                     self.lazy.append(prefix + name)
                     continue
-                shape = torch.shape(buffer)
-                held = self.buffers.setdefault(id(buffer), Held(buffer, prefix + name, shape))
-                if name not in torch.unsaved_buffers(module):
+                held = self.buffers.get(id(buffer))
+                if held is None:
+                    held = self.buffers[id(buffer)] = Held(torch, buffer, prefix + name)
+                if name not in (attributes.get("_non_persistent_buffers_set") or ()):
                     self.saved.add(id(buffer))
                 held.owners.append(path)
-            children = [(prefix + name, child) for name, child in torch.own_children(module)]
-            stack.extend(reversed(children))
+            children = torch.entries(attributes, "_modules")
+            stack += [(prefix + name, child) for name, child in reversed(children)]
 
     def count_rows(self):
         """Fills in, for each row, what lies at or below it; a shared parameter once in each. Gives
@@ -171,15 +178,8 @@ class Count:
 
     def kind(self, key, held, size):
         """The fields of a `Part`."""
-        torch = self.originals
-        return (
-            held.name.rpartition(".")[2],
-            size,
-            torch.element_size(held.tensor),
-            torch.requires_grad(held.tensor),
-            key in self.embedding,
-            self.routing.idle.get(key, 0),
-        )
+        name, idle = held.name.rpartition(".")[2], self.routing.idle.get(key, 0)
+        return name, size, held.width, held.trains, key in self.embedding, idle
 
     def weighed(self, name):
         """(id, Held, what a metric counts of one element) of all parameters and buffers of which it
@@ -240,8 +240,8 @@ class Count:
             {
                 "name": held.name,
                 "shape": [int(n) for n in held.shape],
-                "dtype": self.originals.dtype_name(held.tensor),
-                "trainable": self.originals.requires_grad(held.tensor),
+                "dtype": self.originals.dtype_name(held.dtype),
+                "trainable": held.trains,
                 "source": self.source(held.tensor, held.name),
                 "also": held.also,
                 "note": self.remarks.get(held.name),
@@ -270,7 +270,7 @@ class Count:
     def signature(self):
         """What must be the same in two builds: each parameter's name, shape and dtype."""
         return [
-            (held.name, list(held.shape), self.originals.dtype_name(held.tensor))
+            (held.name, list(held.shape), self.originals.dtype_name(held.dtype))
             for held in self.parameters.values()
         ]
 
@@ -292,11 +292,15 @@ class Count:
         """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
         torch = self.originals
         found, seen = [], {*self.parameters, *self.buffers}
-        skip, plain = torch.own_names, torch.plain_types
+        skip, plain = torch.own_names | HYPERPARAMETERS, torch.plain_types
         for path, module in self.modules.items():
-            for name, value in list(torch.attributes(module).items()):
+            attributes = torch.attributes(module)
+            added = attributes.keys() - skip
+            if plain.issuperset([type(attributes[name]) for name in added]):
+                continue
+            for name, value in list(attributes.items()):
                 kind = type(value)
-                if name in skip or kind in plain or name in HYPERPARAMETERS:
+                if name not in added or kind in plain:
                     continue
                 if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
                     continue
