@@ -26,9 +26,4 @@ def main() -> int:
         os._exit(code)  # nothing is open; to take Python down takes a tenth of the whole
     from nparam_lint.cli.main import main
 
-    try:
-        return main()
-    finally:
-        process = sys.modules.get("nparam_lint.count.worker_process")
-        if process:  # it may have been started early, for nothing
-            process.end_waiting()
+    return main()

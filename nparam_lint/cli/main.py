@@ -104,7 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = 0
             raise
         finally:
-            sys.stdout.flush()  # here, where a reader that is gone is no error
+            try:
+                sys.stdout.flush()  # here, where a reader that is gone is no error
+            finally:
+                process = sys.modules.get("nparam_lint.count.worker_process")
+                if process:  # it may have been started early, for nothing
+                    process.wait_for_end()
         return code
     except KeyboardInterrupt:
         with suppress(KeyboardInterrupt):

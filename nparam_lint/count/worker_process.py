@@ -34,6 +34,7 @@ SILENCE = 60.0  # seconds without a sign of life, of which it gives one every fe
 
 _waiting: list[Worker] = []  # those that have nothing to do
 _working: list[Worker] = []
+_closing: list[threading.Thread] = []  # what waits for the processes of those that have done theirs
 # Not empty: one that has done its work waits for the next run. Each is the number of a context
 # whose runs share their imports, or 0.
 _reuses: list[int] = []
@@ -55,9 +56,22 @@ def end_waiting() -> None:
         _end_all()
 
 
+def wait_for_end() -> None:
+    """Wait until nothing is left of the workers that have ended."""
+    end_waiting()
+    while _closing:
+        _closing.pop().join()
+
+
 def _end_all() -> None:
     while _waiting:
-        _waiting.pop().close()
+        _close_meanwhile(_waiting.pop())
+
+
+def _close_meanwhile(worker: Worker) -> None:
+    """Close one that has done its work. It takes the system some tenths of a second to give back
+    what its processes held; meanwhile its answers are judged and printed."""
+    _closing.append(_thread(worker.close, daemon=False))
 
 
 @contextmanager
@@ -96,7 +110,7 @@ def _end_idle() -> None:
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
-    started, and its files are removed; or it waits again.
+    started, and its files are removed, while the caller goes on; or it waits again.
 
     Raises CannotStart.
     """
@@ -113,10 +127,12 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         yield worker
     finally:
         _working.remove(worker)
-        if worker.takes_more and _reuses:
+        if not worker.takes_more:  # it was interrupted, or came to no end
+            worker.close()
+        elif _reuses:
             _waiting.append(worker)
         else:
-            worker.close()
+            _close_meanwhile(worker)
 
 
 def stop_working() -> None:
@@ -258,7 +274,7 @@ class Worker:
         return self.tail.decode("utf-8", "replace").strip()
 
 
-def _thread(target: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=target, daemon=True)
+def _thread(target: Callable[[], None], *, daemon: bool = True) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=daemon)
     thread.start()
     return thread

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, run_jobs
+from nparam_lint.count.worker_process import wait_for_end
 from nparam_lint.discover import discover, list_files
 from nparam_lint.records import Measured, NotMeasured
 
@@ -75,7 +76,9 @@ def run(
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
     limits = Limits(timeout, memory, width)
     everything = os.environ | (environ or {})
-    return Run(run_jobs(BuildContext(PYTHON, root, everything, limits), listed, progress), listed)
+    answers = run_jobs(BuildContext(PYTHON, root, everything, limits), listed, progress)
+    wait_for_end()  # as a command does before it ends
+    return Run(answers, listed)
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
