@@ -170,6 +170,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
                 env=own.given,
                 start_new_session=os.name == "posix",
             )

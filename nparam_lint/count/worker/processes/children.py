@@ -26,6 +26,8 @@ TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # for prctl: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
+ROOM = 1 << 20  # bytes that a pipe for results holds: an answer is 100 KB, and nobody waits for it
+SET_ROOM = 1031  # for fcntl: F_SETPIPE_SZ of Linux, which has a name since Python 3.10
 UNREAD = 10.0  # seconds after which an order counts as unread
 to_json = json.JSONEncoder().encode
 to_text = json.JSONEncoder(ensure_ascii=False).encode
@@ -202,11 +204,21 @@ class Child:
         return Ending("died", f"ended with exit status {status} before it was counted")
 
 
+def make_room(pipe):
+    """Let a pipe hold more than the usual 64 KB, so that a process can go on to the next model
+    before its answer is read. Where the system does not let us, it waits."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, SET_ROOM, ROOM)
+
+
 def fork_child(task, body, nonce):
     """Fork; in the child, `body(channel, orders)` runs with its output caught, then the process
     ends without any clean-up that user code could have registered. `orders`: an iterator over what
     it is told."""
     channel_read, channel_write = os.pipe()
+    make_room(channel_write)
     output_read, output_write = os.pipe()
     orders_read, orders_write = os.pipe()
     pid = os.fork()

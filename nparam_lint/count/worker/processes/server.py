@@ -26,7 +26,15 @@ from ..tracing.failures import describe, died
 from ..tracing.project_paths import OWN, is_within
 from ..tracing.read_tracer import installation
 from ..tracing.state_snapshot import LIBRARIES
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, fork_child, result_body
+from .children import (
+    ADOPT_ORPHANS,
+    CAN_FORK,
+    DIE_WITH_PARENT,
+    Channel,
+    fork_child,
+    make_room,
+    result_body,
+)
 from .groups import GroupTask
 from .supervision import Supervision
 
@@ -239,6 +247,7 @@ def take_standard_streams():
     """(the orders, the descriptor of the channel): the worker keeps the streams of this process for
     itself; user code gets an empty input and an output that is not the channel."""
     orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    make_room(channel)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(2, 1)

@@ -12,7 +12,7 @@ import threading
 import time
 
 from ..tracing.failures import Ending
-from .children import CAN_FORK, resident
+from .children import CAN_FORK, ROOM, resident
 
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
 
@@ -25,7 +25,7 @@ class SelectPoller(selectors.DefaultSelector):
 
     def poll(self, timeout):
         for key, _ in self.select(timeout):
-            data = os.read(key.fd, 1 << 16)
+            data = os.read(key.fd, ROOM)
             if not data and key.data is not None:
                 self.unregister(key.fd)
                 os.close(key.fd)
