@@ -525,21 +525,26 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 
 def early_start(context: RunContext) -> Callable[[Definition], None]:
     """What starts the worker at the first model that can be built, before the others are known, so
-    that it imports torch meanwhile. Only where nothing is remembered of the project: then there is
-    work for certain."""
+    that it imports torch meanwhile; where the config has budgets, that is done here. Only where
+    nothing is remembered of the project: then there is work for certain."""
     settings = context.settings
     folder = settings.store.folder
     is_open = settings.on == "local" and not (folder and Path(folder).is_dir())
 
-    def begin(definition: Definition) -> None:
+    def start() -> None:
         nonlocal is_open
-        if is_open and may_be_built(definition, settings):
-            is_open = False
-            with suppress(NoInterpreter):  # reported when the interpreter is needed
-                interpreter = _interpreter(context)
-                if interpreter.has_torch:
-                    start_early(interpreter.python, context.environ)
+        is_open = False
+        with suppress(NoInterpreter):  # reported when the interpreter is needed
+            interpreter = _interpreter(context)
+            if interpreter.has_torch:
+                start_early(interpreter.python, context.environ)
 
+    def begin(definition: Definition) -> None:
+        if is_open and may_be_built(definition, settings):
+            start()
+
+    if is_open and settings.budgets:
+        start()
     return begin
 
 

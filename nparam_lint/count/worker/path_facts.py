@@ -22,6 +22,8 @@ _KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "l
 def escaped(text, backslash="\\"):
     r"""`text` in which no half of a surrogate pair is left: neither UTF-8 nor JSON has any. Python
     has them for the bytes of a file's name that are not UTF-8 (`\udcff`)."""
+    if text.isascii():  # as nearly always, and found out at once
+        return text
     return re.sub("[\ud800-\udfff]", lambda half: f"{backslash}u{ord(half[0]):04x}", text)
 
 

@@ -62,6 +62,7 @@ class Routing:
         self.originals, self.modules, self.parameters = originals, modules, parameters
         self.declared = declared
         self.idle, self.notes = {}, []
+        self.values = {}  # (id of an object, name) -> it, and what it has under that name
         self.uses = collections.defaultdict(list)
         self.wrong = self.misdeclared = None
         self.children = collections.defaultdict(list)
@@ -221,13 +222,13 @@ class Routing:
         modules, routers = self.around(path)
         for names in (ROUTED, OFTEN_ROUTED):
             for holder in modules + routers:
-                yield field(holder, names)
+                yield self.field(holder, names)
         for router in routers:
-            yield field(router, ("k",))
+            yield self.field(router, ("k",))
         for config in self.configs(path):
-            yield field(config, ROUTED)
-            if not any(value_of(config, name) is not None for name in SAMPLING):
-                yield field(config, OFTEN_ROUTED)
+            yield self.field(config, ROUTED)
+            if not any(self.value(config, name) is not None for name in SAMPLING):
+                yield self.field(config, OFTEN_ROUTED)
         for router in routers:
             top = TOP.search(self.kind(router))
             if top:
@@ -255,7 +256,7 @@ class Routing:
         nothing."""
         modules, routers = self.around(path)
         for holder in (*modules, *routers, *self.configs(path)):
-            found = stated({name: value_of(holder, name) for name in NUMBER}, least)
+            found = stated({name: self.value(holder, name) for name in NUMBER}, least)
             if found:
                 return found
         return {}
@@ -265,11 +266,30 @@ class Routing:
         found = []
         for above in upwards(path):
             for name in CONFIGS:
-                config = value_of(self.modules[above], name)
+                config = self.value(self.modules[above], name)
                 if config is not None and not any(config is other for other in found):
                     found.append(config)
-        inner = [value_of(config, name) for config in found for name in INNER_CONFIGS]
+        inner = [self.value(config, name) for config in found for name in INNER_CONFIGS]
         return found + [config for config in inner if config is not None]
+
+    def value(self, holder, name):
+        """An attribute, or an entry of a mapping; None where it is not there or cannot be read. It
+        is read once: there are many modules around one config, and transformers' answer slowly."""
+        key = id(holder), name
+        if key not in self.values:
+            found = None
+            with contextlib.suppress(Exception):
+                if isinstance(holder, collections.abc.Mapping):
+                    found = holder.get(name)
+                else:
+                    found = getattr(holder, name, None)
+            self.values[key] = holder, found  # the holder, so that its id is not given away
+        return self.values[key][1]
+
+    def field(self, holder, names):
+        """The first of these names that is a whole number, with its value; or None."""
+        found = ((name, self.value(holder, name)) for name in names)
+        return next((pair for pair in found if is_whole(pair[1])), None)
 
     def is_list(self, module):
         return self.originals.is_a(module, self.originals.lists)
@@ -300,21 +320,6 @@ def stated(values, least=2):
         return {}
     found = [values[n] for n in NUMBER if is_whole(values.get(n))]
     return {plain(value): value for value in found if plain(value) >= least}
-
-
-def value_of(holder, name):
-    """An attribute, or an entry of a mapping; None where it is not there or cannot be read."""
-    with contextlib.suppress(Exception):
-        if isinstance(holder, collections.abc.Mapping):
-            return holder.get(name)
-        return getattr(holder, name, None)
-    return None
-
-
-def field(holder, names):
-    """The first of these names that is a whole number, with its value; or None."""
-    found = ((name, value_of(holder, name)) for name in names)
-    return next((pair for pair in found if is_whole(pair[1])), None)
 
 
 def shown(path):
