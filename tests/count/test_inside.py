@@ -29,6 +29,7 @@ VALUES = (
 @pytest.fixture(scope="module", params=MODES)
 def built(request: pytest.FixtureRequest) -> Run:
     targets = [f"{PATH}::{name}" for name in ("Model", "Patching", "NoSuper", "Plain(2)")]
+    targets.append(f"{PATH}::Around(Plain(2))")
     return run(ROOT, targets, environ={"NPARAM_LINT_FORK": request.param})
 
 
@@ -98,3 +99,9 @@ def test_what_patches_torch_and_what_fails(built: Run) -> None:
     assert [row.call for row in rows(built, "Patching")["Plain"]] == ["Plain(width=4)"]
     assert built.failed(f"{PATH}::NoSuper").cause == "raised"
     assert built.measured(f"{PATH}::Plain(2)").inside == ()  # a model does not contain itself
+
+
+def test_a_block_that_the_call_itself_makes(built: Run) -> None:
+    """No line of the project makes it."""
+    [row] = rows(built, "Around(Plain(2))")["Plain"]
+    assert (row.call, row.paths, row.total, row.made) == ("Plain(width=2)", ("inner",), 6, None)

@@ -273,8 +273,8 @@ class ModelBuild:
             raise Failure("NPL004", "device", reason, **more) from None
         texts = differences(count.signature(), other.signature())
         for field, value in found.items():
-            if value != count.rows[0][field]:
-                texts.append(f"{field}: {count.rows[0][field]}, then {value}")
+            if value != count.rows[0].get(field):
+                texts.append(f"{field}: {count.rows[0].get(field)}, then {value}")
         if texts:
             reason = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
             raise Failure("NPL004", "device", start + reason, **more)

@@ -381,7 +381,7 @@ def inside_rows(count, names, resolve):
             "paths": [path],
             "total": row["total"],
             "source": source,
-            "made": row["source"],
+            "made": row.get("source"),
             "names": values,
             "known_names": usable,
         }
