@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     _Below = Callable[[Path], list[str]]  # what `list_below` says
 
-# Never the project's own source, wherever they are.
-_FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__"})
+# Never the project's own source, wherever they are; the last has copies that Jupyter keeps.
+_FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__", ".ipynb_checkpoints"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
 _TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")

@@ -45,7 +45,7 @@ class ImportPlanner:
             attempts[module, ".."] = ImportAttempt(module, ("..", *further))
         for root in self._name_roots(path, outermost):
             module = _module(path, root)
-            if module:
+            if all(module.split(".")):  # below a hidden folder there is no such name
                 roots = tuple(dict.fromkeys((root, *further)))
                 attempts.setdefault((module, root), ImportAttempt(module, roots))
         return tuple(attempts.values())

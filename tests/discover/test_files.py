@@ -61,7 +61,14 @@ def test_what_the_user_names_is_included_though_ignored_or_excluded(tmp_path: Pa
 
 
 def test_an_environment_that_git_was_not_told_of_is_left_out(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "myenv/lib/site.py", "myenv/pyvenv.cfg", "node_modules/x/y.py")
+    write(
+        tmp_path,
+        "a.py",
+        "myenv/lib/site.py",
+        "myenv/pyvenv.cfg",
+        "node_modules/x/y.py",
+        ".ipynb_checkpoints/b-checkpoint.py",
+    )
     git(tmp_path, "init", "-q")
     assert list_files(tmp_path) == ["a.py"]
 

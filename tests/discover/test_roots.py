@@ -39,6 +39,12 @@ def test_names_that_are_no_identifiers(tmp_path: Path) -> None:
     assert plan(tmp_path, "4_pretrain/my-model.py", sources)[0] == ("my-model", ("4_pretrain", ""))
 
 
+def test_below_a_hidden_folder_a_file_stands_alone(tmp_path: Path) -> None:
+    """Python has no name for what is in it: `.tools.net` would be relative to nothing."""
+    sources = {".tools/net.py": "from . import x", ".tools/__init__.py": ""}
+    assert plan(tmp_path, ".tools/net.py", sources) == [("net", (".tools", ""))]
+
+
 def test_the_name_that_the_repository_uses_comes_first(tmp_path: Path) -> None:
     sources = {"lab/models/net.py": "", "train.py": "from lab.models.net import Net"}
     assert plan(tmp_path, "lab/models/net.py", sources)[0] == ("lab.models.net", ("",))
