@@ -218,3 +218,48 @@ def test_weights_that_are_left_out_are_told(report):
 def test_a_notebook_that_is_no_notebook_costs_itself_only(report):
     (found,) = report["findings"]
     assert (found["path"], found["line"], found["code"]) == ("broken.ipynb", 2, "NPL003")
+
+
+RESTORER = """\
+from copy import deepcopy
+import torch
+from torch import nn
+
+class Restorer(nn.Module):
+    def __init__(self, d=1):
+        super().__init__()
+        self.a = nn.Linear(d, 2)
+
+def load(net, path):
+    state = torch.load(path)["params"]
+    for name, value in deepcopy(state).items():
+        if name.startswith("module."):
+            state[name[7:]] = state.pop(name)
+    net.load_state_dict(state["net"] if "net" in state.keys() else state)
+
+def restored(d, path):
+    net = Restorer(d)
+    load(net, path)
+    return net
+
+def stored(path):
+    return Restorer(**torch.load(path)["args"])
+
+if __name__ == "__main__":
+    restored(8, "weights/restorer.pth")
+    stored("weights/with_arguments.pth")
+"""
+
+
+def test_weights_that_are_not_here_are_left_out(tmp_path, nparam_lint):
+    """They were never added to git. Where they hold the arguments, too, nobody knows these."""
+    (tmp_path / "restorer.py").write_text(RESTORER)
+    report = json.loads(nparam_lint("--format", "json", cwd=tmp_path).stdout)
+    [found] = [model for model in report["models"] if model["target"] == "restorer.py::restored"]
+    assert found["counts"]["total"] == 8 * 2 + 2
+    assert "the weights from weights/restorer.pth are left out" in found["notes"]
+    [failed] = report["failed_ways"]
+    assert failed["target"] == "restorer.py::stored"
+    assert (
+        "the arguments of the model are stored with weights that are not here" in failed["reason"]
+    )

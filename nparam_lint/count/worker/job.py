@@ -35,7 +35,15 @@ from .tracing.origin_lines import OriginLines
 from .tracing.project_paths import line_of_error, relative
 from .tracing.read_tracer import record_classes, record_held
 
-NOT_THE_DEVICE = (NameError, ImportError, SystemExit, KeyboardInterrupt, MemoryError, RefusedAction)
+NOT_THE_DEVICE = (
+    NameError,
+    ImportError,
+    FileNotFoundError,
+    SystemExit,
+    KeyboardInterrupt,
+    MemoryError,
+    RefusedAction,
+)
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
 BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
 CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"

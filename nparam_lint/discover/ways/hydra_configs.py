@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _MAIN = re.compile(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
 _ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""
 _PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
+# A statement, and no `with`: it stays so from when the file is imported.
+_INITIALISES = re.compile(
+    r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
+)
 _LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
 
@@ -123,12 +127,27 @@ class HydraConfigs:
         if self._has_own_logging:  # by a plugin that a model does not need
             overrides = (*overrides, "hydra/job_logging=default", "hydra/hydra_logging=default")
         given = f", overrides={[*overrides]!r}" if overrides else ""
-        return (
+        lines = (
             "import os\n"
             "from hydra import compose, initialize_config_dir\n"
             f"with initialize_config_dir(os.path.abspath({root!r}), version_base=None):\n"
             f"    config = compose({name!r}{given})"
         )
+        if not self._is_initialised:
+            return lines
+        return (
+            "from hydra.core.global_hydra import GlobalHydra\n"
+            "own, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None\n"
+            f"{lines}\n"
+            "GlobalHydra.instance().hydra = own"
+        )
+
+    @cached_property
+    def _is_initialised(self) -> bool:
+        """Whether the project itself initialises Hydra, which refuses to be asked once more."""
+        tree = self.files.found.tree
+        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.with_words["hydra"])
+        return any(map(_INITIALISES.search, texts))
 
     @cached_property
     def _has_own_logging(self) -> bool:

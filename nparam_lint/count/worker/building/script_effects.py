@@ -1,6 +1,7 @@
-"""Builds a model as the repository does, without what a script does beside: pretrained weights are
-not downloaded but stay as they were initialised, which no count depends on, and no directories are
-made for results. Only for what is evidence: of a declared model this is refused."""
+"""Builds a model as the repository does, without what a script does beside: pretrained weights that
+would be downloaded, or that were and are not here, stay as they were initialised, which no count
+depends on, and no directories are made for results. Only for what is evidence: of a declared model
+this is refused."""
 
 import collections
 import contextlib
@@ -20,7 +21,8 @@ _Keys = collections.namedtuple("_Keys", "missing_keys unexpected_keys")
 
 class AbsentWeights(dict):
     """Stands for a state dict, and for all that is in it: a shape that is compared with one of the
-    model is another. It is no number and no tensor, so that no layer is made of it."""
+    model is another. It is no number and no tensor, so that no layer is made of it, and it is not
+    taken for the arguments of a call (`Net(**checkpoint["args"])`)."""
 
     def __getattr__(self, name):
         if name not in ("shape", "size", "sum", "mean", "repeat", "float"):
@@ -39,6 +41,15 @@ class AbsentWeights(dict):
     def __delitem__(self, name):
         pass
 
+    def __iter__(self):  # Python asks a dictionary with an iterator of its own for its `keys`
+        return super().__iter__()
+
+    def keys(self):
+        frame = sys._getframe(1)
+        if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "DICT_MERGE":
+            raise TypeError("the arguments of the model are stored with weights that are not here")
+        return super().keys()
+
     def get(self, name, default=None):
         return self
 
@@ -51,13 +62,20 @@ class AbsentWeights(dict):
 
 @contextlib.contextmanager
 def without_effects(torch, addresses):
-    """In this context weights that would be downloaded are left out, and their addresses are added
-    to the list."""
+    """In this context weights that would be downloaded, or that are not here, are left out, and
+    their addresses are added to the list."""
     fetch, load = torch.hub.load_state_dict_from_url, torch.nn.Module.load_state_dict
+    read = torch.load
 
     def fetch_nothing(url, *args, **kwargs):
         addresses.append(url)
         return AbsentWeights()
+
+    def read_known(f, *args, **kwargs):
+        if isinstance(f, (str, os.PathLike)) and not os.path.exists(f):
+            addresses.append(os.fspath(f))
+            return AbsentWeights()
+        return read(f, *args, **kwargs)
 
     def load_known(self, state_dict, *args, **kwargs):
         if isinstance(state_dict, AbsentWeights):
@@ -68,6 +86,7 @@ def without_effects(torch, addresses):
         (vars(os), "mkdir", do_nothing),
         (vars(os), "makedirs", do_nothing),
         (vars(torch.hub), "list", list_nothing),
+        (vars(torch), "load", read_known),
     ]
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
