@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import Origin, Position
 
+Place = tuple[int, int]  # line and column, from 1
 Item = TypeVar("Item")
 
 
