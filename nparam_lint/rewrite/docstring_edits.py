@@ -13,17 +13,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst import matchers
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import FUNCTIONS, docstring_lines
-from nparam_lint.rewrite.edits import Unsafe
+from nparam_lint.discover.syntax import docstring_lines
+from nparam_lint.rewrite.edits import Place, Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from libcst.metadata import CodePosition, CodeRange
+    from libcst.metadata import CodeRange
 
     from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.records import Definition, DocLine
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
-Place = tuple[int, int]  # line and column, from 1
 _Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -44,11 +44,13 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     done: dict[Place, Restated] = {}
     try:
         file = _read(source)
-        for docstring in _docstrings(file):
-            for place, start in _find_all(docstring.literal, docstring.at, changes):
-                docstring.replace(start, changes[place])
-                done[place] = changes[place]
-            replacements |= docstring.replacements()
+        for docstring in filter(None, map(_docstring, file.definitions)):
+            start = file.spans[docstring].start
+            at = (start.line, start.column + 1)
+            found = _find_all(file.text(docstring), at, changes)
+            done |= {place: changes[place] for place in found}
+            numbers = {offset: changes[place] for place, offset in found.items()}
+            replacements |= _with_numbers(file, docstring, numbers)
         expected = [
             (name, (*said[:3], done[place].result) if place in done else said)
             for place, (name, said) in _declared(source)
@@ -110,17 +112,18 @@ class _File:
     spans: Mapping[cst.CSTNode, CodeRange]
     definitions: list[_Definition]
 
+    def offset(self, node: cst.CSTNode) -> int:
+        """Where a node begins."""
+        start = self.spans[node].start
+        return self.starts[start.line - 1] + start.column
+
     def text(self, node: cst.CSTNode) -> str:
-        start, end = self.spans[node].start, self.spans[node].end
-        return self.code[self._offset(start) : self._offset(end)]
+        end = self.spans[node].end
+        return self.code[self.offset(node) : self.starts[end.line - 1] + end.column]
 
     def before(self, node: cst.CSTNode) -> str:
         """What stands before a node on its line."""
-        start = self.spans[node].start
-        return self.code[self.starts[start.line - 1] : self._offset(start)]
-
-    def _offset(self, position: CodePosition) -> int:
-        return self.starts[position.line - 1] + position.column
+        return self.code[self.starts[self.spans[node].start.line - 1] : self.offset(node)]
 
 
 def _read(source: bytes) -> _File:
@@ -151,54 +154,9 @@ def parsed(source: str | bytes) -> ast.Module:
         return ast.parse(source)
 
 
-@dataclass(slots=True)
-class _Docstring:
-    """`literal`: all of it, which begins `at` a place; `pieces`: each literal of it with where it
-    begins in the whole and what it is to be."""
-
-    literal: str
-    at: Place
-    pieces: list[tuple[int, cst.SimpleString, str]]
-
-    def replace(self, start: int, change: Restated) -> None:
-        number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
-        begin, node, text = self.pieces[number]
-        self.pieces[number] = begin, node, _replaced(text, start - begin, change)
-
-    def replacements(self) -> Replacements:
-        return {
-            node: partial(_with_value, text) for _, node, text in self.pieces if text != node.value
-        }
-
-
-def _docstrings(file: _File) -> Iterator[_Docstring]:
-    for definition in file.definitions:
-        docstring = _docstring(definition)
-        if docstring is not None:
-            text, start = file.text(docstring), file.spans[docstring].start
-            pieces, end = [], 0
-            for piece in _pieces(docstring):
-                begin = text.index(piece.value, end)
-                end = begin + len(piece.value)
-                pieces.append((begin, piece, piece.value))
-            yield _Docstring(text, (start.line, start.column + 1), pieces)
-
-
-def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
-    if isinstance(node, cst.SimpleString):
-        yield node
-    elif isinstance(node, cst.ConcatenatedString):
-        yield from _pieces(node.left)
-        yield from _pieces(node.right)
-
-
 def _has_docstring(node: ast.AST) -> bool:
-    return (
-        isinstance(node, (ast.ClassDef, *FUNCTIONS))
-        and isinstance(node.body[0], ast.Expr)
-        and isinstance(node.body[0].value, ast.Constant)
-        and isinstance(node.body[0].value.value, str)
-    )
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None
 
 
 def _docstring(node: _Definition) -> _String | None:
@@ -268,6 +226,23 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
+def _with_numbers(
+    file: _File, docstring: cst.BaseString, numbers: Mapping[int, Restated]
+) -> Replacements:
+    """The replacements that give a docstring other numbers at these offsets in all of it."""
+    replacements: Replacements = {}
+    for piece in matchers.findall(docstring, matchers.SimpleString()):
+        assert isinstance(piece, cst.SimpleString)
+        begin = file.offset(piece) - file.offset(docstring)
+        text = piece.value
+        for start in sorted(numbers, reverse=True):
+            if begin <= start < begin + len(text):
+                text = _replaced(text, start - begin, numbers[start])
+        if text != piece.value:
+            replacements[piece] = partial(_with_value, text)
+    return replacements
+
+
 def _with_budgets(
     file: _File, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
@@ -284,9 +259,7 @@ def _with_budgets(
     indent = file.before(docstring)
     if indent.strip():  # all on the line of the header
         indent = file.before(node) + file.module.default_indent
-    literal = _with_lines(
-        docstring.prefix, docstring.quote, docstring.raw_value, lines, indent, newline
-    )
+    literal = _with_lines(docstring, lines, indent, newline)
     return {docstring: partial(_with_value, literal), node: _in_a_block}
 
 
@@ -331,48 +304,37 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
     return {(item.line + line - 3, item.column): _said(item) for item in declared}
 
 
-def _find_all(
-    literal: str, at: Place, changes: Mapping[Place, Restated]
-) -> Iterator[tuple[Place, int]]:
-    """Those of the places at which a value of a literal begins, and where in the literal its number
-    stands: from the end, so that what is before stays where it is."""
-    expected = budgets(literal, at)
-    inside = sorted(expected.keys() & changes.keys(), reverse=True)
-    text = literal
-    starts = _line_starts(literal)
-    guesses: list[tuple[Place, int]] = []  # right for nearly all, and tried for all at once
-    for place in inside:
-        change = changes[place]
-        start = literal.find(change.old_number, _offset(starts, at, place))
-        expected[place] = (*expected[place][:3], change.result)
-        text = _replaced(text, start, change)
-        guesses.append((place, start))
-    if all(start >= 0 for _, start in guesses) and budgets(text, at) == expected:
-        yield from guesses
-        return
-    for place in inside:
-        found = _find(literal, at, place, changes[place])
-        if found is not None:
-            literal = _replaced(literal, found, changes[place])
-            yield place, found
-
-
-def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
-    """Where in a literal the number of the value stands that begins at a place; None where it is
-    not written there in one piece.
+def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dict[Place, int]:
+    """Those of the places at which a value of a literal begins whose number is written there in one
+    piece, and where in the literal that is.
 
     Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
     look like it, the right one is the one whose change changes nothing but this value.
     """
-    expected = budgets(literal, at)
-    expected[place] = (*expected[place][:3], change.result)
+    said = budgets(literal, at)
+    # From the end, so that what is before stays where it is.
+    inside = sorted(said.keys() & changes.keys(), reverse=True)
     starts = _line_starts(literal)
-    start = literal.find(change.old_number, _offset(starts, at, place))
-    while start >= 0:
-        if budgets(_replaced(literal, start, change), at) == expected:
-            return start
-        start = literal.find(change.old_number, start + 1)
-    return None
+    first = {
+        place: literal.find(changes[place].old_number, _offset(starts, at, place))
+        for place in inside
+    }
+    text, expected = literal, dict(said)
+    for place in inside:  # right for nearly all, and tried for all at once
+        text = _replaced(text, first[place], changes[place])
+        expected[place] = (*said[place][:3], changes[place].result)
+    if -1 not in first.values() and budgets(text, at) == expected:
+        return first
+    found: dict[Place, int] = {}
+    for place in inside:
+        change, start = changes[place], first[place]
+        expected = said | {place: (*said[place][:3], change.result)}
+        while start >= 0 and budgets(_replaced(literal, start, change), at) != expected:
+            start = literal.find(change.old_number, start + 1)
+        if start >= 0:
+            found[place], said = start, expected
+            literal = _replaced(literal, start, change)
+    return found
 
 
 def _replaced(text: str, start: int, change: Restated) -> str:
@@ -396,16 +358,15 @@ def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
     return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
 
 
-def _with_lines(
-    prefix: str, quote: str, content: str, lines: Sequence[str], indent: str, newline: str
-) -> str:
-    """The literal `prefix quote content quote` with lines at the end of its text, after an empty
-    one, and the closing quotes on a line of their own.
+def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:
+    """A literal with lines at the end of its text, after an empty one, and the closing quotes on a
+    line of their own.
 
     `indent`: that of the statement; `newline`: what ends a line.
     """
-    if len(quote) == 1:
-        quote *= 3  # which cannot stand in it: it could not even hold one of them
+    prefix, content = node.prefix, node.raw_value
+    # Three of the quotes cannot stand in it where it could not even hold one of them.
+    quote = node.quote[0] * 3
     found = _NEWLINE.search(content)
     newline = found[0] if found else newline
     line = f"{newline}{indent}".join(lines)
