@@ -6,13 +6,14 @@ from __future__ import annotations
 import ast
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
-from nparam_lint.records import Measured, Position
+from nparam_lint.records import Definition, Measured, Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.docstring_edits import parsed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Definition, Origin, Report
+    from nparam_lint.records import Origin, Report
 
 Into = Literal["docstring", "config"]
 
@@ -46,22 +47,37 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A budget to write. `definition`: the one whose docstring it is for; None: that of a config
-    file, for a comment at its `place`. `arguments`: of the budget's line. `is_key`: it can stand in
-    the config alone. `because`: why a part of another model gets one."""
+    """A budget to write. `at`: the definition whose docstring it is for, or the place in a config
+    file that gets a comment. `arguments`: of the budget's line. `is_key`: it can stand in the
+    config alone. `because`: why a part of another model gets one."""
 
-    place: Position
+    at: Definition | Position
     target: str
     count: int
     value: str
-    definition: Definition | None = None
+    because: str
     arguments: str | None = None
     is_key: bool = False
-    because: str = ""
+
+    @property
+    def place(self) -> Position:
+        return _place(self.at)
+
+    @property
+    def definition(self) -> Definition | None:
+        return self.at if isinstance(self.at, Definition) else None
+
+    @property
+    def origin(self) -> Origin:
+        """Where it stands, unless that is the config."""
+        return "docstring" if self.definition else "comment"
 
     def edit(self, origin: Origin, position: Position) -> Edit:
         because = self.because
         return Edit(position, self.target, "", origin, "", self.value, self.count, because=because)
+
+    def left(self, reason: str) -> Left:
+        return Left(self.place, self.target, "", self.origin, "", reason, self.count)
 
 
 def plan_init(
@@ -90,10 +106,18 @@ def plan_init(
     requests = {str(request.target): request for request in source.requests}
     new: list[_New] = []
     left: list[Left] = []
+
+    def want(target: str, measured: Measured, at: Definition | Position, **more: Any) -> None:
+        count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
+        value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
+        because = _uncounted_user(at.target, report) if isinstance(at, Definition) else ""
+        new.append(_New(at, target, count, value, because, **more))
+
     for model in report.models:
         definition, measured = definitions.get(model.target), model.measurement
-        if model.target in configs and isinstance(measured, Measured) and measured.counts.total:
-            new.append(_new(model.position, model.target, measured, settings, wishes))
+        counted = measured if isinstance(measured, Measured) and measured.counts.total else None
+        if model.target in configs and counted:
+            want(model.target, counted, model.position)
         is_part = not (wishes.every or model.top_level)
         if definition is None or model.way is not None or is_part:
             continue
@@ -105,27 +129,14 @@ def plan_init(
             definition = used or definition
         if reason:
             left.append(_left(definition, reason))
-        elif isinstance(measured, Measured) and measured.counts.total:
-            item = _new(_place(definition), model.target, measured, settings, wishes)
-            because = _uncounted_user(model.target, report)
-            new.append(replace(item, definition=definition, because=because))
+        elif counted:
+            want(model.target, counted, definition)
     for one in way_budgets(report.models, selection.requests, wishes.every):
-        measured = one.model.measurement
-        if one.reason or not isinstance(measured, Measured):
+        if one.reason:
             left.append(_left(one.definition, one.reason))
-            continue
-        is_key, place = one.arguments is None, _place(one.definition)
-        item = _new(place, one.target, measured, settings, wishes)
-        because = _uncounted_user(one.definition.target, report)
-        new.append(
-            replace(
-                item,
-                definition=one.definition,
-                arguments=one.arguments,
-                is_key=is_key,
-                because=because,
-            )
-        )
+        else:
+            more = {"arguments": one.arguments, "is_key": one.arguments is None}
+            want(one.target, one.measured, one.definition, **more)
     if wishes.only:
         new = [one for one in new if one.target == wishes.only and one.arguments is None]
         left = [one for one in left if one.model == wishes.only]
@@ -144,14 +155,6 @@ def plan_init(
     return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
 
 
-def _new(
-    place: Position, target: str, measured: Measured, settings: Settings, wishes: Wishes
-) -> _New:
-    count, tolerance = measured.counts.total, settings.for_file(place.path).tolerance
-    value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-    return _New(place, target, count, value)
-
-
 def _uncounted_user(target: str, report: Report) -> str:
     """Of a part of other models, of which none could be counted, the one that stands for itself."""
     users = report.containment.users.get(target, ())
@@ -164,8 +167,8 @@ def _left(definition: Definition, reason: str) -> Left:
     return Left(_place(definition), definition.target, "", "docstring", "", reason)
 
 
-def _place(definition: Definition) -> Position:
-    return Position(definition.path, definition.line, definition.column)
+def _place(at: Definition | Position) -> Position:
+    return Position(at.path, at.line, at.column)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -174,52 +177,46 @@ def _place(definition: Definition) -> Position:
 def _written(
     new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
-    def in_docstrings(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        own = grouped((item for item in items if item.definition), lambda item: item.definition)
-        old = source.found.tree.source(name)
-        lines = {d: [(i.arguments, i.value) for i in those] for d, those in own.items() if d}
-        text, failed = docstring_edits.add(old, lines)
-        return old, text, {item: reason for d, reason in failed.items() for item in own[d]}
-
-    def in_comments(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        old = (source.settings.root / name).read_bytes()
-        places = {item.place.line: item.value for item in items}
-        try:
-            return old, comment_edits.add(name, old.decode(), places).encode(), {}
-        except (Unsafe, UnicodeDecodeError) as error:
-            return old, old, dict.fromkeys(items, str(error))
-
-    root = source.settings.root
-    placed: list[tuple[str, _New]] = []
-    if wishes.into != "config":
-        ordered = sorted(new, key=lambda item: item.place.path)
-        placed = [(item.place.path, item) for item in ordered if not item.is_key]
-    defined = [(path, item) for path, item in placed if item.definition]
-    files, failed = edit_files(defined, root, environ, in_docstrings)
-    others = [(path, item) for path, item in placed if not item.definition]
-    more, unwritten = edit_files(others, root, environ, in_comments)
-    files, failed = [*files, *more], {**failed, **unwritten}
-    written = [item for _, item in (*defined, *others) if item not in failed]
-    edits = [i.edit("docstring" if i.definition else "comment", i.place) for i in written]
+    keys = [item for item in new if item.is_key]
+    placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
+    placed.sort(key=lambda item: (item.definition is None, item.place.path))
+    rewrite = partial(_with_budgets, source=source)
+    by_file = [(item.place.path, item) for item in placed]
+    files, failed = edit_files(by_file, source.settings.root, environ, rewrite)
+    edits = [item.edit(item.origin, item.place) for item in placed if item not in failed]
     left: list[Left] = []
+    for_config = [*new] if wishes.into == "config" else [*failed, *keys]
     if wishes.into == "docstring":
-        left += [_unwritten(item, reason) for item, reason in failed.items()]
-        left += [_unwritten(item, "only the config can say it") for item in new if item.is_key]
-    for_config = [*(new if wishes.into == "config" else failed if wishes.into is None else ())]
-    for_config += [item for item in new if item.is_key and wishes.into is None]
-    if for_config:
+        reasons = failed | dict.fromkeys(keys, "only the config can say it")
+        left = [item.left(reason) for item, reason in reasons.items()]
+    elif for_config:
         try:
             file, places = _in_config(for_config, source.settings, environ)
             files.append(file)
             edits += [item.edit("config", places[item.target]) for item in for_config]
         except Unsafe as error:
-            left += [_unwritten(item, str(error)) for item in for_config]
+            left = [item.left(str(error)) for item in for_config]
     return tuple(edits), tuple(files), left
 
 
-def _unwritten(item: _New, reason: str) -> Left:
-    origin: Origin = "docstring" if item.definition else "comment"
-    return Left(item.place, item.target, "", origin, "", reason, item.count)
+def _with_budgets(
+    name: str, items: Sequence[_New], source: ProjectSource
+) -> tuple[bytes, bytes, Mapping[_New, str]]:
+    """A file before and after, and the budgets that it cannot have, with the reason."""
+    defined = grouped((item for item in items if item.definition), lambda item: item.definition)
+    if defined:
+        old = source.found.tree.source(name)
+        lines = {d: [(i.arguments, i.value) for i in those] for d, those in defined.items() if d}
+        text, failed = docstring_edits.add(old, lines)
+        rest = (item for item in items if not item.definition)
+        reasons = dict.fromkeys(rest, "its file gets budgets in docstrings")
+        return old, text, reasons | {i: why for d, why in failed.items() for i in defined[d]}
+    old = (source.settings.root / name).read_bytes()
+    places = {item.place.line: item.value for item in items}
+    try:
+        return old, comment_edits.add(name, old.decode(), places).encode(), {}
+    except (Unsafe, UnicodeDecodeError) as error:
+        return old, old, dict.fromkeys(items, str(error))
 
 
 def _in_config(

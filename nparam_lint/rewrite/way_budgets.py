@@ -19,11 +19,12 @@ NAMED = ("size", "config")
 
 
 class WayBudget(NamedTuple):
-    """A way that a budget is to be declared for. `arguments`: those of its line in the docstring of
-    `definition`; None: it has none, and `target` is for the config. `reason`: why it can have no
-    budget."""
+    """A way that a budget is to be declared for: that of `model`, which is `measured`. `arguments`:
+    those of its line in the docstring of `definition`; None: it has none, and `target` is for the
+    config. `reason`: why it can have no budget."""
 
     model: ModelReport
+    measured: Measured
     target: str
     arguments: str | None
     definition: Definition
@@ -62,14 +63,14 @@ def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> 
         target = None
     if request.recipe.setup or target is None or target.arguments is None:
         reason = f"{place} builds it with more than one call: say them in the config (setup)"
-        return WayBudget(model, model.target, None, definition, reason)
+        return WayBudget(model, measured, model.target, None, definition, reason)
     here = request.location == definition.path or _is_literal(target.arguments)
     if here and target.callable == definition.qualname and "\\" not in target.arguments:
         own = Target(definition.path, definition.qualname, target.arguments)
-        return WayBudget(model, str(own), target.arguments, definition)
+        return WayBudget(model, measured, str(own), target.arguments, definition)
     key = str(target)
     key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
-    return WayBudget(model, key, None, definition)
+    return WayBudget(model, measured, key, None, definition)
 
 
 def _is_literal(arguments: str) -> bool:
