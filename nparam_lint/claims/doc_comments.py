@@ -20,16 +20,13 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import TextError, parse_selected
 from nparam_lint.claims.doc_text import (
     COUNT,
+    DocText,
     TableCell,
-    comments,
     is_row,
     paragraph_below,
     plain,
-    readable,
     table_below,
-    tables,
     unit_of,
-    without_comments,
     written,
 )
 from nparam_lint.claims.docstring_budgets import Malformed
@@ -55,13 +52,12 @@ _SEVERAL = "next: put the comment directly behind the number that it is about"
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A number that is bound to a target; `line` and `column` (from 1) are those of its first
-    character. `text`: as it is written; `unit`: what its value has besides, from the head of the
-    column (`Params (M)`) or the word behind it (`million`)."""
+    character. `unit`: the end of its value that does not stand there, from the head of the column
+    (`Params (M)`) or the word behind it (`million`)."""
 
     target: Target
     selector: Selector
     value: Value
-    text: str
     unit: str
     line: int
     column: int
@@ -80,7 +76,7 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     read = _Text(path, text)
     found: list[Bound] = []
     faults: list[Malformed] = []
-    for comment, word in read.comments:
+    for comment, word in read.ours:
         try:
             if word[1] != "nparam" or not word[2]:
                 raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
@@ -95,28 +91,21 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     return found, faults
 
 
-class _Text:
-    """A text without its comments and without code. `comments`: those that are ours, each with the
-    word that it begins with; `by_line`: the columns at which they begin."""
+class _Text(DocText):
+    """`ours`: the comments that are ours, each with the word that it begins with."""
 
     def __init__(self, path: str, text: str) -> None:
-        raw = readable(path, text)
-        every = [*comments(path, raw)]
-        self.lines = without_comments(raw, every)
-        words = ((one, word) for one in every if (word := _WORD.match(one.body)))
-        self.comments = [
-            (one, word) for one, word in words if not _IGNORES.match(one.body, word.end())
-        ]
-        self.by_line: dict[int, list[int]] = {}
-        for one, _ in self.comments:
-            self.by_line.setdefault(one.line, []).append(one.column)
+        super().__init__(path, text)
+        words = ((one, word) for one in self.comments if (word := _WORD.match(one.body)))
+        self.ours = [(one, word) for one, word in words if not _IGNORES.match(one.body, word.end())]
+        self.places = {(one.line, one.column) for one, _ in self.ours}
 
     @cached_property
     def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
         """The cells of each line of a table, each with the head of its column."""
         return {
             number: [*zip(table.head, row, strict=False)]
-            for _, table in tables(self.lines)
+            for _, table in self.tables
             for number, row in table.rows
         }
 
@@ -128,7 +117,7 @@ class _Text:
 
     def has_comment(self, line: int, cell: TableCell) -> bool:
         """Whether a cell has a comment of its own."""
-        return any(cell.start < column <= cell.end for column in self.by_line.get(line, ()))
+        return any((line, column) in self.places for column in range(cell.start + 1, cell.end + 1))
 
 
 def _malformed(fault: _Fault, comment: Comment) -> Malformed:
@@ -181,7 +170,7 @@ def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bou
         value = parse_value(f"{text}{unit}", selector.metric)
     except TextError as error:
         raise _Fault(error.message, line, column) from None
-    return Bound(about, selector, value, text, unit, line, column)
+    return Bound(about, selector, value, unit, line, column)
 
 
 # --- a column of a table ----------------------------------------------------------------------

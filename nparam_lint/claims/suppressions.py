@@ -99,9 +99,9 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
 
 def _doc_comments(path: str, text: str) -> Iterator[_Comment]:
     """Those of Markdown, on the line of the number: `<!-- nparam: ignore[NPL001] -->`."""
-    from nparam_lint.claims.doc_text import comments, readable
+    from nparam_lint.claims.doc_text import DocText
 
-    for one in comments(path, readable(path, text)):
+    for one in DocText(path, text).comments:
         if match := re.match(_IGNORE, one.body):
             yield _Comment(Position(path, one.line, one.column), (one.line,), _codes(match))
 
