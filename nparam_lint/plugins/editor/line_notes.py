@@ -3,12 +3,12 @@ definition of a model its count and its budgets."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Measured, Position
 from nparam_lint.report import style
 from nparam_lint.report.annotate_document import annotated, covering
@@ -95,12 +95,17 @@ class FileNotes:
 
     def _skipped(self) -> Iterator[tuple[int, DefinitionNote]]:
         """Models that could not be built."""
-        places = _definition_lines(self.answer.text)
-        for target, why in self.answer.report.skipped:
-            path, _, name = target.partition("::")
-            if path == self.answer.place and name in places:
-                title = f"not counted: {style.short_reason(why.reason, name)}"
-                yield places[name], DefinitionNote(places[name], target, title)
+        own = f"{self.answer.place}::"
+        skipped = [(target, why) for target, why in self.answer.report.skipped if own in target]
+        if not skipped:
+            return
+        facts = scan_source(self.answer.place, "\n".join(self.answer.text).encode())
+        definitions = (*facts.classes, *facts.functions, *facts.methods)
+        lines = {f"{own}{one.qualname}": one.line for one in definitions}
+        for target, why in skipped:
+            if target in lines:
+                title = f"not counted: {style.short_reason(why.reason, target.removeprefix(own))}"
+                yield lines[target], DefinitionNote(lines[target], target, title)
 
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
@@ -141,25 +146,6 @@ def _title(first: ModelReport, others: Sequence[ModelReport]) -> str:
         ends = " … ".join(style.rounded(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
         parts.append(f"{style.plural(len(sizes), 'other size')}: {ends}")
     return " · ".join(parts)
-
-
-def _definition_lines(text: Sequence[str]) -> dict[str, int]:
-    """Qualified name of each class and function → its line."""
-    try:
-        tree = ast.parse("\n".join(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    found: dict[str, int] = {}
-    todo: list[tuple[ast.AST, str]] = [(tree, "")]
-    for node, prefix in todo:
-        for child in ast.iter_child_nodes(node):
-            named = isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            name = f"{prefix}{child.name}" if named else prefix  # type: ignore[attr-defined]
-            if named:
-                found[name] = child.lineno  # type: ignore[attr-defined]
-            if isinstance(child, (ast.ClassDef, ast.If, ast.Try)):
-                todo.append((child, f"{name}." if named else prefix))
-    return found
 
 
 def _same_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:

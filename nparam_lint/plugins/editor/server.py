@@ -142,8 +142,7 @@ class EditorServer(LanguageServer):
         self._later(self._show_progress, f"{done}/{every}  {label}")
 
     def _show_progress(self, text: str) -> None:
-        can = self.client_capabilities.window
-        if not (can and can.work_done_progress):
+        if not self.can("window.work_done_progress"):
             return
         shown = self.work_done_progress
         if self.token is None:
@@ -171,6 +170,13 @@ class EditorServer(LanguageServer):
 
     # --- what is told without being asked -------------------------------------------------------
 
+    def can(self, what: str) -> Any:
+        """What the editor says of something that it may be able to do; None where it is silent."""
+        found: Any = self.client_capabilities
+        for name in what.split("."):
+            found = getattr(found, name, None)
+        return found
+
     def say(self, text: str, kind: types.MessageType) -> None:
         """Show a message, once."""
         if text not in self.said:
@@ -188,10 +194,9 @@ class EditorServer(LanguageServer):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown))
 
     def _refresh(self) -> None:
-        can = self.client_capabilities.workspace
-        if can and can.inlay_hint and can.inlay_hint.refresh_support:
+        if self.can("workspace.inlay_hint.refresh_support"):
             self.workspace_inlay_hint_refresh(None)
-        if can and can.code_lens and can.code_lens.refresh_support:
+        if self.can("workspace.code_lens.refresh_support"):
             self.workspace_code_lens_refresh(None)
 
     def page_of(self, code: str) -> str | None:
@@ -211,11 +216,11 @@ class EditorServer(LanguageServer):
         document = self.workspace.get_text_document(uri) if uri else None
         return (document.source, document.version or 0) if document else None
 
-    def placed(self, uri: str) -> tuple[FileNotes, dict[int, int]] | None:
-        """The notes of a file, and where their lines stand in its buffer."""
+    def placed(self, uri: str) -> tuple[Path, FileNotes, dict[int, int]] | None:
+        """A file, its notes, and where their lines stand in its buffer."""
         path = path_of(uri)
         notes, now = path and self.notes.get(path), path and self.buffer(path)
-        return (notes, notes.shifted(lines_of(now[0]))) if notes and now else None
+        return (path, notes, notes.shifted(lines_of(now[0]))) if path and notes and now else None
 
 
 def path_of(uri: str) -> Path | None:
@@ -252,12 +257,7 @@ def _lifecycle(server: EditorServer) -> None:
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
-        can = server.client_capabilities.workspace
-        if (
-            can
-            and can.did_change_watched_files
-            and can.did_change_watched_files.dynamic_registration
-        ):
+        if server.can("workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *_CONFIGS)]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
@@ -323,7 +323,7 @@ def _notes(server: EditorServer) -> None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return []
-        notes, now = placed
+        _, notes, now = placed
         first, last = params.range.start.line + 1, params.range.end.line + 1
         found, codec = [], server.workspace.position_codec
         for line, note in notes.lines.items():
@@ -341,14 +341,13 @@ def _notes(server: EditorServer) -> None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return []
-        notes, now = placed
+        path, notes, now = placed
         found = {
             now[line]: types.Command(note.title, "")
             for line, note in notes.definitions.items()
             if line in now
         }
-        path = path_of(params.text_document.uri)
-        if not notes.answer.is_built and path and server.trust.folder_of(path):
+        if not notes.answer.is_built and server.trust.folder_of(path):
             is_model = (n for n, text in enumerate(notes.answer.text, 1) if _MODEL.match(text))
             if line := now.get(next(is_model, 0)):
                 title = "not counted: that would run this folder's code · trust it"
@@ -357,10 +356,10 @@ def _notes(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def rest(params: types.HoverParams) -> types.Hover | None:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        if placed is None or path is None:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
             return None
-        notes, now = placed
+        path, notes, now = placed
         lines = {there: line for line, there in now.items()}
         number = lines.get(params.position.line + 1, 0)
         findings = [one for _, one in server.board.of(path) if one.position.line == number]
@@ -376,17 +375,15 @@ def _line(number: int) -> types.Range:
 def _offers(server: EditorServer) -> None:
     def edited(data: Mapping[str, Any], progress: Progress) -> types.WorkspaceEdit:
         files = actions.plan(data, server.environ, progress)
-        can = server.client_capabilities.workspace
-        edits = can.workspace_edit if can else None
-        versions = bool(edits and edits.document_changes)
+        versions = bool(server.can("workspace.workspace_edit.document_changes"))
         codec = server.workspace.position_codec
         return actions.workspace_edit(files, server.buffer, codec, versions=versions)
 
     def here(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        if placed is None or path is None:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
             return
-        notes, now = placed
+        path, notes, now = placed
         lines = {there: line for line, there in now.items()}
         asked = range(params.range.start.line + 1, params.range.end.line + 2)
         numbers = {lines[number] for number in asked if number in lines}
@@ -414,12 +411,9 @@ def _offers(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
         found = [*here(params)]
-        wanted = params.context.only
-        if wanted:
+        if wanted := params.context.only:
             found = [one for one in found if any(_is_kind(one.kind, kind) for kind in wanted)]
-        can = server.client_capabilities.text_document
-        resolves = can and can.code_action and can.code_action.resolve_support
-        if not (resolves and "edit" in resolves.properties):
+        if "edit" not in (server.can("text_document.code_action.resolve_support.properties") or ()):
             found = [await resolved(one) for one in found]
         return [one for one in found if one.data or one.edit or one.command]
 
@@ -439,8 +433,8 @@ def _offers(server: EditorServer) -> None:
 
     @server.command(RULE)
     async def open_rule(code: str) -> None:
-        page, can = server.page_of(code), server.client_capabilities.window
-        if page and can and can.show_document and can.show_document.support:
+        page = server.page_of(code)
+        if page and server.can("window.show_document.support"):
             await server.window_show_document_async(types.ShowDocumentParams(page))
         elif page:
             text = rule_page(code)
@@ -457,11 +451,11 @@ def _completion(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        now = path and server.buffer(path)
-        if placed is None or not now:
+        path = path_of(params.text_document.uri)
+        notes, now = path and server.notes.get(path), path and server.buffer(path)
+        if not notes or not now:
             return []
-        answer, lines = placed[0].answer, lines_of(now[0])
+        answer, lines = notes.answer, lines_of(now[0])
         codec = server.workspace.position_codec
         at = codec.position_from_client_units(lines, params.position)
         before, above = lines[at.line][: at.character], lines[: at.line]
