@@ -20,11 +20,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.plugins.editor import actions, completion, hover
+from nparam_lint.plugins.editor import actions, completion
 from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
 from nparam_lint.plugins.editor.builds import Builds
 from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
-from nparam_lint.plugins.editor.line_notes import FileNotes
+from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
 from nparam_lint.rules import RULES
@@ -326,14 +326,14 @@ def _notes(server: EditorServer) -> None:
         _, notes, now = placed
         first, last = params.range.start.line + 1, params.range.end.line + 1
         found, codec = [], server.workspace.position_codec
-        for line, note in notes.lines.items():
+        for line, made in notes.lines.items():
             if first <= now.get(line, 0) <= last:
                 text = notes.answer.text[line - 1].rstrip()
                 place = types.Position(now[line] - 1, codec.client_num_units(text))
-                tooltip = types.MarkupContent(
-                    types.MarkupKind.Markdown, hover.line_text(notes, line)
+                more = types.MarkupContent(types.MarkupKind.Markdown, line_text(notes, line))
+                found.append(
+                    types.InlayHint(place, label(*made[0]), tooltip=more, padding_left=True)
                 )
-                found.append(types.InlayHint(place, note.label, tooltip=tooltip, padding_left=True))
         return found
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
@@ -363,7 +363,7 @@ def _notes(server: EditorServer) -> None:
         lines = {there: line for line, there in now.items()}
         number = lines.get(params.position.line + 1, 0)
         findings = [one for _, one in server.board.of(path) if one.position.line == number]
-        texts = [*map(hover.finding_text, findings), hover.line_text(notes, number)]
+        texts = [*map(finding_text, findings), line_text(notes, number)]
         text = "\n\n".join(text for text in texts if text)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
