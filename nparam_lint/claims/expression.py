@@ -122,13 +122,8 @@ class _Reader:
                 return self.name(node, self.element(node))
             case ast.Attribute() if _is_dotted(node):
                 return self.name(node, ast.unparse(node))
-            case ast.Constant(value=float()):
-                number = self.decimal(node)
-                return lambda _: number
-            case ast.Constant(value=int() as whole) if not isinstance(whole, bool):
-                if whole.bit_length() > _MAX_BITS:
-                    raise self.fault(node, f"the number `{self.source(node)[:40]}…` is too large")
-                number = Fraction(whole)
+            case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
+                number = self.constant(node)
                 return lambda _: number
             case ast.BinOp(op=op) if isinstance(op, ast.Pow) or type(op) in _ARITHMETIC:
                 return self.arithmetic(node, below)
@@ -179,9 +174,13 @@ class _Reader:
         expected = "expected an element of a list such as `widths[0]`"
         raise self.fault(node, f"found `{self.source(node)}`, {expected}")
 
-    def decimal(self, node: ast.expr) -> Fraction:
-        """The exact value of a literal such as `0.1` or `1e6`, whose float would be near it."""
+    def constant(self, node: ast.Constant) -> Fraction:
+        """The exact value of a literal: `0.1` and `1e6` have floats that are only near it."""
         written = self.source(node)
+        if isinstance(node.value, int):
+            if node.value.bit_length() > _MAX_BITS:
+                raise self.fault(node, f"the number `{written[:40]}…` is too large")
+            return Fraction(node.value)
         exponent = int(written.lower().partition("e")[2] or 0)
         if len(written) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
             raise self.fault(node, f"the number `{written[:40]}` is too large")
