@@ -3,20 +3,17 @@ counted today, so that the next check passes."""
 
 from __future__ import annotations
 
-import ast
 import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
 from nparam_lint.records import Definition, Measured, Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.docstring_edits import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
 from nparam_lint.rewrite.way_budgets import way_budgets
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
@@ -140,7 +136,6 @@ def plan_init(
     if wishes.only:
         new = [one for one in new if one.target == wishes.only and one.arguments is None]
         left = [one for one in left if one.model == wishes.only]
-    hints = _hints(source, definitions, {model.target for model in report.models})
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost
     left += [
@@ -152,7 +147,7 @@ def plan_init(
         Left(one.way.position, one.target, "", "comment", "", one.failure.reason)
         for one in report.failed_ways
     ]
-    return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
+    return Plan(edits, tuple(left), files, len(declared), (*_hints(source, definitions, report),))
 
 
 def _uncounted_user(target: str, report: Report) -> str:
@@ -245,40 +240,19 @@ def _in_config(
 
 
 def _hints(
-    source: ProjectSource, definitions: Mapping[str, Definition], measured: set[str]
+    source: ProjectSource, definitions: Mapping[str, Definition], report: Report
 ) -> Iterator[str]:
-    """The lines of config that would say how to build the models that need arguments. What a class
-    of the project builds is a part of it, and no model to begin with."""
-    needy: dict[Target, list[str]] = {}
-    for model in source.requests:
-        definition = definitions.get(str(model.target))
-        if definition is not None and str(model.target) not in measured:
-            required = [p.name for p in definition.parameters or () if p.required]
-            if required and not model.recipe.says_how_to_call:
-                needy[model.target] = required
-    if not needy:
-        return
-    parts = {
-        name for path in source.found.parsed for name in _parts(source.found.tree.source(path))
-    }
+    """The lines of config that would say how to build the models that need arguments, and are no
+    parts of others."""
+    known = {*report.containment.users, *(model.target for model in report.models)}
     header = ""
-    for target, required in needy.items():
-        if target.callable.rpartition(".")[2] not in parts:
-            _, table, line = arguments_entry(target, required, source.settings)
+    for model in source.requests:
+        target = str(model.target)
+        if target not in definitions or target in known or model.recipe.says_how_to_call:
+            continue
+        required = [p.name for p in definitions[target].parameters or () if p.required]
+        if required:
+            _, table, line = arguments_entry(model.target, required, source.settings)
             if not header:
                 yield (header := table)
             yield line
-
-
-def _parts(source: bytes) -> Iterator[str]:
-    """The names that the classes of a file call, each its own excepted."""
-    try:
-        tree = parsed(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for owner in ast.walk(tree):
-        if isinstance(owner, ast.ClassDef):
-            for node in ast.walk(owner):
-                if isinstance(node, ast.Call):
-                    name = dotted_name(node.func).rpartition(".")[2]
-                    yield from [name] if name != owner.name else ()
