@@ -119,11 +119,12 @@ class EditorServer(LanguageServer):
             return
         before = self.notes.get(path)
         self.notes[path] = FileNotes(answer)
-        is_config = any(not one.code for one in answer.findings)
+        findings = answer.report.findings
+        is_config = any(not one.code for one in findings)
         owner = None if is_config else answer.place
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
-        self._publish({path, *self.board.replace(answer.settings.root, answer.findings, owner)})
+        self._publish({path, *self.board.replace(answer.settings.root, findings, owner)})
         self._refresh()
         if before is not None and before.answer.text != answer.text:
             self.check_around(path)
