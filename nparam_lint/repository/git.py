@@ -20,7 +20,7 @@ from nparam_lint.repository import run_git, temporary_directory
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # Variables that select a repository.
 _OF_A_REPOSITORY = (
@@ -273,6 +273,12 @@ class Exported:
     tracked: tuple[str, ...]
     links: tuple[str, ...]
     submodules: Mapping[str, Exported]
+
+    def nested(self, prefix: str = "") -> Iterator[tuple[str, Exported]]:
+        """It and all submodules in it, each with what its paths begin with."""
+        yield prefix, self
+        for path, inner in self.submodules.items():
+            yield from inner.nested(f"{prefix}{path}/")
 
 
 def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
