@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -33,9 +34,10 @@ from nparam_lint.rules.docs_page import rule_page
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pygls.workspace import PositionCodec
+
     from nparam_lint.gate import Progress
     from nparam_lint.plugins.editor.answers import FileAnswer
-    from nparam_lint.records import Finding
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml")
@@ -56,7 +58,11 @@ class EditorServer(LanguageServer):
         self.environ = environ
         self.trust = Trust()
         self.board = Board()
-        self.builds = Builds(self._reported, self._settled, self._failed)
+        self.builds = Builds(
+            partial(self._later, self._show_progress),
+            partial(self._later, self._end_progress),
+            self._failed,
+        )
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
         self.said: set[str] = set()
@@ -75,11 +81,12 @@ class EditorServer(LanguageServer):
 
     def check(self, path: Path, rank: int = 1) -> None:
         """Check a file soon, after those of a lower rank."""
-        builds, inside = self.trust.covers(path), self.trust.folder_of(path) is not None
-        if folder := self.trust.untold(path):
+        builds, folder = self.trust.covers(path), self.trust.folder_of(path)
+        if folder and not builds:
             self.say(HOW.format(folder=folder), types.MessageType.Info)
 
         def work(progress: Progress) -> None:
+            inside = folder is not None
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
@@ -98,7 +105,7 @@ class EditorServer(LanguageServer):
         def work(progress: Progress) -> None:
             found = check_around(paths, self.environ, progress)
             if found is not None and not self.builds.is_stale:
-                self._later(self._found_around, root, found)
+                self._later(lambda: self._publish(self.board.replace(root, found)))
 
         self.builds.want(("around", root), work, 3)
 
@@ -129,23 +136,14 @@ class EditorServer(LanguageServer):
         if before is not None and before.answer.text != answer.text:
             self.check_around(path)
 
-    def _found_around(self, root: Path, findings: tuple[Finding, ...]) -> None:
-        self._publish(self.board.replace(root, findings))
-
-    def _settled(self) -> None:
-        self._later(self._end_progress)
-
     def _failed(self, error: Exception) -> None:
         text = f"nparam-lint failed, and goes on with the next edit: {error!r}"
         self._later(self.say, text, types.MessageType.Error)
 
-    def _reported(self, done: int, every: int, label: str) -> None:
-        self._later(self._show_progress, f"{done}/{every}  {label}")
-
-    def _show_progress(self, text: str) -> None:
+    def _show_progress(self, done: int, every: int, label: str) -> None:
         if not self.can("window.work_done_progress"):
             return
-        shown = self.work_done_progress
+        shown, text = self.work_done_progress, f"{done}/{every}  {label}"
         if self.token is None:
             token = self.token = f"nparam-lint-{uuid4()}"
 
@@ -188,7 +186,7 @@ class EditorServer(LanguageServer):
         for path in paths:
             lines = read_lines(path)
             shown = [
-                diagnostic(finding, root, lines, self.workspace.position_codec, self.page_of)
+                diagnostic(finding, root, lines, self.codec, self.page_of)
                 for root, finding in self.board.of(path)
             ]
             uri = self.open.get(path, path.as_uri())
@@ -199,6 +197,10 @@ class EditorServer(LanguageServer):
             self.workspace_inlay_hint_refresh(None)
         if self.can("workspace.code_lens.refresh_support"):
             self.workspace_code_lens_refresh(None)
+
+    @property
+    def codec(self) -> PositionCodec:
+        return self.workspace.position_codec
 
     def page_of(self, code: str) -> str | None:
         """Where the page of a rule is, which is written when it is first asked for."""
@@ -326,11 +328,11 @@ def _notes(server: EditorServer) -> None:
             return []
         _, notes, now = placed
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        found, codec = [], server.workspace.position_codec
+        found = []
         for line, made in notes.lines.items():
             if first <= now.get(line, 0) <= last:
                 text = notes.answer.text[line - 1].rstrip()
-                place = types.Position(now[line] - 1, codec.client_num_units(text))
+                place = types.Position(now[line] - 1, server.codec.client_num_units(text))
                 more = types.MarkupContent(types.MarkupKind.Markdown, line_text(notes, line))
                 found.append(
                     types.InlayHint(place, label(*made[0]), tooltip=more, padding_left=True)
@@ -377,8 +379,7 @@ def _offers(server: EditorServer) -> None:
     def edited(data: Mapping[str, Any], progress: Progress) -> types.WorkspaceEdit:
         files = actions.plan(data, server.environ, progress)
         versions = bool(server.can("workspace.workspace_edit.document_changes"))
-        codec = server.workspace.position_codec
-        return actions.workspace_edit(files, server.buffer, codec, versions=versions)
+        return actions.workspace_edit(files, server.buffer, server.codec, versions=versions)
 
     def here(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
         placed = server.placed(params.text_document.uri)
@@ -390,7 +391,7 @@ def _offers(server: EditorServer) -> None:
         numbers = {lines[number] for number in asked if number in lines}
         found = [(root, one) for root, one in server.board.of(path) if one.position.line in numbers]
         definition = next((notes.definitions[n] for n in numbers if n in notes.definitions), None)
-        codec, text = server.workspace.position_codec, notes.answer.text
+        text, codec = notes.answer.text, server.codec
         shown = {one: diagnostic(one, root, text, codec, server.page_of) for root, one in found}
         for offer, finding in actions.offers(notes.answer, path, [*shown], definition):
             yield types.CodeAction(
@@ -457,8 +458,7 @@ def _completion(server: EditorServer) -> None:
         if not notes or not now:
             return []
         answer, lines = notes.answer, lines_of(now[0])
-        codec = server.workspace.position_codec
-        at = codec.position_from_client_units(lines, params.position)
+        at = server.codec.position_from_client_units(lines, params.position)
         before, above = lines[at.line][: at.character], lines[: at.line]
         found = completion.proposals(before, above, answer.place, answer.report.models)
         return [
@@ -470,7 +470,7 @@ def _completion(server: EditorServer) -> None:
                 filter_text=one.text,
                 text_edit=types.TextEdit(
                     types.Range(
-                        types.Position(at.line, codec.client_num_units(before[: one.start])),
+                        types.Position(at.line, server.codec.client_num_units(before[: one.start])),
                         params.position,
                     ),
                     one.text,
