@@ -75,9 +75,7 @@ def plan_fixes(
     if line is not None:
         found = [f for f in found if f.position.line == line]
 
-    def rewrite(
-        name: str, findings: Sequence[Finding]
-    ) -> tuple[bytes, bytes, Mapping[Finding, str]]:
+    def rewrite(name: str, findings: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
         old = source.found.tree.source(name)
         return old, *fix(old, findings, source.found.modules(name))
 
@@ -152,7 +150,10 @@ class _Container:
         if isinstance(node, ast.Assign):
             yield from ((t, node.value) for t in node.targets if self._is_it(t, method))
         for holder, value in put_into(node):
-            by_key = isinstance(node, ast.Assign) and all(map(_has_plain_key, node.targets))
+            by_key = isinstance(node, ast.Assign) and all(
+                isinstance(target, ast.Subscript) and _is_plain_key(target.slice)
+                for target in node.targets
+            )
             appended = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".append")
             if self._is_it(holder, method) and (by_key or appended):
                 yield holder, value
@@ -208,10 +209,6 @@ def _is_plain_key(node: ast.expr | None) -> bool:
         and node.value not in TAKEN
         and not node.value.startswith("_")
     )
-
-
-def _has_plain_key(target: ast.expr) -> bool:
-    return isinstance(target, ast.Subscript) and _is_plain_key(target.slice)
 
 
 def _harmless_uses(node: ast.AST) -> Iterator[ast.expr]:
