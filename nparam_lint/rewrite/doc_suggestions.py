@@ -27,7 +27,7 @@ from nparam_lint.gate.requests import select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.report import Document, Page, Section, Text
 from nparam_lint.report.style import clean, plural
-from nparam_lint.rewrite.way_budgets import way_budgets
+from nparam_lint.rewrite.new_budgets import way_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +101,7 @@ def _known(report: Report, selection: Selection) -> Iterator[Known]:
         measured = model.measurement
         if model.way is None and isinstance(measured, Measured) and measured.counts.total:
             yield Known(model.target, measured.counts.total, (_tail(model.target),))
-    for one in way_budgets(report.models, selection.requests, every=True):
+    for one in way_budgets(report, selection, every=True):
         if not one.reason:
             way = one.model.way.name if one.model.way else ""
             names = (way, *_STRING.findall(one.measured.call), _tail(one.model.target))

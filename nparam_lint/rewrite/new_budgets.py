@@ -3,11 +3,13 @@ counted today, so that the next check passes."""
 
 from __future__ import annotations
 
+import ast
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
@@ -15,7 +17,6 @@ from nparam_lint.records import Definition, Measured, Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
-from nparam_lint.rewrite.way_budgets import way_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Origin, Report
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.records import ModelReport, Origin, Report
 
 Into = Literal["docstring", "config"]
+_NAMED = ("size", "config")  # ways that have a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def plan_init(
             left.append(_left(definition, reason))
         elif counted:
             want(model.target, counted, definition)
-    for one in way_budgets(report.models, selection.requests, wishes.every):
+    for one in way_budgets(report, selection, wishes.every):
         if one.reason:
             left.append(_left(one.definition, one.reason))
         else:
@@ -234,6 +236,71 @@ def _in_config(
         raise Unsafe(f"{name} cannot be changed ({error}); add to its budgets: {lines}") from None
     places = {key: Position(name, text.partition(f'"{key}"')[0].count("\n") + 1) for key in values}
     return FileEdit(name, path, old, text.encode("utf-8")), places
+
+
+# --- ways to build models ---------------------------------------------------------------------
+# A line `nparam(arguments): …` in the docstring where the model is called itself, else a key of the
+# config that holds the whole call.
+
+
+class WayBudget(NamedTuple):
+    """A way that a budget is to be declared for: that of `model`, which is `measured`. `arguments`:
+    those of its line in the docstring of `definition`; None: it has none, and `target` is for the
+    config. `reason`: why it can have no budget."""
+
+    model: ModelReport
+    measured: Measured
+    target: str
+    arguments: str | None
+    definition: Definition
+    reason: str = ""
+
+
+def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[WayBudget]:
+    """Those that the repository names; of a model that nothing else builds, the first call.
+    `every`: also of models that are parts of others."""
+    models = report.models
+    asked = {(str(request.target), request.way): request for request in selection.requests}
+    ways = [m for m in models if m.way and m.way.kind in (*_NAMED, "call") and "::" in m.target]
+    known = {m.target for m in models if m.way is None or m.way.kind in _NAMED}
+    own = {m.target for m in models if m.way is None}
+    for model in ways:
+        request = asked.get((model.target, model.way))
+        if request is None or not request.definitions or not (every or model.top_level):
+            continue
+        if model.way and model.way.kind == "call":
+            if model.target in known:
+                continue
+            known.add(model.target)
+        if isinstance(model.measurement, Measured) and model.measurement.counts.total:
+            budget = _declared(model, request, model.measurement)
+            if budget.target.removesuffix("()") not in own:  # a factory: it gets one of its own
+                yield budget
+
+
+def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> WayBudget:
+    definition = request.used(measured) or request.definitions[-1]
+    place = "" if model.way is None else model.way.position
+    try:
+        target = parse_target(f"{request.location}::{measured.call}")
+    except TextError:
+        target = None
+    if request.recipe.setup or target is None or target.arguments is None:
+        reason = f"{place} builds it with more than one call: say them in the config (setup)"
+        return WayBudget(model, measured, model.target, None, definition, reason)
+    here = request.location == definition.path or _is_literal(target.arguments)
+    if here and target.callable == definition.qualname and "\\" not in target.arguments:
+        own = Target(definition.path, definition.qualname, target.arguments)
+        return WayBudget(model, measured, str(own), target.arguments, definition)
+    key = str(target)
+    key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
+    return WayBudget(model, measured, key, None, definition)
+
+
+def _is_literal(arguments: str) -> bool:
+    """Whether they mean the same in every file."""
+    nodes = ast.walk(read_expression(f"f({arguments})"))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} == {"f"}
 
 
 # --- what needs arguments ---------------------------------------------------------------------
