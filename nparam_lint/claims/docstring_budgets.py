@@ -267,10 +267,6 @@ def _after_bullet(text: str) -> int:
     return _BULLET.match(text).end()  # type: ignore[union-attr]
 
 
-def _blank(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 def _indent(lines: Sequence[DocLine], index: int) -> int:
     """The column, from 0, at which a line's text begins."""
     line = lines[index]
@@ -281,8 +277,7 @@ def _indent(lines: Sequence[DocLine], index: int) -> int:
 
 def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | None:
     following = (index for index in range(head + 1, len(lines)) if lines[index].text.strip())
-    first = next(following, None)
-    if first is not None and _indent(lines, first) > _indent(lines, head):
+    if _indent(lines, next(following, head)) > _indent(lines, head):
         return None
     line = lines[head]
     message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
@@ -331,7 +326,8 @@ def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
     a full stop around it, or around the whole line, are ignored. Raises TextError."""
     try:
         with shifted(at):
-            return parse_value(text[at:], metric), at + _blank(text[at:])
+            value = parse_value(text[at:], metric)
+        return value, text.index(value.text, at)
     except TextError as error:
         fault = error
     start = _after_marks(text, at)
