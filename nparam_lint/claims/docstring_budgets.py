@@ -302,10 +302,10 @@ def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | 
                 column = lines[following].column + len(lines[following].text) - len(body)
                 parts.append(DocLine(body, lines[following].line, column))
                 continue
-        return Malformed(fault.message, *_place(parts, fault.offset)), index + 1
+        return Malformed(fault.message, *place_in(parts, fault.offset)), index + 1
 
 
-def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
+def place_in(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
     """The line and column of what stands at `offset` in the line that the parts are read as."""
     *before, last = parts
     for part in before:
@@ -318,7 +318,7 @@ def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
 def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
     (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
     value, at = _value(text, at, selector.metric)
-    return Declared(arguments, selector, value, value.text, *_place(parts, at), host)
+    return Declared(arguments, selector, value, value.text, *place_in(parts, at), host)
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
