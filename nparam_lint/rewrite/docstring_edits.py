@@ -6,35 +6,28 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
-import re
-import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
 from libcst import matchers
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import docstring_lines
+from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, Replacements, line_starts, parsed
 from nparam_lint.rewrite.edits import Place, Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from libcst.metadata import CodeRange
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.docstring_budgets import Declared
-    from nparam_lint.records import Definition, DocLine
+    from nparam_lint.records import Definition
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
-Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
 _Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
@@ -43,8 +36,8 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     replacements: Replacements = {}
     done: dict[Place, Restated] = {}
     try:
-        file = _read(source)
-        for docstring in filter(None, map(_docstring, file.definitions)):
+        file = CstFile(source)
+        for docstring in filter(None, map(_docstring, _definitions(file))):
             start = file.spans[docstring].start
             at = (start.line, start.column + 1)
             found = _find_all(file.text(docstring), at, changes)
@@ -55,7 +48,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
             (name, (*said[:3], done[place].result) if place in done else said)
             for place, (name, said) in _declared(source)
         ]
-        written = _written(source, file.module, replacements)
+        written = file.written(replacements, _program)
         if [budget for _, budget in _declared(written)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -73,8 +66,9 @@ def add(
     replacements: Replacements = {}
     failed: dict[Definition, str] = {}
     try:
-        file = _read(source)
-        known = {(file.spans[node].start.line, node.name.value): node for node in file.definitions}
+        file = CstFile(source)
+        every = _definitions(file)
+        known = {(file.spans[node].start.line, node.name.value): node for node in every}
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
@@ -83,7 +77,7 @@ def add(
                 replacements |= _with_budgets(file, known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
-        written = _written(source, file.module, replacements)
+        written = file.written(replacements, _program)
         kept = {d: budgets for d, budgets in values.items() if d not in failed}
         added = [
             (d.qualname, (arguments, "", "", value))
@@ -101,62 +95,13 @@ def add(
 # --- reading ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `spans`: where each
-    node stands; `definitions`: the classes and functions."""
-
-    module: cst.Module
-    code: str
-    starts: list[int]
-    spans: Mapping[cst.CSTNode, CodeRange]
-    definitions: list[_Definition]
-
-    def offset(self, node: cst.CSTNode) -> int:
-        """Where a node begins."""
-        start = self.spans[node].start
-        return self.starts[start.line - 1] + start.column
-
-    def text(self, node: cst.CSTNode) -> str:
-        end = self.spans[node].end
-        return self.code[self.offset(node) : self.starts[end.line - 1] + end.column]
-
-    def before(self, node: cst.CSTNode) -> str:
-        """What stands before a node on its line."""
-        return self.code[self.starts[self.spans[node].start.line - 1] : self.offset(node)]
-
-
-def _read(source: bytes) -> _File:
-    """Raises Unsafe for what libcst cannot read and give back as it is."""
-    try:
-        module, spans = read_tree(source)
-        if module.bytes != source:
-            raise Unsafe("libcst would change other parts of the file")
-        code = module.code
-    except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
-        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
-    except (RecursionError, MemoryError):
-        raise Unsafe("the file's expressions are nested too deeply") from None
-    definitions = [node for node in spans if isinstance(node, _Definition)]
-    return _File(module, code, _line_starts(code), spans, definitions)
-
-
-def read_tree(source: bytes) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
-    """The file as libcst reads it, and where each node stands: columns count from 0."""
-    wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
-    return wrapper.module, wrapper.resolve(PositionProvider)
-
-
-def parsed(source: str | bytes) -> ast.Module:
-    """Raises what `ast.parse` raises; warns of nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # odd escapes are not ours to report
-        return ast.parse(source)
-
-
 def _has_docstring(node: ast.AST) -> bool:
     definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None
+
+
+def _definitions(file: CstFile) -> list[_Definition]:
+    return [node for node in file.spans if isinstance(node, _Definition)]
 
 
 def _docstring(node: _Definition) -> _String | None:
@@ -171,12 +116,9 @@ def _docstring(node: _Definition) -> _String | None:
 def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
     """All budgets of a file, as every other part of the program reads them."""
     facts = scan_source("", source)
-    docstrings: list[tuple[str, tuple[DocLine, ...]]] = []
-    for item in facts.classes:
-        docstrings.append((item.qualname, item.docstring))
-        docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
-    functions = (*facts.functions, *facts.methods)
-    docstrings += [(function.qualname, function.docstring) for function in functions]
+    every = (*facts.classes, *facts.functions, *facts.methods)
+    docstrings = [(item.qualname, item.docstring) for item in every]
+    docstrings += [(f"{c.qualname}.__init__", c.init.docstring) for c in facts.classes if c.init]
     return [
         ((found.line, found.column), (name, _said(found)))
         for name, lines in docstrings
@@ -187,39 +129,12 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _written(source: bytes, module: cst.Module, replacements: Replacements) -> bytes:
-    """The file with other nodes, of which Python makes the same code. Raises Unsafe."""
-    written = module.visit(Replace(replacements)).bytes
-    try:
-        same = _code(source) == _code(written)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        same = False
-    if not same:
-        raise Unsafe("the changed file would not be the same program")
-    return written
-
-
-def _code(source: bytes) -> str:
+def _program(tree: ast.Module) -> str:
     """What is executed: the tree without docstrings and places."""
-    tree = parsed(source)
     for node in ast.walk(tree):
         if _has_docstring(node):
             del node.body[0]  # type: ignore[attr-defined]
     return ast.dump(tree)
-
-
-class Replace(cst.CSTTransformer):
-    """Puts what `replacements` makes of a node into its place."""
-
-    def __init__(self, replacements: Replacements) -> None:
-        super().__init__()
-        self.replacements = replacements
-
-    def on_leave(  # type: ignore[override]
-        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
-    ) -> cst.CSTNode:
-        change = self.replacements.get(original_node)
-        return change(updated_node) if change else updated_node
 
 
 def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
@@ -227,7 +142,7 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
 
 
 def _with_numbers(
-    file: _File, docstring: cst.BaseString, numbers: Mapping[int, Restated]
+    file: CstFile, docstring: cst.BaseString, numbers: Mapping[int, Restated]
 ) -> Replacements:
     """The replacements that give a docstring other numbers at these offsets in all of it."""
     replacements: Replacements = {}
@@ -244,7 +159,7 @@ def _with_numbers(
 
 
 def _with_budgets(
-    file: _File, node: _Definition, values: Sequence[tuple[str | None, str]]
+    file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
     """The replacement that gives a definition budgets. Raises Unsafe."""
     lines = [f"nparam{'' if own is None else f'({own})'}: {value}" for own, value in values]
@@ -294,7 +209,7 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
     the values begin."""
     line, column = at
     # The columns decide which line belongs to which block.
-    text = _NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
+    text = NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
     try:
         body = parsed(text).body[0]
     except SyntaxError:
@@ -314,7 +229,7 @@ def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dic
     said = budgets(literal, at)
     # From the end, so that what is before stays where it is.
     inside = sorted(said.keys() & changes.keys(), reverse=True)
-    starts = _line_starts(literal)
+    starts = line_starts(literal)
     first = {
         place: literal.find(changes[place].old_number, _offset(starts, at, place))
         for place in inside
@@ -347,10 +262,6 @@ def _said(declared: Declared) -> _Said:
     return *how, str(declared.selector), declared.text
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in _NEWLINE.finditer(text))]
-
-
 def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
     """Where in a literal, of which the lines begin at `starts`, a place of the file is."""
     line, column = at
@@ -367,7 +278,7 @@ def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newli
     prefix, content = node.prefix, node.raw_value
     # Three of the quotes cannot stand in it where it could not even hold one of them.
     quote = node.quote[0] * 3
-    found = _NEWLINE.search(content)
+    found = NEWLINE.search(content)
     newline = found[0] if found else newline
     line = f"{newline}{indent}".join(lines)
     if not content.strip():
@@ -375,6 +286,6 @@ def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newli
     text, end, closing = content.rpartition(newline)
     if not end or closing.strip():  # the quotes follow the text
         text, closing = content.rstrip(" \t"), indent
-    *_, last = _NEWLINE.split(text)
+    *_, last = NEWLINE.split(text)
     gap = newline if last.strip() else ""
     return f"{prefix}{quote}{text}{newline}{gap}{indent}{line}{newline}{closing}{quote}"
