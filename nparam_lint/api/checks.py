@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint import UsageError
 from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.claims import Selector, Target, TextError
-from nparam_lint.claims.grammar import Tolerance, parse_tolerance, parse_value
+from nparam_lint.claims.grammar import parse_tolerance, parse_value
 from nparam_lint.judge import heaviest, judge
 from nparam_lint.records import Budget, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.claims.grammar import Value
     from nparam_lint.gate import FormulaAnalysis
     from nparam_lint.records import Report
 
@@ -93,7 +92,14 @@ def assert_nparams(
     what is no budget, metric or module.
     """
     __tracebackhide__ = True
-    value, spread = _parsed(expected, metric, tolerance)
+    check_metric(metric)
+    what = f"{expected!r} is not a budget"
+    try:
+        value = parse_value(str(expected), metric)
+        what = f"{tolerance!r} is not a tolerance"
+        spread = None if tolerance is None else parse_tolerance(str(tolerance), metric)
+    except TextError as error:
+        raise UsageError(f"{what}: {error}") from None
     if not isinstance(model, Counts):
         model = count_with(model, names=value.names)
     measured = model.measured
@@ -114,16 +120,3 @@ def assert_nparams(
         lines = [found.message for found in findings]
         raise AssertionError("\n".join([*lines, *heaviest(measured.modules, metric)]))
     return model
-
-
-def _parsed(
-    expected: str | int, metric: str, tolerance: str | int | None
-) -> tuple[Value, Tolerance | None]:
-    check_metric(metric)
-    what = f"{expected!r} is not a budget"
-    try:
-        value = parse_value(str(expected), metric)
-        what = f"{tolerance!r} is not a tolerance"
-        return value, None if tolerance is None else parse_tolerance(str(tolerance), metric)
-    except TextError as error:
-        raise UsageError(f"{what}: {error}") from None

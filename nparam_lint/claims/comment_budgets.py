@@ -59,7 +59,7 @@ def _comments(path: str, text: str) -> Iterator[DocLine]:
                 if token.type == tokenize.COMMENT:
                     yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
     elif path.endswith(WITH_COMMENTS):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
             if sign := comment_sign(line):
                 yield DocLine(line[sign.end() :], number, sign.end() + 1)
 

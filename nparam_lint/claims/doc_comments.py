@@ -20,16 +20,13 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import TextError, parse_selected
 from nparam_lint.claims.doc_text import (
     COUNT,
+    DocText,
     TableCell,
-    comments,
     is_row,
     paragraph_below,
     plain,
-    readable,
     table_below,
-    tables,
     unit_of,
-    without_comments,
     written,
 )
 from nparam_lint.claims.docstring_budgets import Malformed
@@ -55,13 +52,12 @@ _SEVERAL = "next: put the comment directly behind the number that it is about"
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A number that is bound to a target; `line` and `column` (from 1) are those of its first
-    character. `text`: as it is written; `unit`: what its value has besides, from the head of the
-    column (`Params (M)`) or the word behind it (`million`)."""
+    character. `unit`: the end of its value that does not stand there, from the head of the column
+    (`Params (M)`) or the word behind it (`million`)."""
 
     target: Target
     selector: Selector
     value: Value
-    text: str
     unit: str
     line: int
     column: int
@@ -80,43 +76,41 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     read = _Text(path, text)
     found: list[Bound] = []
     faults: list[Malformed] = []
-    for comment, word in read.comments:
+    for comment, word in read.ours:
+        about = replace(comment, body=comment.body[word.end() :])
+        first, *rows = about.body.strip().split("\n")
+        is_of_table = bool(rows) or _COLUMN.match(first) is not None
+        items: list[Bound | _Fault]
         try:
             if word[1] != "nparam" or not word[2]:
                 raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
-            about = replace(comment, body=comment.body[word.end() :])
-            for item in (_in_table if _is_of_table(about) else _in_text)(about, read):
-                if isinstance(item, Bound):
-                    found.append(item)
-                else:
-                    faults.append(_malformed(item, comment))
+            items = [*_in_table(about, read)] if is_of_table else [_in_text(about, read)]
         except _Fault as fault:
-            faults.append(_malformed(fault, comment))
+            items = [fault]
+        for item in items:
+            if isinstance(item, Bound):
+                found.append(item)
+            else:
+                at = (item.line or comment.line, item.column or comment.column)
+                faults.append(Malformed(str(item), *at))
     return found, faults
 
 
-class _Text:
-    """A text without its comments and without code. `comments`: those that are ours, each with the
-    word that it begins with; `by_line`: the columns at which they begin."""
+class _Text(DocText):
+    """`ours`: the comments that are ours, each with the word that it begins with."""
 
     def __init__(self, path: str, text: str) -> None:
-        raw = readable(path, text)
-        every = [*comments(path, raw)]
-        self.lines = without_comments(raw, every)
-        words = ((one, word) for one in every if (word := _WORD.match(one.body)))
-        self.comments = [
-            (one, word) for one, word in words if not _IGNORES.match(one.body, word.end())
-        ]
-        self.by_line: dict[int, list[int]] = {}
-        for one, _ in self.comments:
-            self.by_line.setdefault(one.line, []).append(one.column)
+        super().__init__(path, text)
+        words = ((one, word) for one in self.comments if (word := _WORD.match(one.body)))
+        self.ours = [(one, word) for one, word in words if not _IGNORES.match(one.body, word.end())]
+        self.places = {(one.line, one.column) for one, _ in self.ours}
 
     @cached_property
     def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
         """The cells of each line of a table, each with the head of its column."""
         return {
             number: [*zip(table.head, row, strict=False)]
-            for _, table in tables(self.lines)
+            for _, table in self.tables
             for number, row in table.rows
         }
 
@@ -126,35 +120,24 @@ class _Text:
         heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
         return unit_of(next(heads, ""))
 
-    def has_comment(self, line: int, cell: TableCell) -> bool:
-        """Whether a cell has a comment of its own."""
-        return any(cell.start < column <= cell.end for column in self.by_line.get(line, ()))
-
-
-def _malformed(fault: _Fault, comment: Comment) -> Malformed:
-    return Malformed(str(fault), fault.line or comment.line, fault.column or comment.column)
-
 
 # --- a number in a line or a paragraph --------------------------------------------------------
 
 
-def _in_text(comment: Comment, text: _Text) -> Iterator[Bound]:
+def _in_text(comment: Comment, text: _Text) -> Bound:
     """The nearest number before the comment in its line; else the only one that follows in it or,
     where the comment stands alone, in the paragraph below."""
     lines = text.lines
     before = [*COUNT.finditer(lines[comment.line - 1], comment.since, comment.column - 1)]
     if before:
         unit = text.unit_above(comment.line, before[-1].start())
-        yield _bound(comment.body, before[-1], comment.line, unit)
-        return
+        return _bound(comment.body, before[-1], comment.line, unit)
     last = lines[comment.last - 1]
     after = last[comment.end :]
     if after.strip(" |*_"):
         end = comment.end + len(after.partition("|")[0])
-        where, found = (
-            "the line",
-            [(comment.last, m) for m in COUNT.finditer(last, comment.end, end)],
-        )
+        where = "the line"
+        found = [(comment.last, match) for match in COUNT.finditer(last, comment.end, end)]
     else:
         below = [*paragraph_below(lines, comment.last)]
         if below and is_row(lines[below[0] - 1]):
@@ -167,7 +150,7 @@ def _in_text(comment: Comment, text: _Text) -> Iterator[Bound]:
     if len(found) > 1:
         numbers = ", ".join(match[0].strip() for _, match in found[:5])
         raise _Fault(f"found several numbers in {where} ({numbers}), expected one; {_SEVERAL}")
-    yield _bound(comment.body, found[0][1], found[0][0])
+    return _bound(comment.body, found[0][1], found[0][0])
 
 
 def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bound:
@@ -181,15 +164,10 @@ def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bou
         value = parse_value(f"{text}{unit}", selector.metric)
     except TextError as error:
         raise _Fault(error.message, line, column) from None
-    return Bound(about, selector, value, text, unit, line, column)
+    return Bound(about, selector, value, unit, line, column)
 
 
 # --- a column of a table ----------------------------------------------------------------------
-
-
-def _is_of_table(comment: Comment) -> bool:
-    head, *rows = comment.body.strip().split("\n")
-    return bool(rows) or _COLUMN.match(head) is not None
 
 
 def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
@@ -209,14 +187,16 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     rows = dict(_row_target(line) for line in more if line)
     own = {_place(first, firsts, "row"): target for first, target in rows.items()}
     for at, (number, row) in enumerate(table.rows):
-        if len(row) <= column or text.has_comment(number, row[column]):
+        if len(row) <= column:
             continue
+        cell = row[column]
+        if any((number, n) in text.places for n in range(cell.start + 1, cell.end + 1)):
+            continue  # it has a comment of its own
         try:
             target = own.get(at) or _filled(template, heads, row)
             if target != _NONE:
-                yield from _in_cell(target, text.lines, number, row[column], unit_of(heads[column]))
+                yield from _in_cell(target, text.lines, number, cell, unit_of(heads[column]))
         except _Fault as fault:
-            cell = row[column]
             start = cell.end - len(cell.text.lstrip()) + 1
             yield fault if fault.line else _Fault(str(fault), number, start)
 

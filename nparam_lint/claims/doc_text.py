@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,40 +87,45 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def readable(path: str, text: str) -> list[str]:
-    """The lines of a file; those of code are blank."""
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return [*_outside_of_code(lines, path.endswith(".rst"))]
+class DocText:
+    """A text of Markdown or reStructuredText: its `comments`, in their order, and its `lines`, in
+    which code and comments are blanks."""
 
+    def __init__(self, path: str, text: str) -> None:
+        raw = [line.removesuffix("\r") for line in text.split("\n")]
+        self.is_rest = path.endswith(".rst")
+        self.lines = [*_outside_of_code(raw, self.is_rest)]
+        self.comments = [*self._comments()]
+        for one in self.comments:
+            for n in range(one.line - 1, one.last):
+                line = self.lines[n]
+                low = one.column - 1 if n == one.line - 1 else 0
+                high = one.end if n == one.last - 1 else len(line)
+                self.lines[n] = line[:low] + " " * (high - low) + line[high:]
 
-def comments(path: str, lines: Sequence[str]) -> Iterator[Comment]:
-    """The comments of a file, in its order; those in code are none."""
-    text, since = "\n".join(lines), 0
-    is_rest = path.endswith(".rst")
-    spans = [] if is_rest else [match.span() for match in _CODE_SPAN.finditer(text)]
-    starts = [start for start, _ in spans]
-    firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
-    for match in (_REST_COMMENT if is_rest else _COMMENT).finditer(text):
-        start, end = match.span()
-        around = bisect_left(starts, start) - 1
-        if around >= 0 and start < spans[around][1]:
-            continue
-        line, last = bisect_right(firsts, start), bisect_right(firsts, end)
-        first, body = firsts[line - 1], match[2] if is_rest else match[1]
-        before = max(since - first, 0)
-        yield Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
-        since = end
+    def _comments(self) -> Iterator[Comment]:
+        """Those in code are none."""
+        text, since = "\n".join(self.lines), 0
+        spans = [] if self.is_rest else [match.span() for match in _CODE_SPAN.finditer(text)]
+        starts = [start for start, _ in spans]
+        firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
+        for match in (_REST_COMMENT if self.is_rest else _COMMENT).finditer(text):
+            start, end = match.span()
+            around = bisect_left(starts, start) - 1
+            if around >= 0 and start < spans[around][1]:
+                continue
+            line, last = bisect_right(firsts, start), bisect_right(firsts, end)
+            first, body = firsts[line - 1], match[2] if self.is_rest else match[1]
+            before = max(since - first, 0)
+            yield Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
+            since = end
 
-
-def without_comments(lines: Sequence[str], found: Sequence[Comment]) -> list[str]:
-    """The lines, with blanks in the place of comments."""
-    kept = [*lines]
-    for one in found:
-        for n in range(one.line - 1, one.last):
-            low = one.column - 1 if n == one.line - 1 else 0
-            high = one.end if n == one.last - 1 else len(kept[n])
-            kept[n] = kept[n][:low] + " " * (high - low) + kept[n][high:]
-    return kept
+    @cached_property
+    def tables(self) -> list[tuple[int, MarkdownTable]]:
+        """Each with the number (from 1) of the line of its head."""
+        below = (paragraph[0] for paragraph in paragraphs(self.lines))
+        heads = ((head, table_below(self.lines, head - 1)) for head in below)
+        return [(head, table) for head, table in heads if table]
 
 
 def paragraph_below(lines: Sequence[str], line: int) -> Iterator[int]:
@@ -138,13 +144,6 @@ def paragraphs(lines: Sequence[str]) -> Iterator[list[int]]:
     while below := [*paragraph_below(lines, at)]:
         yield below
         at = below[-1]
-
-
-def tables(lines: Sequence[str]) -> Iterator[tuple[int, MarkdownTable]]:
-    """The tables of Markdown, each with the number (from 1) of the line of its head."""
-    for below in paragraphs(lines):
-        if table := table_below(lines, below[0] - 1):
-            yield below[0], table
 
 
 def is_row(line: str) -> bool:

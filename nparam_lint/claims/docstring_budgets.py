@@ -267,10 +267,6 @@ def _after_bullet(text: str) -> int:
     return _BULLET.match(text).end()  # type: ignore[union-attr]
 
 
-def _blank(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 def _indent(lines: Sequence[DocLine], index: int) -> int:
     """The column, from 0, at which a line's text begins."""
     line = lines[index]
@@ -281,8 +277,7 @@ def _indent(lines: Sequence[DocLine], index: int) -> int:
 
 def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | None:
     following = (index for index in range(head + 1, len(lines)) if lines[index].text.strip())
-    first = next(following, None)
-    if first is not None and _indent(lines, first) > _indent(lines, head):
+    if _indent(lines, next(following, head)) > _indent(lines, head):
         return None
     line = lines[head]
     message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
@@ -307,10 +302,10 @@ def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | 
                 column = lines[following].column + len(lines[following].text) - len(body)
                 parts.append(DocLine(body, lines[following].line, column))
                 continue
-        return Malformed(fault.message, *_place(parts, fault.offset)), index + 1
+        return Malformed(fault.message, *place_in(parts, fault.offset)), index + 1
 
 
-def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
+def place_in(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
     """The line and column of what stands at `offset` in the line that the parts are read as."""
     *before, last = parts
     for part in before:
@@ -323,7 +318,7 @@ def _place(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
 def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
     (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
     value, at = _value(text, at, selector.metric)
-    return Declared(arguments, selector, value, value.text, *_place(parts, at), host)
+    return Declared(arguments, selector, value, value.text, *place_in(parts, at), host)
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
@@ -331,7 +326,8 @@ def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
     a full stop around it, or around the whole line, are ignored. Raises TextError."""
     try:
         with shifted(at):
-            return parse_value(text[at:], metric), at + _blank(text[at:])
+            value = parse_value(text[at:], metric)
+        return value, text.index(value.text, at)
     except TextError as error:
         fault = error
     start = _after_marks(text, at)

@@ -81,7 +81,8 @@ def parse_formula(text: str) -> Formula:
             message = f"found `{body}`, expected a formula: {error.message}"
             raise FormulaSyntaxError(message, error.offset) from None
         reader = _Reader(body)
-        number = reader.number(tree, 0)
+        reader.check_depth(tree)
+        number = reader.number(tree)
         is_condition = isinstance(tree, ast.Compare) or (
             isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
         )
@@ -105,16 +106,21 @@ class _Reader:
     def fault(self, node: ast.expr, message: str) -> FormulaError:
         return FormulaError(message, self.offset(node))
 
+    def check_depth(self, tree: ast.expr) -> None:
+        """Without recursion, of which Python has no more than some hundred levels."""
+        level: list[ast.AST] = [tree]
+        for _ in range(_MAX_DEPTH + 1):
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if deep := [node for node in level if isinstance(node, ast.expr)]:
+            raise self.fault(deep[0], f"the formula is nested deeper than {_MAX_DEPTH} levels")
+
     # --- nodes --------------------------------------------------------------------------------
 
-    def number(self, node: ast.expr, depth: int) -> Callable[[_Names], Fraction]:
-        value = self.value(node, depth)
+    def number(self, node: ast.expr) -> Callable[[_Names], Fraction]:
+        value = self.value(node)
         return lambda names: self.as_number(node, value(names))
 
-    def value(self, node: ast.expr, depth: int) -> Callable[[_Names], _Value]:
-        if depth > _MAX_DEPTH:
-            raise self.fault(node, f"the formula is nested deeper than {_MAX_DEPTH} levels")
-        below = depth + 1
+    def value(self, node: ast.expr) -> Callable[[_Names], _Value]:
         match node:
             case ast.Name(id=name):
                 return self.name(node, name)
@@ -122,34 +128,27 @@ class _Reader:
                 return self.name(node, self.element(node))
             case ast.Attribute() if _is_dotted(node):
                 return self.name(node, ast.unparse(node))
-            case ast.Constant(value=float()):
-                number = self.decimal(node)
-                return lambda _: number
-            case ast.Constant(value=int() as whole) if not isinstance(whole, bool):
-                if whole.bit_length() > _MAX_BITS:
-                    raise self.fault(node, f"the number `{self.source(node)[:40]}…` is too large")
-                number = Fraction(whole)
+            case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
+                number = self.constant(node)
                 return lambda _: number
             case ast.BinOp(op=op) if isinstance(op, ast.Pow) or type(op) in _ARITHMETIC:
-                return self.arithmetic(node, below)
+                return self.arithmetic(node)
             case ast.UnaryOp(op=ast.Not()):
-                denied = self.value(node.operand, below)
+                denied = self.value(node.operand)
                 return lambda names: Fraction(not denied(names))
             case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op):
                 sign = 1 if isinstance(op, ast.UAdd) else -1
-                operand = self.number(node.operand, below)
+                operand = self.number(node.operand)
                 return lambda names: sign * operand(names)
             case ast.BoolOp():
-                return self.either_or_all(node, below)
+                return self.either_or_all(node)
             case ast.IfExp():
-                test, body, orelse = (
-                    self.value(part, below) for part in (node.test, node.body, node.orelse)
-                )
+                test, body, orelse = map(self.value, (node.test, node.body, node.orelse))
                 return lambda names: (body if test(names) else orelse)(names)
             case ast.Compare():
-                return self.comparison(node, below)
+                return self.comparison(node)
             case ast.Call():
-                return self.call(node, below)
+                return self.call(node)
         raise self.refusal(node)
 
     def name(self, node: ast.expr, name: str) -> Callable[[_Names], _Value]:
@@ -179,16 +178,20 @@ class _Reader:
         expected = "expected an element of a list such as `widths[0]`"
         raise self.fault(node, f"found `{self.source(node)}`, {expected}")
 
-    def decimal(self, node: ast.expr) -> Fraction:
-        """The exact value of a literal such as `0.1` or `1e6`, whose float would be near it."""
+    def constant(self, node: ast.Constant) -> Fraction:
+        """The exact value of a literal: `0.1` and `1e6` have floats that are only near it."""
         written = self.source(node)
+        if isinstance(node.value, int):
+            if node.value.bit_length() > _MAX_BITS:
+                raise self.fault(node, f"the number `{written[:40]}…` is too large")
+            return Fraction(node.value)
         exponent = int(written.lower().partition("e")[2] or 0)
         if len(written) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
             raise self.fault(node, f"the number `{written[:40]}` is too large")
         return Fraction(written.replace("_", ""))
 
-    def arithmetic(self, node: ast.BinOp, depth: int) -> Callable[[_Names], Fraction]:
-        left, right = self.number(node.left, depth), self.number(node.right, depth)
+    def arithmetic(self, node: ast.BinOp) -> Callable[[_Names], Fraction]:
+        left, right = self.number(node.left), self.number(node.right)
 
         def value(names: _Names) -> Fraction:
             first, second = left(names), right(names)
@@ -201,8 +204,8 @@ class _Reader:
 
         return value
 
-    def either_or_all(self, node: ast.BoolOp, depth: int) -> Callable[[_Names], _Value]:
-        *operands, last = [self.value(operand, depth) for operand in node.values]
+    def either_or_all(self, node: ast.BoolOp) -> Callable[[_Names], _Value]:
+        *operands, last = map(self.value, node.values)
 
         def value(names: _Names) -> _Value:
             for operand in operands:
@@ -213,10 +216,10 @@ class _Reader:
 
         return value
 
-    def comparison(self, node: ast.Compare, depth: int) -> Callable[[_Names], Fraction]:
-        first = self.operand(node.left, depth)
+    def comparison(self, node: ast.Compare) -> Callable[[_Names], Fraction]:
+        first = self.operand(node.left)
         steps = [
-            (op, right, self.right_side(node, op, right, depth))
+            (op, right, self.right_side(node, op, right))
             for op, right in zip(node.ops, node.comparators, strict=True)
         ]
 
@@ -239,7 +242,7 @@ class _Reader:
         return value
 
     def right_side(
-        self, node: ast.Compare, op: ast.cmpop, right: ast.expr, depth: int
+        self, node: ast.Compare, op: ast.cmpop, right: ast.expr
     ) -> list[Callable[[_Names], _Value]]:
         """What is compared with: one value; behind `in`, those of a tuple."""
         if isinstance(op, ast.In | ast.NotIn):
@@ -250,20 +253,20 @@ class _Reader:
                 if not _is_constant(element):
                     found = self.source(element)
                     raise self.fault(element, f"found `{found}`, expected a constant")
-            return [self.operand(element, depth) for element in right.elts]
+            return [*map(self.operand, right.elts)]
         is_none = isinstance(right, ast.Constant) and right.value is None
         if isinstance(op, ast.Is | ast.IsNot) and not is_none:
             raise self.fault(right, f"found `is {self.source(right)}`, expected `is None`")
-        return [self.operand(right, depth)]
+        return [self.operand(right)]
 
-    def operand(self, node: ast.expr, depth: int) -> Callable[[_Names], _Value]:
+    def operand(self, node: ast.expr) -> Callable[[_Names], _Value]:
         """Words, None and truth values may only be compared with, not calculated with."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None):
             word = Fraction(node.value) if isinstance(node.value, bool) else node.value
             return lambda _: word
-        return self.value(node, depth)
+        return self.value(node)
 
-    def call(self, node: ast.Call, depth: int) -> Callable[[_Names], Fraction]:
+    def call(self, node: ast.Call) -> Callable[[_Names], Fraction]:
         if not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
             known = ", ".join(FUNCTIONS)
             raise self.fault(node, f"found `{self.source(node.func)}(…)`, expected one of {known}")
@@ -272,7 +275,7 @@ class _Reader:
         if node.keywords or not node.args or (single and len(node.args) != 1):
             expected = "one argument" if single else "positional arguments"
             raise self.fault(node, f"found `{self.source(node)}`: `{name}` takes {expected}")
-        numbers = [self.number(argument, depth) for argument in node.args]
+        numbers = [*map(self.number, node.args)]
         return lambda names: Fraction(FUNCTIONS[name]([number(names) for number in numbers]))
 
     def refusal(self, node: ast.expr) -> FormulaError:

@@ -8,11 +8,11 @@ ratios and conditions are ignored, and so are claims that contradict each other.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Selector, TextError
-from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines
+from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines, place_in
 from nparam_lint.claims.grammar import Value, parse_value
 
 if TYPE_CHECKING:
@@ -94,16 +94,12 @@ def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
     """The claims of one docstring, in order; its budgets are no prose. `text` is the phrase, and
     the place that of the count in it."""
     budgets = budget_lines(lines)
-    texts = ["" if index in budgets else line.text for index, line in enumerate(lines)]
-    starts = [0]
-    for text in texts:
-        starts.append(starts[-1] + len(text) + 1)
-    claims = []
-    for start, sentence in _sentences("\n".join(texts)):
-        for offset, phrase, selector, value in _phrases(sentence):
-            index = bisect_right(starts, start + offset) - 1
-            column = lines[index].column + start + offset - starts[index]
-            claims.append(Declared(None, selector, value, phrase, lines[index].line, column))
+    parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
+    claims = [
+        Declared(None, selector, value, phrase, *place_in(parts, start + offset))
+        for start, sentence in _sentences("\n".join(part.text for part in parts))
+        for offset, phrase, selector, value in _phrases(sentence)
+    ]
     return _consistent(claims)
 
 

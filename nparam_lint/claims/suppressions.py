@@ -86,45 +86,36 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
     except OSError:
         return
     text = content.decode("utf-8", "replace")
+    found: Iterable[tuple[str, int, int, Collection[int]]] = ()
     if path.endswith(DOC_SUFFIXES):
-        yield from _doc_comments(path, text)
+        from nparam_lint.claims.doc_text import DocText
+
+        for one in DocText(path, text).comments:
+            if match := re.match(_IGNORE, one.body):
+                yield _Comment(Position(path, one.line, one.column), (one.line,), _codes(match))
     elif not _COMMENT.search(text):  # nearly every file
         return
     elif path.endswith(".py"):
-        yield from _python_comments(path, content)
+        found = _python_comments(content)
     else:
-        for number, line in enumerate(text.splitlines(), 1):
-            yield from _found(path, line, number, 0, (number,))
+        found = ((line, n, 0, (n,)) for n, line in enumerate(text.splitlines(), 1))
+    for comment, line, column, lines in found:
+        for match in _COMMENT.finditer(comment):
+            at = Position(path, line, column + match.start() + 1)
+            yield _Comment(at, lines, _codes(match))
 
 
-def _doc_comments(path: str, text: str) -> Iterator[_Comment]:
-    """Those of Markdown, on the line of the number: `<!-- nparam: ignore[NPL001] -->`."""
-    from nparam_lint.claims.doc_text import comments, readable
-
-    for one in comments(path, readable(path, text)):
-        if match := re.match(_IGNORE, one.body):
-            yield _Comment(Position(path, one.line, one.column), (one.line,), _codes(match))
-
-
-def _python_comments(path: str, content: bytes) -> Iterator[_Comment]:
-    """Only real comments: a string that contains such text is not one."""
+def _python_comments(content: bytes) -> Iterator[tuple[str, int, int, range]]:
+    """Each with its line, its column from 0, and the lines that it holds for. A string that
+    contains such text is no comment."""
     ends: dict[int, int] = {}  # the line on which texts of several lines end → the first of it
     with suppress(SyntaxError, tokenize.TokenError):  # reported as such elsewhere
         for token in tokenize.tokenize(io.BytesIO(content).readline):
-            if token.type == tokenize.STRING and token.start[0] < token.end[0]:
-                ends[token.end[0]] = token.start[0]
+            line, column = token.start
+            if token.type == tokenize.STRING and line < token.end[0]:
+                ends[token.end[0]] = line
             elif token.type == tokenize.COMMENT:
-                line = token.start[0]
-                lines = range(ends.get(line, line), line + 1)
-                yield from _found(path, token.string, line, token.start[1], lines)
-
-
-def _found(
-    path: str, text: str, line: int, column: int, lines: Collection[int]
-) -> Iterator[_Comment]:
-    for match in _COMMENT.finditer(text):
-        at = Position(path, line, column + match.start() + 1)
-        yield _Comment(at, lines, _codes(match))
+                yield token.string, line, column, range(ends.get(line, line), line + 1)
 
 
 def _codes(match: re.Match[str]) -> tuple[str, ...]:

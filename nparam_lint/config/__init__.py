@@ -30,7 +30,7 @@ from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Budget, Position, Problem, Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nparam_lint.claims import Target
     from nparam_lint.config.positions import Positions
@@ -82,15 +82,13 @@ def load_settings(
     if config is None and path is not None:
         _refuse_budgets_beside(settings, problems)
     values: dict[str, Any] = {}
-    if options.get("python"):
-        values["python_from"] = "option --python"
-    elif environ.get("NPARAM_LINT_PYTHON"):
-        values["python_from"] = "environment variable NPARAM_LINT_PYTHON"
     if environ.get(OLD_CACHE):
         problems.append(Problem(_NOWHERE, f"environment variable {OLD_CACHE} {RENAMED}"))
     for subject, key, value in _outside_of_files(environ, options):
         try:
             values[key] = GENERAL[key].read(value)
+            if key == "python":
+                values["python_from"] = subject
         except WrongValue as error:
             problems.append(Problem(_NOWHERE, f"{subject} is {error}"))
     if problems:
@@ -173,7 +171,7 @@ class _ConfigFile:
         if "extend" in table:
             settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
         known = {**GENERAL, **SEVERITY}
-        values = self.values(table, known, "config key {!r}", (), also=_TABLES)
+        values = self.values(table, known, lambda name: f"config key {name!r}", (), _TABLES)
         if "cache" in values:
             values["cache"] = self.beside(settings.snapshot) / values["cache"]
         recipes, positions, patterns = self.recipes(table.get("arguments", {}))
@@ -241,7 +239,7 @@ class _ConfigFile:
         self,
         table: Mapping[str, Any],
         known: Mapping[str, Key],
-        subject: str,
+        subject: Callable[[str], str],
         path: tuple[str, ...],
         also: tuple[str, ...] = (),
     ) -> dict[str, Any]:
@@ -253,7 +251,7 @@ class _ConfigFile:
                 try:
                     values[key] = known[key].read(value)
                 except WrongValue as error:
-                    self.fault(self.find(*path, key), f"{subject.format(key)} is {error}")
+                    self.fault(self.find(*path, key), f"{subject(key)} is {error}")
             elif key not in also:
                 there = tuple(dict.fromkeys((*known, *also)))
                 hint = did_you_mean(key, there, f"known keys: {', '.join(there)}")
@@ -268,7 +266,7 @@ class _ConfigFile:
         found = []
         for number, entry in enumerate(entries):
             path = ("overrides", str(number))
-            values = self.values(entry, OVERRIDE, "overrides: key {!r}", path)
+            values = self.values(entry, OVERRIDE, lambda name: f"overrides: key {name!r}", path)
             if values.get("files"):
                 found.append(Override(**values))
             elif not entry.get("files"):
@@ -299,10 +297,8 @@ class _ConfigFile:
             return None
         is_table = isinstance(entry, dict)
         more = entry if is_table else {"budget": entry}
-        own = {name: value for name, value in more.items() if name not in RECIPE}
-        rest = {name: value for name, value in more.items() if name in RECIPE}
         also = ("budget", *RECIPE)
-        values = self.values(own, BUDGET, f"budget {_plain(key)}: {{}}", path, also)
+        values = self.values(more, BUDGET, lambda name: f"budget {key!r}: {name}", path, also)
         declared = more.get("budget")
         if isinstance(declared, bool) or not isinstance(declared, int | str):
             self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a string")
@@ -313,7 +309,8 @@ class _ConfigFile:
             place = (*self.prefix, *path, *(("budget",) if is_table else ()))
             self.fault(self.positions.value(place), f"budget {key!r}: {error}")
             return None
-        recipe = self.recipe(key, rest, path)
+        building = {name: value for name, value in more.items() if name in RECIPE}
+        recipe = self.recipe(key, building, path)
         # As it is written: TOML's `124_475_904` arrives without its underscores.
         text = f"{declared:_}" if isinstance(declared, int) else declared
         return Budget(target, selector, value, text, at, "config", recipe=recipe, **values)
@@ -357,7 +354,7 @@ class _ConfigFile:
     ) -> Recipe | None:
         """How to build the target that is called `key`; None where nothing says so. `is_config`: it
         is a config file, or a pattern of their paths."""
-        values = self.values(table, RECIPE, f"{{}} of {_plain(key)}", path)
+        values = self.values(table, RECIPE, lambda name: f"{name} of {key!r}", path)
         in_file = IN_FILE.match(values.get("call") or "")
         if is_config and "call" in table and "call" in values and not in_file:
             message = f"call of {key!r} is {values['call']!r}, expected FILE.py::CALL, {_EXAMPLE}"
@@ -378,8 +375,3 @@ class _ConfigFile:
             message = f'setup of {key!r} needs a call that uses it, such as call = "GPT(c)"'
             self.fault(self.find(*path, "setup"), message)
         return Recipe(**values) if values else None
-
-
-def _plain(key: str) -> str:
-    """The key in quotes, as a part of a format string."""
-    return repr(key).replace("{", "{{").replace("}", "}}")

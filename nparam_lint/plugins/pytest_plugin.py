@@ -218,7 +218,6 @@ def _count(config: pytest.Config) -> list[Case]:
     from nparam_lint.report.budget_cases import cases
 
     root = find_root(config.rootpath)
-    show = _progress(config)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
@@ -228,7 +227,7 @@ def _count(config: pytest.Config) -> list[Case]:
                 (),
                 os.environ,
                 declared_only=True,
-                progress=show,
+                progress=_progress(config),
                 analysis=formula_analysis,
             )
         except ConfigError as error:
@@ -239,7 +238,9 @@ def _count(config: pytest.Config) -> list[Case]:
         except NoInterpreter as error:
             at = Position(settings.config.name if settings.config else "")
             return [_unasked("interpreter", root, at, str(error), str(error))]
-        found = cases(report, root, Options(_width(), _color(config), settings.depth))
+        reporter = _reporter(config)
+        color = reporter is not None and bool(reporter.hasmarkup)
+        found = cases(report, root, Options(_width(), color, settings.depth))
     _tell(config, report, root, bool(found))
     return found
 
@@ -274,11 +275,6 @@ def _progress(config: pytest.Config) -> Callable[[int, int, str], None] | None:
 
 def _width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
-
-
-def _color(config: pytest.Config) -> bool:
-    reporter = _reporter(config)
-    return reporter is not None and bool(reporter.hasmarkup)
 
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:

@@ -20,7 +20,7 @@ from nparam_lint.repository import run_git, temporary_directory
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # Variables that select a repository.
 _OF_A_REPOSITORY = (
@@ -186,25 +186,23 @@ class Repository:
     def export(self, directory: Path, commit: str | None = None) -> Exported:
         """Write a commit's tree below `directory`; by default what is staged, a commit's content if
         it were made now."""
-        entries, intended = [], set(() if commit else self._differing("A"))
+        entries, left_out = [], {*self._left_out(), *(() if commit else self._differing("A"))}
         tree = ("ls-tree", "-r", "-z", "--full-tree")
         for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
             about, _, path = line.partition("\t")
             mode, *more = about.split(" ")  # of a tree: type, blob; of the index: blob, stage
             if not commit and more[1] != "0":
                 raise GitError(f"{path} is not merged; resolve it, then git add {path}")
-            if path not in intended:
+            if path not in left_out:
                 entries.append(_Entry(mode, more[bool(commit)], path))
-        left_out = self._left_out()
-        wanted = [entry for entry in entries if entry.path not in left_out]
-        files = [entry for entry in wanted if entry.mode != _SUBMODULE]
+        files = [entry for entry in entries if entry.mode != _SUBMODULE]
         self._write(directory, files)
-        inner = {
-            entry.path: self._export_submodule(entry, directory / entry.path)
-            for entry in wanted
+        submodules = {
+            entry.path: exported
+            for entry in entries
             if entry.mode == _SUBMODULE
+            and (exported := self._export_submodule(entry, directory / entry.path))
         }
-        submodules = {path: exported for path, exported in inner.items() if exported}
         return Exported(
             self,
             tuple(entry.path for entry in files),
@@ -273,6 +271,12 @@ class Exported:
     tracked: tuple[str, ...]
     links: tuple[str, ...]
     submodules: Mapping[str, Exported]
+
+    def nested(self, prefix: str = "") -> Iterator[tuple[str, Exported]]:
+        """It and all submodules in it, each with what its paths begin with."""
+        yield prefix, self
+        for path, inner in self.submodules.items():
+            yield from inner.nested(f"{prefix}{path}/")
 
 
 def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:

@@ -58,27 +58,24 @@ def earlier_names(
     todo = set(paths)
     known = set(todo)
     while todo:
-        found = [pair for sha in _that_add(repository, todo, revision) for pair in sha]
+        found = [*_renamed(repository, todo, revision)]
         yield from found
         todo = {old for old, _ in found} - known
         known |= todo
 
 
-def _that_add(
-    repository: Repository, paths: set[str], revision: str
-) -> Iterator[list[tuple[str, str]]]:
-    """What each commit that adds one of the paths has renamed to it."""
+def _renamed(repository: Repository, paths: set[str], revision: str) -> Iterator[tuple[str, str]]:
+    """What the commits that add one of the paths have renamed to it."""
     asked = ("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A")
-    for entry in repository.run(
-        *asked, "--name-only", "--format=%x00%H", revision, "--", *_places(paths)
-    ).split("\0")[1:]:
+    told = ("--name-only", "--format=%x00%H", revision, "--", *_places(paths))
+    for entry in repository.run(*asked, *told).split("\0")[1:]:
         sha, *added = entry.split("\n")
         fields = repository.listed(
             *("diff-tree", "-r", "-z", "--no-commit-id", "--name-status"),
             *("--find-renames", "-l0", "--diff-filter=R", sha),
         )
         renamed = zip(*[iter(fields)] * 3, strict=True)
-        yield [(old, new) for _, old, new in renamed if new in paths and new in added]
+        yield from ((old, new) for _, old, new in renamed if new in paths and new in added)
 
 
 def _places(paths: Iterable[str]) -> list[str]:

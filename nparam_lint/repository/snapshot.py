@@ -93,12 +93,12 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
         exported = repository.export(directory, commit)
-        _redirect_links(exported, directory, directory, repository.top)
+        _redirect_links(exported, directory, repository.top)
         yield Snapshot(
             directory,
             repository.top,
             exported.tracked,
-            tuple(_importable(exported)),
+            tuple(prefix + path for prefix, one in exported.nested() for path in one.tracked),
             tuple(_linked(exported, directory)),
             untracked=tuple(repository.untracked()),
             unstaged=() if commit else tuple(repository.unstaged()),
@@ -106,41 +106,32 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
         )
 
 
-def _importable(exported: Exported, prefix: str = "") -> Iterator[str]:
-    yield from (prefix + path for path in exported.tracked)
-    for path, inner in exported.submodules.items():
-        yield from _importable(inner, f"{prefix}{path}/")
-
-
-def _redirect_links(exported: Exported, directory: Path, copy: Path, home: Path) -> None:
+def _redirect_links(exported: Exported, copy: Path, home: Path) -> None:
     """Symbolic links that leave the repository, or that name it by its absolute path, would lead
     elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
-    for path in exported.links:
-        link = directory / path
+    for path in (prefix + path for prefix, one in exported.nested() for path in one.links):
+        link = copy / path
         if not link.is_symlink():  # a system without them has a file that holds the target
             continue
         target = link.readlink()
-        place = os.path.normpath(home / link.parent.relative_to(copy) / target)
+        place = os.path.normpath((home / path).parent / target)
         inside = Path(place).is_relative_to(home)
         if inside == target.is_absolute():
             link.unlink()
             link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
-    for path, inner in exported.submodules.items():
-        _redirect_links(inner, directory / path, copy, home)
 
 
-def _linked(exported: Exported, directory: Path, prefix: str = "") -> Iterator[str]:
+def _linked(exported: Exported, copy: Path) -> Iterator[str]:
     """Link what git ignores, and say what was linked."""
-    for entry in exported.repository.ignored():
-        path = entry.rstrip("/")
-        original, copy = exported.repository.top / path, directory / path
-        if _is_useless(original) or os.path.lexists(copy) or _is_barred(path, directory):
-            continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.symlink_to(original)
-        yield prefix + path
-    for path, inner in exported.submodules.items():
-        yield from _linked(inner, directory / path, f"{prefix}{path}/")
+    for prefix, one in exported.nested():
+        directory = copy / prefix
+        for path in (entry.rstrip("/") for entry in one.repository.ignored()):
+            original, link = one.repository.top / path, directory / path
+            if _is_useless(original) or os.path.lexists(link) or _is_barred(path, directory):
+                continue
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(original)
+            yield prefix + path
 
 
 def _is_useless(path: Path) -> bool:

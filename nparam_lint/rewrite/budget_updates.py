@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
 from nparam_lint.claims import (
@@ -28,11 +29,11 @@ from nparam_lint.gate.requests import Selection, why_gone
 from nparam_lint.judge import judge
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.records import NotMeasured
-from nparam_lint.rewrite import comment_edits, doc_edits, docstring_edits, number_style, toml_edits
+from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
@@ -93,14 +94,8 @@ def plan_update(
             else:
                 held += budget.origin != "prose"
 
-    def rewrite(name: str, items: Sequence[_Wanted]) -> tuple[bytes, bytes, Mapping[_Wanted, str]]:
-        origin = items[0].budget.origin
-        mine = [item for item in items if item.budget.origin == origin]
-        old, new, failed = _IN_PLACE[origin](name, mine, source)
-        rest = dict.fromkeys((i for i in items if i not in mine), "run update once more for it")
-        return old, new, {**failed, **rest}
-
     placed = [(item.edit.position.path, item) for item in wanted]
+    rewrite = partial(_rewritten, source=source)
     files, failed = edit_files(placed, settings.root, environ, rewrite)
     edits = [item.edit for item in wanted if item not in failed]
     left += [item.left(reason) for item, reason in failed.items()]
@@ -291,59 +286,56 @@ def _about(budget: Budget) -> tuple[Position, str, str, Origin]:
 # --- editing ----------------------------------------------------------------------------------
 
 
-def _in_docstrings(
+def _rewritten(
     name: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> tuple[bytes, bytes, dict[_Wanted, str]]:
-    old = source.found.tree.source(name)
-    by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
-    new, failed = docstring_edits.restate(old, {at: item.change for at, item in by_place.items()})
-    return old, new, {by_place[at]: reason for at, reason in failed.items()}
+    """A file before and after, and what could not be written, with the reason."""
+    origin = items[0].budget.origin
+    place = source.settings.root / name
+    old = source.found.tree.source(name) if origin == "docstring" else place.read_bytes()
+    failed = {i: "run update once more for it" for i in items if i.budget.origin != origin}
+    mine = [item for item in items if item not in failed]
+    if origin == "config":
+        by_place: dict[Any, _Wanted] = _by_key(name, old.decode("utf-8"), mine, source)
+        missing = (item for item in mine if item not in by_place.values())
+        failed |= dict.fromkeys(missing, "the file has changed since it was read")
+    else:
+        by_place = {(i.edit.position.line, i.edit.position.column): i for i in mine}
+    new, unsafe = _restated(name, old, origin, {at: i.change for at, i in by_place.items()})
+    return old, new, failed | {by_place[at]: reason for at, reason in unsafe.items()}
 
 
-def _in_comments(
-    name: str, items: Sequence[_Wanted], source: ProjectSource
-) -> tuple[bytes, bytes, dict[_Wanted, str]]:
-    """In config files, and in Markdown and reStructuredText."""
-    old = (source.settings.root / name).read_bytes()
-    by_place = {(item.edit.position.line, item.edit.position.column): item for item in items}
-    changes = {at: item.change for at, item in by_place.items()}
-    restate = (doc_edits if name.endswith(DOC_SUFFIXES) else comment_edits).restate
-    try:
-        new, failed = restate(name, old.decode("utf-8"), changes)
-    except UnicodeDecodeError:
-        return old, old, dict.fromkeys(items, "the file is not UTF-8")
-    return old, new.encode("utf-8"), {by_place[at]: reason for at, reason in failed.items()}
-
-
-def _in_config(
-    name: str, items: Sequence[_Wanted], source: ProjectSource
-) -> tuple[bytes, bytes, dict[_Wanted, str]]:
-    old = (source.settings.root / name).read_bytes()
-    text = old.decode("utf-8")
+def _by_key(
+    name: str, text: str, items: Sequence[_Wanted], source: ProjectSource
+) -> dict[toml_edits.Key, _Wanted]:
+    """The budgets by the keys at which a config file has them."""
     entries = [entry for entry in source.settings.budgets if entry.position.path == name]
     keys = toml_edits.budget_keys(text, toml_edits.table_of(Path(name).name))
     free = dict(zip(keys, entries, strict=True)) if len(keys) == len(entries) else {}
-    chosen: dict[toml_edits.Key, _Wanted] = {}
-    failed: dict[_Wanted, str] = {}
+    found: dict[toml_edits.Key, _Wanted] = {}
     for item in items:
-        key = next((key for key, entry in free.items() if _is(entry, item.budget)), None)
-        if key is None:
-            failed[item] = "the file has changed since it was read"
-        else:
+        # In an entry, a model may be called by its name alone.
+        target = item.budget.target
+        same = (k for k, entry in free.items() if replace(entry, target=target) == item.budget)
+        if (key := next(same, None)) is not None:
             del free[key]
-            chosen[key] = item
-    new, unsafe = toml_edits.restate(text, {key: item.change for key, item in chosen.items()})
-    return old, new.encode("utf-8"), failed | {chosen[k]: reason for k, reason in unsafe.items()}
+            found[key] = item
+    return found
 
 
-def _is(entry: Budget, budget: Budget) -> bool:
-    """Whether a budget is an entry, in which a model may be called by its name alone."""
-    return replace(entry, target=budget.target) == budget
-
-
-_IN_PLACE = {
-    "docstring": _in_docstrings,
-    "comment": _in_comments,
-    "config": _in_config,
-    "docs": _in_comments,
-}
+def _restated(
+    name: str, old: bytes, origin: Origin, changes: Mapping[Any, Restated]
+) -> tuple[bytes, dict[Any, str]]:
+    """A file with other numbers at some places or keys; and those that were not changed, with the
+    reason."""
+    if origin == "docstring":
+        return docstring_edits.restate(old, changes)
+    try:
+        text = old.decode("utf-8")
+    except UnicodeDecodeError:
+        return old, dict.fromkeys(changes, "the file is not UTF-8")
+    restate: Callable[..., tuple[str, dict[Any, str]]] = toml_edits.restate
+    if origin != "config":  # comments in config files, numbers in Markdown and reStructuredText
+        restate = partial(comment_edits.restate, name)
+    new, failed = restate(text, changes)
+    return new.encode("utf-8"), failed

@@ -1,22 +1,26 @@
-"""Writes budgets into the comments of config files. The text is edited, never parsed and printed:
-comments, order, quotes and layout stay byte for byte."""
+"""Writes counts into the comments of config files, and into the numbers of Markdown and
+reStructuredText that comments bind. The text is edited, never parsed and printed: everything else
+stays byte for byte."""
 
 from __future__ import annotations
 
 import ast
+import io
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import DOC_SUFFIXES
 from nparam_lint.claims.comment_budgets import WITH_COMMENTS, comment_sign, parse_comments
+from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.discover.ways.config_outline import outline
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nparam_lint.rewrite.edits import Place
     from nparam_lint.rewrite.number_style import Restated
 
 _LONGEST = 100  # characters of a line that gets a comment at its end
-Place = tuple[int, int]  # line and column, from 1
 
 
 def restate(
@@ -24,21 +28,35 @@ def restate(
 ) -> tuple[str, dict[Place, str]]:
     """The file with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
-    lines = text.splitlines(keepends=True)
+    lines = [*io.StringIO(text)]
     failed: dict[Place, str] = {}
-    expected = {(b.line, b.column): b.text for b in parse_comments(path, text)[0]}
+    stated = _stated(path, text)
+    expected = {at: value for at, (value, _) in stated.items()}
     for place in sorted(changes, reverse=True):  # what is before stays where it is
-        change, (line, column) = changes[place], place
-        old = lines[line - 1] if line <= len(lines) else ""
-        if not old.startswith(change.text, column - 1):
+        change, row, start = changes[place], place[0] - 1, place[1] - 1
+        value, unit = stated.get(place, ("", ""))
+        if value != change.text:
+            failed[place] = "the file has changed since it was read"
+            continue
+        old, number = change.text.removesuffix(unit), change.result.removesuffix(unit)
+        if not lines[row].startswith(old, start):
             failed[place] = "its number is not written in one piece"
             continue
-        lines[line - 1] = old[: column - 1] + change.result + old[column - 1 + len(change.text) :]
+        lines[row] = lines[row][:start] + number + lines[row][start + len(old) :]
         expected[place] = change.result
     new = "".join(lines)
-    if [b.text for b in parse_comments(path, new)[0]] != [*expected.values()]:
+    if [value for value, _ in _stated(path, new).values()] != [*expected.values()]:
         return text, dict.fromkeys(changes, "the changed file would not declare the right budgets")
     return new, failed
+
+
+def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:
+    """Each value by where it begins, with the end of it that does not stand there (`million`)."""
+    if path.endswith(DOC_SUFFIXES):
+        bound, _ = parse_docs(path, text)
+        return {(one.line, one.column): (one.value.text, one.unit) for one in bound}
+    declared, _ = parse_comments(path, text)
+    return {(one.line, one.column): (one.text, "") for one in declared}
 
 
 def add(path: str, text: str, values: Mapping[int, str]) -> str:
@@ -47,7 +65,7 @@ def add(path: str, text: str, values: Mapping[int, str]) -> str:
     would change what else it says."""
     if not path.endswith(WITH_COMMENTS):
         raise Unsafe("JSON has no comments" if path.endswith(".json") else "it has no comments")
-    lines = text.splitlines(keepends=True)
+    lines = [*io.StringIO(text)]
     for number in sorted(values, reverse=True):
         line = lines[number - 1]
         bare = line.rstrip("\r\n")

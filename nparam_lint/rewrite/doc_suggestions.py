@@ -13,14 +13,11 @@ from nparam_lint.claims import DOC_SUFFIXES, TextError
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import (
     COUNT,
+    DocText,
     TableCell,
-    comments,
     paragraphs,
     plain,
-    readable,
-    tables,
     unit_of,
-    without_comments,
     written,
 )
 from nparam_lint.claims.grammar import parse_value
@@ -30,7 +27,7 @@ from nparam_lint.gate.requests import select_models
 from nparam_lint.records import Measured, Position
 from nparam_lint.report import Document, Page, Section, Text
 from nparam_lint.report.style import clean, plural
-from nparam_lint.rewrite.way_budgets import way_budgets
+from nparam_lint.rewrite.new_budgets import way_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +90,8 @@ def suggest(
     read, found = reader(root), list[Suggestion]()
     for path in list_docs(root, settings.exclude, tracked, settings.below):
         with suppress(OSError):
-            found += in_text(path, read(path).decode("utf-8", "replace"), models)
+            text = _Text(path, read(path).decode("utf-8", "replace"), models)
+            found += [*text.in_tables(), *text.in_paragraphs()]
     return found, report.error
 
 
@@ -103,35 +101,27 @@ def _known(report: Report, selection: Selection) -> Iterator[Known]:
         measured = model.measurement
         if model.way is None and isinstance(measured, Measured) and measured.counts.total:
             yield Known(model.target, measured.counts.total, (_tail(model.target),))
-    for one in way_budgets(report.models, selection.requests, every=True):
-        measured, way = one.model.measurement, one.model.way
-        if not one.reason and isinstance(measured, Measured):
-            names = [way.name if way else "", *_STRING.findall(measured.call)]
-            yield Known(one.target, measured.counts.total, (*names, _tail(one.model.target)))
+    for one in way_budgets(report, selection, every=True):
+        if not one.reason:
+            way = one.model.way.name if one.model.way else ""
+            names = (way, *_STRING.findall(one.measured.call), _tail(one.model.target))
+            yield Known(one.target, one.measured.counts.total, names)
 
 
 def _tail(target: str) -> str:
     return target.partition("::")[2].partition("(")[0].rpartition(".")[2]
 
 
-def in_text(path: str, text: str, models: Sequence[Known]) -> Iterator[Suggestion]:
-    """Those for one text: the rows of a table by one comment, if there are several."""
-    looked = _Text(path, text, models)
-    yield from looked.in_tables()
-    yield from looked.in_paragraphs()
-
-
-class _Text:
+class _Text(DocText):
     """A text, and what is found near what in it."""
 
     def __init__(self, path: str, text: str, models: Sequence[Known]) -> None:
+        super().__init__(path, text)
         self.path, self.models = path, models
-        raw = readable(path, text)
-        self.lines = without_comments(raw, [*comments(path, raw)])
         self.bound = {(one.line, one.column) for one in parse_docs(path, text)[0]}
-        self.tables = [*tables(self.lines)]
 
     def in_tables(self) -> Iterator[Suggestion]:
+        """The rows of a table by one comment, if there are several."""
         for head, table in self.tables:
             firsts = [plain(row[0].text) for _, row in table.rows]
             for column, cell in enumerate(table.head):
@@ -144,7 +134,7 @@ class _Text:
                     )
                 ]
                 rows = [(first, near) for first, near in found if firsts.count(first) == 1]
-                rows = rows if len(rows) > 1 and not self.path.endswith(".rst") else []
+                rows = rows if len(rows) > 1 and not self.is_rest else []
                 if rows:
                     listed = "".join(f"     {first} = {near.target}\n" for first, near in rows)
                     comment = f"<!-- nparam: {plain(cell.text)}\n{listed}-->"
@@ -248,12 +238,9 @@ def _number(near: Near) -> Json:
 def _page(found: Sequence[Suggestion]) -> Page:
     sections = [Section((*_blocks(one),), always=True) for one in found]
     numbers = sum(len(one.numbers) for one in found)
-    said = f"{plural(numbers, 'number')} could be checked · nothing was written"
-    said = (
-        said
-        if found
-        else "No number in Markdown or reStructuredText is a count that is not checked."
-    )
+    said = "No number in Markdown or reStructuredText is a count that is not checked."
+    if found:
+        said = f"{plural(numbers, 'number')} could be checked · nothing was written"
     end = Section((Text(said),), always=True)
     return Page((*sections, end), "–", said)
 
@@ -261,12 +248,10 @@ def _page(found: Sequence[Suggestion]) -> Page:
 def _blocks(one: Suggestion) -> Iterator[Text]:
     at, first = one.position, one.numbers[0]
     if len(one.numbers) > 1:
-        yield Text(
-            clean(f"{at}  above this table, for {len(one.numbers)} numbers:"), kind="verbatim"
-        )
+        said = f"above this table, for {len(one.numbers)} numbers:"
     else:
         where = "above this paragraph" if at.path.endswith(".rst") else f"behind {first.written}"
-        said = f"{at}  {first.target} has {first.count:,}; {where}:"
-        yield Text(clean(said), kind="verbatim")
+        said = f"{first.target} has {first.count:,}; {where}:"
+    yield Text(clean(f"{at}  {said}"), kind="verbatim")
     for line in one.comment.split("\n"):
         yield Text(clean(line), "green", "    ", kind="verbatim")

@@ -6,35 +6,28 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
-import re
-import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst import matchers
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import FUNCTIONS, docstring_lines
-from nparam_lint.rewrite.edits import Unsafe
+from nparam_lint.discover.syntax import docstring_lines
+from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, Replacements, line_starts, parsed
+from nparam_lint.rewrite.edits import Place, Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from libcst.metadata import CodePosition, CodeRange
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.docstring_budgets import Declared
-    from nparam_lint.records import Definition, DocLine
+    from nparam_lint.records import Definition
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
-Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
-Place = tuple[int, int]  # line and column, from 1
 _Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
@@ -43,17 +36,19 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     replacements: Replacements = {}
     done: dict[Place, Restated] = {}
     try:
-        file = _read(source)
-        for docstring in _docstrings(file):
-            for place, start in _find_all(docstring.literal, docstring.at, changes):
-                docstring.replace(start, changes[place])
-                done[place] = changes[place]
-            replacements |= docstring.replacements()
+        file = CstFile(source)
+        for docstring in filter(None, map(_docstring, _definitions(file))):
+            start = file.spans[docstring].start
+            at = (start.line, start.column + 1)
+            found = _find_all(file.text(docstring), at, changes)
+            done |= {place: changes[place] for place in found}
+            numbers = {offset: changes[place] for place, offset in found.items()}
+            replacements |= _with_numbers(file, docstring, numbers)
         expected = [
             (name, (*said[:3], done[place].result) if place in done else said)
             for place, (name, said) in _declared(source)
         ]
-        written = _written(source, file.module, replacements)
+        written = file.written(replacements, _program)
         if [budget for _, budget in _declared(written)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -71,8 +66,9 @@ def add(
     replacements: Replacements = {}
     failed: dict[Definition, str] = {}
     try:
-        file = _read(source)
-        known = {(file.spans[node].start.line, node.name.value): node for node in file.definitions}
+        file = CstFile(source)
+        every = _definitions(file)
+        known = {(file.spans[node].start.line, node.name.value): node for node in every}
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
@@ -81,7 +77,7 @@ def add(
                 replacements |= _with_budgets(file, known[key], value)
             except Unsafe as error:
                 failed[definition] = str(error)
-        written = _written(source, file.module, replacements)
+        written = file.written(replacements, _program)
         kept = {d: budgets for d, budgets in values.items() if d not in failed}
         added = [
             (d.qualname, (arguments, "", "", value))
@@ -99,106 +95,13 @@ def add(
 # --- reading ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """`code`: the source as text, of which line n begins at `starts[n - 1]`; `spans`: where each
-    node stands; `definitions`: the classes and functions."""
-
-    module: cst.Module
-    code: str
-    starts: list[int]
-    spans: Mapping[cst.CSTNode, CodeRange]
-    definitions: list[_Definition]
-
-    def text(self, node: cst.CSTNode) -> str:
-        start, end = self.spans[node].start, self.spans[node].end
-        return self.code[self._offset(start) : self._offset(end)]
-
-    def before(self, node: cst.CSTNode) -> str:
-        """What stands before a node on its line."""
-        start = self.spans[node].start
-        return self.code[self.starts[start.line - 1] : self._offset(start)]
-
-    def _offset(self, position: CodePosition) -> int:
-        return self.starts[position.line - 1] + position.column
-
-
-def _read(source: bytes) -> _File:
-    """Raises Unsafe for what libcst cannot read and give back as it is."""
-    try:
-        module, spans = read_tree(source)
-        if module.bytes != source:
-            raise Unsafe("libcst would change other parts of the file")
-        code = module.code
-    except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
-        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
-    except (RecursionError, MemoryError):
-        raise Unsafe("the file's expressions are nested too deeply") from None
-    definitions = [node for node in spans if isinstance(node, _Definition)]
-    return _File(module, code, _line_starts(code), spans, definitions)
-
-
-def read_tree(source: bytes) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
-    """The file as libcst reads it, and where each node stands: columns count from 0."""
-    wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
-    return wrapper.module, wrapper.resolve(PositionProvider)
-
-
-def parsed(source: str | bytes) -> ast.Module:
-    """Raises what `ast.parse` raises; warns of nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # odd escapes are not ours to report
-        return ast.parse(source)
-
-
-@dataclass(slots=True)
-class _Docstring:
-    """`literal`: all of it, which begins `at` a place; `pieces`: each literal of it with where it
-    begins in the whole and what it is to be."""
-
-    literal: str
-    at: Place
-    pieces: list[tuple[int, cst.SimpleString, str]]
-
-    def replace(self, start: int, change: Restated) -> None:
-        number = max(n for n, (begin, _, _) in enumerate(self.pieces) if begin <= start)
-        begin, node, text = self.pieces[number]
-        self.pieces[number] = begin, node, _replaced(text, start - begin, change)
-
-    def replacements(self) -> Replacements:
-        return {
-            node: partial(_with_value, text) for _, node, text in self.pieces if text != node.value
-        }
-
-
-def _docstrings(file: _File) -> Iterator[_Docstring]:
-    for definition in file.definitions:
-        docstring = _docstring(definition)
-        if docstring is not None:
-            text, start = file.text(docstring), file.spans[docstring].start
-            pieces, end = [], 0
-            for piece in _pieces(docstring):
-                begin = text.index(piece.value, end)
-                end = begin + len(piece.value)
-                pieces.append((begin, piece, piece.value))
-            yield _Docstring(text, (start.line, start.column + 1), pieces)
-
-
-def _pieces(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
-    if isinstance(node, cst.SimpleString):
-        yield node
-    elif isinstance(node, cst.ConcatenatedString):
-        yield from _pieces(node.left)
-        yield from _pieces(node.right)
-
-
 def _has_docstring(node: ast.AST) -> bool:
-    return (
-        isinstance(node, (ast.ClassDef, *FUNCTIONS))
-        and isinstance(node.body[0], ast.Expr)
-        and isinstance(node.body[0].value, ast.Constant)
-        and isinstance(node.body[0].value.value, str)
-    )
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None
+
+
+def _definitions(file: CstFile) -> list[_Definition]:
+    return [node for node in file.spans if isinstance(node, _Definition)]
 
 
 def _docstring(node: _Definition) -> _String | None:
@@ -213,12 +116,9 @@ def _docstring(node: _Definition) -> _String | None:
 def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
     """All budgets of a file, as every other part of the program reads them."""
     facts = scan_source("", source)
-    docstrings: list[tuple[str, tuple[DocLine, ...]]] = []
-    for item in facts.classes:
-        docstrings.append((item.qualname, item.docstring))
-        docstrings.append((f"{item.qualname}.__init__", item.init.docstring if item.init else ()))
-    functions = (*facts.functions, *facts.methods)
-    docstrings += [(function.qualname, function.docstring) for function in functions]
+    every = (*facts.classes, *facts.functions, *facts.methods)
+    docstrings = [(item.qualname, item.docstring) for item in every]
+    docstrings += [(f"{c.qualname}.__init__", c.init.docstring) for c in facts.classes if c.init]
     return [
         ((found.line, found.column), (name, _said(found)))
         for name, lines in docstrings
@@ -229,47 +129,37 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _written(source: bytes, module: cst.Module, replacements: Replacements) -> bytes:
-    """The file with other nodes, of which Python makes the same code. Raises Unsafe."""
-    written = module.visit(Replace(replacements)).bytes
-    try:
-        same = _code(source) == _code(written)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        same = False
-    if not same:
-        raise Unsafe("the changed file would not be the same program")
-    return written
-
-
-def _code(source: bytes) -> str:
+def _program(tree: ast.Module) -> str:
     """What is executed: the tree without docstrings and places."""
-    tree = parsed(source)
     for node in ast.walk(tree):
         if _has_docstring(node):
             del node.body[0]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
 
-class Replace(cst.CSTTransformer):
-    """Puts what `replacements` makes of a node into its place."""
-
-    def __init__(self, replacements: Replacements) -> None:
-        super().__init__()
-        self.replacements = replacements
-
-    def on_leave(  # type: ignore[override]
-        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
-    ) -> cst.CSTNode:
-        change = self.replacements.get(original_node)
-        return change(updated_node) if change else updated_node
-
-
 def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
+def _with_numbers(
+    file: CstFile, docstring: cst.BaseString, numbers: Mapping[int, Restated]
+) -> Replacements:
+    """The replacements that give a docstring other numbers at these offsets in all of it."""
+    replacements: Replacements = {}
+    for piece in matchers.findall(docstring, matchers.SimpleString()):
+        assert isinstance(piece, cst.SimpleString)
+        begin = file.offset(piece) - file.offset(docstring)
+        text = piece.value
+        for start in sorted(numbers, reverse=True):
+            if begin <= start < begin + len(text):
+                text = _replaced(text, start - begin, numbers[start])
+        if text != piece.value:
+            replacements[piece] = partial(_with_value, text)
+    return replacements
+
+
 def _with_budgets(
-    file: _File, node: _Definition, values: Sequence[tuple[str | None, str]]
+    file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
     """The replacement that gives a definition budgets. Raises Unsafe."""
     lines = [f"nparam{'' if own is None else f'({own})'}: {value}" for own, value in values]
@@ -284,9 +174,7 @@ def _with_budgets(
     indent = file.before(docstring)
     if indent.strip():  # all on the line of the header
         indent = file.before(node) + file.module.default_indent
-    literal = _with_lines(
-        docstring.prefix, docstring.quote, docstring.raw_value, lines, indent, newline
-    )
+    literal = _with_lines(docstring, lines, indent, newline)
     return {docstring: partial(_with_value, literal), node: _in_a_block}
 
 
@@ -321,7 +209,7 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
     the values begin."""
     line, column = at
     # The columns decide which line belongs to which block.
-    text = _NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
+    text = NEWLINE.sub("\n", f"class _:\n (\n{' ' * (column - 1)}{literal})")
     try:
         body = parsed(text).body[0]
     except SyntaxError:
@@ -331,48 +219,37 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
     return {(item.line + line - 3, item.column): _said(item) for item in declared}
 
 
-def _find_all(
-    literal: str, at: Place, changes: Mapping[Place, Restated]
-) -> Iterator[tuple[Place, int]]:
-    """Those of the places at which a value of a literal begins, and where in the literal its number
-    stands: from the end, so that what is before stays where it is."""
-    expected = budgets(literal, at)
-    inside = sorted(expected.keys() & changes.keys(), reverse=True)
-    text = literal
-    starts = _line_starts(literal)
-    guesses: list[tuple[Place, int]] = []  # right for nearly all, and tried for all at once
-    for place in inside:
-        change = changes[place]
-        start = literal.find(change.old_number, _offset(starts, at, place))
-        expected[place] = (*expected[place][:3], change.result)
-        text = _replaced(text, start, change)
-        guesses.append((place, start))
-    if all(start >= 0 for _, start in guesses) and budgets(text, at) == expected:
-        yield from guesses
-        return
-    for place in inside:
-        found = _find(literal, at, place, changes[place])
-        if found is not None:
-            literal = _replaced(literal, found, changes[place])
-            yield place, found
-
-
-def _find(literal: str, at: Place, place: Place, change: Restated) -> int | None:
-    """Where in a literal the number of the value stands that begins at a place; None where it is
-    not written there in one piece.
+def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dict[Place, int]:
+    """Those of the places at which a value of a literal begins whose number is written there in one
+    piece, and where in the literal that is.
 
     Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
     look like it, the right one is the one whose change changes nothing but this value.
     """
-    expected = budgets(literal, at)
-    expected[place] = (*expected[place][:3], change.result)
-    starts = _line_starts(literal)
-    start = literal.find(change.old_number, _offset(starts, at, place))
-    while start >= 0:
-        if budgets(_replaced(literal, start, change), at) == expected:
-            return start
-        start = literal.find(change.old_number, start + 1)
-    return None
+    said = budgets(literal, at)
+    # From the end, so that what is before stays where it is.
+    inside = sorted(said.keys() & changes.keys(), reverse=True)
+    starts = line_starts(literal)
+    first = {
+        place: literal.find(changes[place].old_number, _offset(starts, at, place))
+        for place in inside
+    }
+    text, expected = literal, dict(said)
+    for place in inside:  # right for nearly all, and tried for all at once
+        text = _replaced(text, first[place], changes[place])
+        expected[place] = (*said[place][:3], changes[place].result)
+    if -1 not in first.values() and budgets(text, at) == expected:
+        return first
+    found: dict[Place, int] = {}
+    for place in inside:
+        change, start = changes[place], first[place]
+        expected = said | {place: (*said[place][:3], change.result)}
+        while start >= 0 and budgets(_replaced(literal, start, change), at) != expected:
+            start = literal.find(change.old_number, start + 1)
+        if start >= 0:
+            found[place], said = start, expected
+            literal = _replaced(literal, start, change)
+    return found
 
 
 def _replaced(text: str, start: int, change: Restated) -> str:
@@ -385,10 +262,6 @@ def _said(declared: Declared) -> _Said:
     return *how, str(declared.selector), declared.text
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in _NEWLINE.finditer(text))]
-
-
 def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
     """Where in a literal, of which the lines begin at `starts`, a place of the file is."""
     line, column = at
@@ -396,17 +269,16 @@ def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
     return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
 
 
-def _with_lines(
-    prefix: str, quote: str, content: str, lines: Sequence[str], indent: str, newline: str
-) -> str:
-    """The literal `prefix quote content quote` with lines at the end of its text, after an empty
-    one, and the closing quotes on a line of their own.
+def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:
+    """A literal with lines at the end of its text, after an empty one, and the closing quotes on a
+    line of their own.
 
     `indent`: that of the statement; `newline`: what ends a line.
     """
-    if len(quote) == 1:
-        quote *= 3  # which cannot stand in it: it could not even hold one of them
-    found = _NEWLINE.search(content)
+    prefix, content = node.prefix, node.raw_value
+    # Three of the quotes cannot stand in it where it could not even hold one of them.
+    quote = node.quote[0] * 3
+    found = NEWLINE.search(content)
     newline = found[0] if found else newline
     line = f"{newline}{indent}".join(lines)
     if not content.strip():
@@ -414,6 +286,6 @@ def _with_lines(
     text, end, closing = content.rpartition(newline)
     if not end or closing.strip():  # the quotes follow the text
         text, closing = content.rstrip(" \t"), indent
-    *_, last = _NEWLINE.split(text)
+    *_, last = NEWLINE.split(text)
     gap = newline if last.strip() else ""
     return f"{prefix}{quote}{text}{newline}{gap}{indent}{line}{newline}{closing}{quote}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import Origin, Position
 
+Place = tuple[int, int]  # line and column, from 1
 Item = TypeVar("Item")
 
 
@@ -173,7 +174,10 @@ def write_all(edits: Sequence[FileEdit]) -> None:
     try:
         for edit, place, temporary in zip(edits, places, laid, strict=True):
             _check(edit, place)
-            _lay(edit, place, temporary)
+            with temporary.open("xb") as file:
+                file.write(edit.new)
+            if edit.old is not None:
+                shutil.copymode(place, temporary)
         for edit, place, temporary in zip(edits, places, laid, strict=True):
             _check(edit, place)
             temporary.replace(place)
@@ -196,10 +200,3 @@ def _check(edit: FileEdit, place: Path) -> None:
     # The owner may be root, who may write everything; what is marked read-only is meant so.
     if now is not None and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
         raise Unsafe(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")
-
-
-def _lay(edit: FileEdit, place: Path, temporary: Path) -> None:
-    with temporary.open("xb") as file:
-        file.write(edit.new)
-    if edit.old is not None:
-        shutil.copymode(place, temporary)

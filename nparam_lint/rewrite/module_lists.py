@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -16,7 +17,7 @@ import libcst as cst
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate import read_source, static_findings
 from nparam_lint.gate.judgements import reported_findings
-from nparam_lint.rewrite.docstring_edits import Replace, Replacements, parsed, read_tree
+from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
 from nparam_lint.rules.lint import scan_and_lint
 from nparam_lint.rules.nodes import nodes, plain_name, put_into
@@ -75,9 +76,7 @@ def plan_fixes(
     if line is not None:
         found = [f for f in found if f.position.line == line]
 
-    def rewrite(
-        name: str, findings: Sequence[Finding]
-    ) -> tuple[bytes, bytes, Mapping[Finding, str]]:
+    def rewrite(name: str, findings: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
         old = source.found.tree.source(name)
         return old, *fix(old, findings, source.found.modules(name))
 
@@ -152,7 +151,10 @@ class _Container:
         if isinstance(node, ast.Assign):
             yield from ((t, node.value) for t in node.targets if self._is_it(t, method))
         for holder, value in put_into(node):
-            by_key = isinstance(node, ast.Assign) and all(map(_has_plain_key, node.targets))
+            by_key = isinstance(node, ast.Assign) and all(
+                isinstance(target, ast.Subscript) and _is_plain_key(target.slice)
+                for target in node.targets
+            )
             appended = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".append")
             if self._is_it(holder, method) and (by_key or appended):
                 yield holder, value
@@ -210,10 +212,6 @@ def _is_plain_key(node: ast.expr | None) -> bool:
     )
 
 
-def _has_plain_key(target: ast.expr) -> bool:
-    return isinstance(target, ast.Subscript) and _is_plain_key(target.slice)
-
-
 def _harmless_uses(node: ast.AST) -> Iterator[ast.expr]:
     """What a node reads in a way that nn.ModuleList and nn.ModuleDict allow too."""
     if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
@@ -234,29 +232,23 @@ def _written(source: bytes, places: Mapping[tuple[int, int], str]) -> bytes:
     """The source with the containers at these places given to the classes. Raises Unsafe."""
     if not places:
         return source
-    try:
-        module, spans = read_tree(source)
-        replacements: Replacements = {
-            node: _call(places[start])
-            for node, span in spans.items()
-            if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
-            and (start := (span.start.line, span.start.column + 1)) in places
-        }
-        written = module.visit(Replace(replacements)).bytes
-        names = set(places.values())
-        same = _without(parsed(source), names) == _without(parsed(written), names)
-    except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError) as error:
-        raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
-    if not same or len(replacements) != len(places):
+    file = CstFile(source)
+    replacements: Replacements = {
+        node: _call(places[start])
+        for node, span in file.spans.items()
+        if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
+        and (start := (span.start.line, span.start.column + 1)) in places
+    }
+    if len(replacements) != len(places):
         raise Unsafe("the changed file would not be the same program")
-    return written
+    return file.written(replacements, partial(_without, {*places.values()}))
 
 
 def _call(name: str) -> Callable[[cst.CSTNode], cst.CSTNode]:
     return lambda node: cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
 
 
-def _without(tree: ast.Module, names: set[str]) -> str:
+def _without(names: set[str], tree: ast.Module) -> str:
     """The program without calls of these classes."""
     for node in nodes([tree]):
         for field, value in ast.iter_fields(node):

@@ -6,30 +6,29 @@ from __future__ import annotations
 import ast
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
-from nparam_lint.records import Measured, Position
+from nparam_lint.records import Definition, Measured, Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.docstring_edits import parsed
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
-from nparam_lint.rewrite.way_budgets import way_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Definition, Origin, Report
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.records import ModelReport, Origin, Report
 
 Into = Literal["docstring", "config"]
+_NAMED = ("size", "config")  # ways that have a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +45,37 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A budget to write. `definition`: the one whose docstring it is for; None: that of a config
-    file, for a comment at its `place`. `arguments`: of the budget's line. `is_key`: it can stand in
-    the config alone. `because`: why a part of another model gets one."""
+    """A budget to write. `at`: the definition whose docstring it is for, or the place in a config
+    file that gets a comment. `arguments`: of the budget's line. `is_key`: it can stand in the
+    config alone. `because`: why a part of another model gets one."""
 
-    place: Position
+    at: Definition | Position
     target: str
     count: int
     value: str
-    definition: Definition | None = None
+    because: str
     arguments: str | None = None
     is_key: bool = False
-    because: str = ""
+
+    @property
+    def place(self) -> Position:
+        return _place(self.at)
+
+    @property
+    def definition(self) -> Definition | None:
+        return self.at if isinstance(self.at, Definition) else None
+
+    @property
+    def origin(self) -> Origin:
+        """Where it stands, unless that is the config."""
+        return "docstring" if self.definition else "comment"
 
     def edit(self, origin: Origin, position: Position) -> Edit:
         because = self.because
         return Edit(position, self.target, "", origin, "", self.value, self.count, because=because)
+
+    def left(self, reason: str) -> Left:
+        return Left(self.place, self.target, "", self.origin, "", reason, self.count)
 
 
 def plan_init(
@@ -90,10 +104,18 @@ def plan_init(
     requests = {str(request.target): request for request in source.requests}
     new: list[_New] = []
     left: list[Left] = []
+
+    def want(target: str, measured: Measured, at: Definition | Position, **more: Any) -> None:
+        count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
+        value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
+        because = _uncounted_user(at.target, report) if isinstance(at, Definition) else ""
+        new.append(_New(at, target, count, value, because, **more))
+
     for model in report.models:
         definition, measured = definitions.get(model.target), model.measurement
-        if model.target in configs and isinstance(measured, Measured) and measured.counts.total:
-            new.append(_new(model.position, model.target, measured, settings, wishes))
+        counted = measured if isinstance(measured, Measured) and measured.counts.total else None
+        if model.target in configs and counted:
+            want(model.target, counted, model.position)
         is_part = not (wishes.every or model.top_level)
         if definition is None or model.way is not None or is_part:
             continue
@@ -105,31 +127,17 @@ def plan_init(
             definition = used or definition
         if reason:
             left.append(_left(definition, reason))
-        elif isinstance(measured, Measured) and measured.counts.total:
-            item = _new(_place(definition), model.target, measured, settings, wishes)
-            because = _uncounted_user(model.target, report)
-            new.append(replace(item, definition=definition, because=because))
-    for one in way_budgets(report.models, selection.requests, wishes.every):
-        measured = one.model.measurement
-        if one.reason or not isinstance(measured, Measured):
+        elif counted:
+            want(model.target, counted, definition)
+    for one in way_budgets(report, selection, wishes.every):
+        if one.reason:
             left.append(_left(one.definition, one.reason))
-            continue
-        is_key, place = one.arguments is None, _place(one.definition)
-        item = _new(place, one.target, measured, settings, wishes)
-        because = _uncounted_user(one.definition.target, report)
-        new.append(
-            replace(
-                item,
-                definition=one.definition,
-                arguments=one.arguments,
-                is_key=is_key,
-                because=because,
-            )
-        )
+        else:
+            more = {"arguments": one.arguments, "is_key": one.arguments is None}
+            want(one.target, one.measured, one.definition, **more)
     if wishes.only:
         new = [one for one in new if one.target == wishes.only and one.arguments is None]
         left = [one for one in left if one.model == wishes.only]
-    hints = _hints(source, definitions, {model.target for model in report.models})
     edits, files, lost = _written(new, source, wishes, environ)
     left += lost
     left += [
@@ -141,15 +149,7 @@ def plan_init(
         Left(one.way.position, one.target, "", "comment", "", one.failure.reason)
         for one in report.failed_ways
     ]
-    return Plan(edits, tuple(left), files, len(declared), hints=tuple(hints))
-
-
-def _new(
-    place: Position, target: str, measured: Measured, settings: Settings, wishes: Wishes
-) -> _New:
-    count, tolerance = measured.counts.total, settings.for_file(place.path).tolerance
-    value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-    return _New(place, target, count, value)
+    return Plan(edits, tuple(left), files, len(declared), (*_hints(source, definitions, report),))
 
 
 def _uncounted_user(target: str, report: Report) -> str:
@@ -164,8 +164,8 @@ def _left(definition: Definition, reason: str) -> Left:
     return Left(_place(definition), definition.target, "", "docstring", "", reason)
 
 
-def _place(definition: Definition) -> Position:
-    return Position(definition.path, definition.line, definition.column)
+def _place(at: Definition | Position) -> Position:
+    return Position(at.path, at.line, at.column)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -174,52 +174,46 @@ def _place(definition: Definition) -> Position:
 def _written(
     new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
-    def in_docstrings(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        own = grouped((item for item in items if item.definition), lambda item: item.definition)
-        old = source.found.tree.source(name)
-        lines = {d: [(i.arguments, i.value) for i in those] for d, those in own.items() if d}
-        text, failed = docstring_edits.add(old, lines)
-        return old, text, {item: reason for d, reason in failed.items() for item in own[d]}
-
-    def in_comments(name: str, items: Sequence[_New]) -> tuple[bytes, bytes, Mapping[_New, str]]:
-        old = (source.settings.root / name).read_bytes()
-        places = {item.place.line: item.value for item in items}
-        try:
-            return old, comment_edits.add(name, old.decode(), places).encode(), {}
-        except (Unsafe, UnicodeDecodeError) as error:
-            return old, old, dict.fromkeys(items, str(error))
-
-    root = source.settings.root
-    placed: list[tuple[str, _New]] = []
-    if wishes.into != "config":
-        ordered = sorted(new, key=lambda item: item.place.path)
-        placed = [(item.place.path, item) for item in ordered if not item.is_key]
-    defined = [(path, item) for path, item in placed if item.definition]
-    files, failed = edit_files(defined, root, environ, in_docstrings)
-    others = [(path, item) for path, item in placed if not item.definition]
-    more, unwritten = edit_files(others, root, environ, in_comments)
-    files, failed = [*files, *more], {**failed, **unwritten}
-    written = [item for _, item in (*defined, *others) if item not in failed]
-    edits = [i.edit("docstring" if i.definition else "comment", i.place) for i in written]
+    keys = [item for item in new if item.is_key]
+    placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
+    placed.sort(key=lambda item: (item.definition is None, item.place.path))
+    rewrite = partial(_with_budgets, source=source)
+    by_file = [(item.place.path, item) for item in placed]
+    files, failed = edit_files(by_file, source.settings.root, environ, rewrite)
+    edits = [item.edit(item.origin, item.place) for item in placed if item not in failed]
     left: list[Left] = []
+    for_config = [*new] if wishes.into == "config" else [*failed, *keys]
     if wishes.into == "docstring":
-        left += [_unwritten(item, reason) for item, reason in failed.items()]
-        left += [_unwritten(item, "only the config can say it") for item in new if item.is_key]
-    for_config = [*(new if wishes.into == "config" else failed if wishes.into is None else ())]
-    for_config += [item for item in new if item.is_key and wishes.into is None]
-    if for_config:
+        reasons = failed | dict.fromkeys(keys, "only the config can say it")
+        left = [item.left(reason) for item, reason in reasons.items()]
+    elif for_config:
         try:
             file, places = _in_config(for_config, source.settings, environ)
             files.append(file)
             edits += [item.edit("config", places[item.target]) for item in for_config]
         except Unsafe as error:
-            left += [_unwritten(item, str(error)) for item in for_config]
+            left = [item.left(str(error)) for item in for_config]
     return tuple(edits), tuple(files), left
 
 
-def _unwritten(item: _New, reason: str) -> Left:
-    origin: Origin = "docstring" if item.definition else "comment"
-    return Left(item.place, item.target, "", origin, "", reason, item.count)
+def _with_budgets(
+    name: str, items: Sequence[_New], source: ProjectSource
+) -> tuple[bytes, bytes, Mapping[_New, str]]:
+    """A file before and after, and the budgets that it cannot have, with the reason."""
+    defined = grouped((item for item in items if item.definition), lambda item: item.definition)
+    if defined:
+        old = source.found.tree.source(name)
+        lines = {d: [(i.arguments, i.value) for i in those] for d, those in defined.items() if d}
+        text, failed = docstring_edits.add(old, lines)
+        rest = (item for item in items if not item.definition)
+        reasons = dict.fromkeys(rest, "its file gets budgets in docstrings")
+        return old, text, reasons | {i: why for d, why in failed.items() for i in defined[d]}
+    old = (source.settings.root / name).read_bytes()
+    places = {item.place.line: item.value for item in items}
+    try:
+        return old, comment_edits.add(name, old.decode(), places).encode(), {}
+    except (Unsafe, UnicodeDecodeError) as error:
+        return old, old, dict.fromkeys(items, str(error))
 
 
 def _in_config(
@@ -244,44 +238,88 @@ def _in_config(
     return FileEdit(name, path, old, text.encode("utf-8")), places
 
 
+# --- ways to build models ---------------------------------------------------------------------
+# A line `nparam(arguments): …` in the docstring where the model is called itself, else a key of the
+# config that holds the whole call.
+
+
+class WayBudget(NamedTuple):
+    """A way that a budget is to be declared for: that of `model`, which is `measured`. `arguments`:
+    those of its line in the docstring of `definition`; None: it has none, and `target` is for the
+    config. `reason`: why it can have no budget."""
+
+    model: ModelReport
+    measured: Measured
+    target: str
+    arguments: str | None
+    definition: Definition
+    reason: str = ""
+
+
+def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[WayBudget]:
+    """Those that the repository names; of a model that nothing else builds, the first call.
+    `every`: also of models that are parts of others."""
+    models = report.models
+    asked = {(str(request.target), request.way): request for request in selection.requests}
+    ways = [m for m in models if m.way and m.way.kind in (*_NAMED, "call") and "::" in m.target]
+    known = {m.target for m in models if m.way is None or m.way.kind in _NAMED}
+    own = {m.target for m in models if m.way is None}
+    for model in ways:
+        request = asked.get((model.target, model.way))
+        if request is None or not request.definitions or not (every or model.top_level):
+            continue
+        if model.way and model.way.kind == "call":
+            if model.target in known:
+                continue
+            known.add(model.target)
+        if isinstance(model.measurement, Measured) and model.measurement.counts.total:
+            budget = _declared(model, request, model.measurement)
+            if budget.target.removesuffix("()") not in own:  # a factory: it gets one of its own
+                yield budget
+
+
+def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> WayBudget:
+    definition = request.used(measured) or request.definitions[-1]
+    place = "" if model.way is None else model.way.position
+    try:
+        target = parse_target(f"{request.location}::{measured.call}")
+    except TextError:
+        target = None
+    if request.recipe.setup or target is None or target.arguments is None:
+        reason = f"{place} builds it with more than one call: say them in the config (setup)"
+        return WayBudget(model, measured, model.target, None, definition, reason)
+    here = request.location == definition.path or _is_literal(target.arguments)
+    if here and target.callable == definition.qualname and "\\" not in target.arguments:
+        own = Target(definition.path, definition.qualname, target.arguments)
+        return WayBudget(model, measured, str(own), target.arguments, definition)
+    key = str(target)
+    key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
+    return WayBudget(model, measured, key, None, definition)
+
+
+def _is_literal(arguments: str) -> bool:
+    """Whether they mean the same in every file."""
+    nodes = ast.walk(read_expression(f"f({arguments})"))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} == {"f"}
+
+
 # --- what needs arguments ---------------------------------------------------------------------
 
 
 def _hints(
-    source: ProjectSource, definitions: Mapping[str, Definition], measured: set[str]
+    source: ProjectSource, definitions: Mapping[str, Definition], report: Report
 ) -> Iterator[str]:
-    """The lines of config that would say how to build the models that need arguments. What a class
-    of the project builds is a part of it, and no model to begin with."""
-    needy: dict[Target, list[str]] = {}
-    for model in source.requests:
-        definition = definitions.get(str(model.target))
-        if definition is not None and str(model.target) not in measured:
-            required = [p.name for p in definition.parameters or () if p.required]
-            if required and not model.recipe.says_how_to_call:
-                needy[model.target] = required
-    if not needy:
-        return
-    parts = {
-        name for path in source.found.parsed for name in _parts(source.found.tree.source(path))
-    }
+    """The lines of config that would say how to build the models that need arguments, and are no
+    parts of others."""
+    known = {*report.containment.users, *(model.target for model in report.models)}
     header = ""
-    for target, required in needy.items():
-        if target.callable.rpartition(".")[2] not in parts:
-            _, table, line = arguments_entry(target, required, source.settings)
+    for model in source.requests:
+        target = str(model.target)
+        if target not in definitions or target in known or model.recipe.says_how_to_call:
+            continue
+        required = [p.name for p in definitions[target].parameters or () if p.required]
+        if required:
+            _, table, line = arguments_entry(model.target, required, source.settings)
             if not header:
                 yield (header := table)
             yield line
-
-
-def _parts(source: bytes) -> Iterator[str]:
-    """The names that the classes of a file call, each its own excepted."""
-    try:
-        tree = parsed(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for owner in ast.walk(tree):
-        if isinstance(owner, ast.ClassDef):
-            for node in ast.walk(owner):
-                if isinstance(node, ast.Call):
-                    name = dotted_name(node.func).rpartition(".")[2]
-                    yield from [name] if name != owner.name else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -30,7 +31,6 @@ _PIECES = re.compile(
     r"(?:(?P<e>[eE]\+?)(?P<exponent>-?[0-9]+)|(?P<suffix>\s*[A-Za-z]+))?"
 )
 _MOST_DECIMALS = 40  # more than a count in KiB … TiB needs to be exact
-_ROUNDED_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +72,23 @@ def restate(
     found = _NUMBER.search(value.text)
     if found is None or not is_movable(value):
         return None
-    candidates = (Restated(value.text, *found.span(), n) for n in _numbers(found[0], count, metric))
-    return next((c for c in candidates if _holds(c.result, count, metric, tolerance, forced)), None)
+    for number in _numbers(found[0], count, metric):
+        change = Restated(value.text, *found.span(), number)
+        with suppress(TextError):  # too many digits, or between two whole numbers
+            bounds = parse_value(change.result, metric).bounds(tolerance=tolerance, forced=forced)
+            if count in bounds:
+                return change
+    return None
 
 
 def rounded(count: int, tolerance: Tolerance | None = None) -> str:
     """A count with three digits and a suffix, as people write it: `86.6M`; more digits where the
     tolerance is finer. What is below 1000 stays as it is."""
     for suffix, unit in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("k", 10**3)):
-        if 2000 * count < 1999 * unit:  # what rounds to 1000k is 1.00M
-            continue
-        for decimals in range(_MOST_DECIMALS):
-            scaled = _scaled(count, Fraction(unit), decimals)
-            text = _decimal(scaled, decimals) + suffix
-            if scaled >= 100 and _holds(text, count, "total", tolerance, False):
-                return text
+        if 2000 * count >= 1999 * unit:  # what rounds to 1000k is 1.00M
+            change = restate(parse_value(f"100{suffix}"), count, tolerance=tolerance)
+            if change:
+                return change.result
     return f"{count:_}"
 
 
@@ -101,13 +103,6 @@ def integer(old: str, count: int) -> str:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _holds(text: str, count: int, metric: str, tolerance: Tolerance | None, forced: bool) -> bool:
-    try:
-        return count in parse_value(text, metric).bounds(tolerance=tolerance, forced=forced)
-    except TextError:
-        return False  # too many digits, or between two whole numbers
-
-
 def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
     """The ways to write a count, with ever more digits."""
     match = _PIECES.fullmatch(old)
@@ -120,24 +115,19 @@ def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
     part = part or ""
     digits = len(re.sub("[_,]", "", whole + part).lstrip("0"))
     one_digit = re.fullmatch("[1-9]", whole) is not None
-
-    def write(decimals: int) -> tuple[int, str]:
-        """The scaled number, and its text."""
+    enough = not count
+    for decimals in range(len(part), _MOST_DECIMALS):
         if exponent is None:
             scale, mark = _worth(suffix, metric), suffix
-        else:
+        else:  # `e08` or `e8`, as it stood
             power = _power(count, decimals) if one_digit and count else int(exponent)
-            scale, mark = Fraction(10) ** power, match["e"] + _padded(power, exponent)
+            padding = len(exponent) if exponent.startswith("0") else 0
+            scale, mark = Fraction(10) ** power, f"{match['e']}{power:0{padding}d}"
         scaled = _scaled(count, scale, decimals)
-        text = _decimal(scaled, decimals, _separator(whole))
-        return scaled, (text if whole else text.removeprefix("0")) + mark
-
-    enough = False
-    for decimals in range(len(part), _MOST_DECIMALS):
-        scaled, text = write(decimals)
-        enough = enough or not count or len(str(scaled).lstrip("0")) >= digits
+        enough = enough or len(str(scaled).lstrip("0")) >= digits
         if enough:
-            yield text
+            text = _decimal(scaled, decimals, _separator(whole))
+            yield (text if whole else text.removeprefix("0")) + mark
 
 
 def _scaled(count: int, scale: Fraction, decimals: int) -> int:
@@ -156,11 +146,6 @@ def _power(count: int, decimals: int) -> int:
     """The exponent that leaves one digit before the point, also after rounding."""
     power = len(str(count)) - 1
     return power + (len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1)
-
-
-def _padded(power: int, old: str) -> str:
-    """As `e08` or `e8` stood."""
-    return f"{power:0{len(old)}d}" if old.startswith("0") else str(power)
 
 
 def _worth(suffix: str, metric: str) -> Fraction:

@@ -14,7 +14,7 @@ from nparam_lint.rewrite import number_style
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.rewrite.number_style import Restated
 
@@ -38,15 +38,13 @@ def budget_keys(text: str, table: Sequence[str]) -> list[Key]:
     found: Any = tomllib.loads(text)
     for name in table:
         found = found.get(name, {})
-    return [key for name, entry in found.items() for key in _counts((*table, name), entry)]
-
-
-def _counts(key: Key, entry: Any) -> Iterator[Key]:
-    if isinstance(entry, list):
-        for number, item in enumerate(entry):
-            yield from _counts((*key, number), item)
-    else:
-        yield (*key, "budget") if isinstance(entry, dict) else key
+    keys: list[Key] = []
+    for name, entry in found.items():
+        several = isinstance(entry, list)
+        for number, one in enumerate(entry if several else [entry]):
+            key = (*table, name, number) if several else (*table, name)
+            keys.append((*key, "budget") if isinstance(one, dict) else key)
+    return keys
 
 
 def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, str]]:
@@ -130,16 +128,13 @@ def _item(value: str, newline: str) -> Item:
 
 def _append(holder: Any, items: Mapping[str, Item]) -> None:
     """Behind the last key, before the empty lines and comments that lead to the next table."""
-    trailing: list[Any] = []
-    if isinstance(holder, Table):
-        body = holder.value.body
-        last = max((n for n, (key, _) in enumerate(body) if key is not None), default=-1)
-        trailing = body[last + 1 :]
-        del body[last + 1 :]
+    body = holder.value.body if isinstance(holder, Table) else []
+    last = max((n for n, (key, _) in enumerate(body) if key is not None), default=-1)
+    trailing = body[last + 1 :]
+    del body[last + 1 :]
     for key, item in items.items():
         holder.add(key, item)
-    if trailing:
-        holder.value.body.extend(trailing)
+    body.extend(trailing)
 
 
 def _written(text: str, expected: dict[str, Any]) -> str:

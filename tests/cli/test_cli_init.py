@@ -391,3 +391,16 @@ def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path
     assert init(tmp_path).stdout.splitlines()[:2] == ["zoo.py:9  net_s  6", "zoo.py:13  net_b  12"]
     assert '    """nparam: 6"""' in (tmp_path / "zoo.py").read_text()
     assert not (tmp_path / "nparam-lint.toml").exists()
+
+
+def test_what_only_a_trainer_builds_is_no_part_of_a_model(init, tmp_path):
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self, width):\n"
+        "        super().__init__()\n"
+        "        self.layer = nn.Linear(width, 1)\n"
+        "class Trainer:\n"
+        "    def __init__(self, width): self.net = Net(width)\n"
+    )
+    assert '# "net.py::Net" = "width=…"\n' in init(tmp_path).stdout

@@ -98,6 +98,14 @@ def test_layout_and_comments_stay(newline):
     assert new.decode() == expected.replace(f"        ]{newline}", f"        ]){newline}")
 
 
+def test_a_file_that_libcst_would_change_is_left():
+    source = built("self.layers = [nn.Linear(2, 2), nn.ReLU()]")
+    (finding,) = lint_source(source, "net.py")
+    old = source.replace("\n", "\r").encode()
+    new, left = fix(old, [finding], frozenset({"Net"}))
+    assert (new, left) == (old, {finding: "libcst would change other parts of the file"})
+
+
 @pytest.mark.parametrize(
     ("head", "layer", "spelled"),
     [

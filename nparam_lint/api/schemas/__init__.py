@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Schema = dict[str, Any]
+    from nparam_lint.api.schemas.python_types import Schema
 
 
 def schemas() -> dict[str, Callable[[], Schema]]:
@@ -19,10 +20,7 @@ def schemas() -> dict[str, Callable[[], Schema]]:
     from nparam_lint.api.schemas.config_schema import config_schema
     from nparam_lint.api.schemas.report_schemas import REPORTS, report_schema
 
-    made: dict[str, Callable[[], Schema]] = {"config": config_schema}
-    for name in REPORTS:
-        made[name] = lambda name=name: report_schema(name)  # type: ignore[misc]
-    return made
+    return {"config": config_schema, **{name: partial(report_schema, name) for name in REPORTS}}
 
 
 def text_of(schema: Schema) -> str:

@@ -10,14 +10,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
-from nparam_lint.api.schemas.python_types import schema_of
+from nparam_lint.api.schemas.python_types import Schema, schema_of
 from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY
 from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nparam_lint.api.schemas import Schema
     from nparam_lint.config.settings import Key
 
 # Where SchemaStore would have it; validate-pyproject wants a name of each schema.

@@ -11,7 +11,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from nparam_lint.api.schemas import Schema
+Schema = dict[str, Any]
 
 
 def schema_of(kind: Any) -> Schema:

@@ -6,12 +6,13 @@ Version 1: keys may be added to a report, and none is changed, so other keys are
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from nparam_lint.analysis.diff.diff_records import Base, Kind, Status
 from nparam_lint.analysis.roles import Role, RolePart
 from nparam_lint.analysis.solutions import Solutions
-from nparam_lint.api.schemas.python_types import array, either, fields_of, record, schema_of
+from nparam_lint.api.schemas.python_types import Schema, array, either, fields_of, record, schema_of
 from nparam_lint.records import (
     BudgetResult,
     Cause,
@@ -29,11 +30,10 @@ from nparam_lint.records import (
     Position,
     WayKind,
 )
+from nparam_lint.repository.log import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from nparam_lint.api.schemas import Schema
 
 NAME = "urn:nparam-lint:report:{}:1"  # with the version of the reports
 TEXT = str | None
@@ -141,19 +141,10 @@ def _check(more: dict[str, Any] | None = None) -> Schema:
     )
 
 
-def _shard() -> Schema:
-    """With `--shard`: what `merge` reads."""
-    return _check({"shard": dict[str, Any]})
-
-
 def _sweep() -> Schema:
     """Each line of JSON Lines; other keys are the arguments."""
     count = {"nparam": int | None, "by": Literal["form", "built"]}
     return {"additionalProperties": schema_of(NameValue), **record(count, {"reason": str})}
-
-
-def _show() -> Schema:
-    return _check({"training": TRAINING})
 
 
 def _diff() -> Schema:
@@ -292,10 +283,7 @@ def _annotate() -> Schema:
 def _history() -> Schema:
     commit = {
         "commit": str,
-        "parents": list[str],
-        "date": str,
-        "author": str,
-        "subject": str,
+        **fields_of(Commit, ("sha",)),
         "path": TEXT,
         "count": int | None,
         "change": int | None,
@@ -342,10 +330,6 @@ def _plan(command: str) -> Schema:
     )
 
 
-def _update() -> Schema:
-    return _plan("update")
-
-
 def _init() -> Schema:
     """With `--docs` it suggests comments."""
     number = record({**PLACE, "written": str, "target": str, "count": int})
@@ -355,9 +339,9 @@ def _init() -> Schema:
 
 
 REPORTS: dict[str, Callable[[], Schema]] = {
-    "check": _shard,
+    "check": partial(_check, {"shard": dict[str, Any]}),  # with `--shard`: what `merge` reads
     "merge": _check,
-    "show": _show,
+    "show": partial(_check, {"training": TRAINING}),
     "diff": _diff,
     "compare": _compare,
     "formula": _formula,
@@ -365,7 +349,7 @@ REPORTS: dict[str, Callable[[], Schema]] = {
     "sweep": _sweep,
     "annotate": _annotate,
     "history": _history,
-    "update": _update,
+    "update": partial(_plan, "update"),
     "init": _init,
 }
 

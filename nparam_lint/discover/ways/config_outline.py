@@ -49,7 +49,7 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
     above: list[tuple[float, str | int]] = []  # the indent of each key above, and the key
     hidden = inf  # the indent of a key whose text is in the lines below it
     depth = 0  # of brackets that are open
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.split("\n"), 1):
         line = raw.expandtabs().rstrip()
         content = line.lstrip(" ")
         indent = len(line) - len(content)

@@ -116,18 +116,15 @@ def workspace_edit(
         is_open = buffer(file.path)
         if is_open and lines_of(is_open[0]) != lines_of(old):
             raise UsageError(f"{file.name} has changes that are not saved; next: save it")
-        edits = [*_edits(old, new, codec)]
-        changes[uri] = edits
+        edits = changes[uri] = [*_edits(old, new, codec)]
         if file.old is None:
             documents.append(types.CreateFile(uri))
         version = is_open[1] if is_open else None
         document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
         documents.append(types.TextDocumentEdit(document, edits))
-    return (
-        types.WorkspaceEdit(document_changes=documents)
-        if versions
-        else types.WorkspaceEdit(changes)
-    )
+    if versions:
+        return types.WorkspaceEdit(document_changes=documents)
+    return types.WorkspaceEdit(changes)
 
 
 def _edits(old: str, new: str, codec: PositionCodec) -> Iterator[types.TextEdit]:

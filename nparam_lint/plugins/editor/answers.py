@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.gate import Broken, FormulaAnalysis, Progress
-    from nparam_lint.gate.explanations import Cause
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate import FormulaAnalysis, Progress
 
 _NOTHING = Report(None, (), ())
 
@@ -38,10 +36,6 @@ class FileAnswer:
     report: Report
     is_built: bool = True
     problem: str = ""
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.report.findings
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -106,6 +100,8 @@ def check_around(
     answer = settings_of(paths[0], environ)
     if answer.problem or answer.report.findings:
         return None
+    from nparam_lint.cli.base_state import causes_since
+
     settings = answer.settings
     options = Namespace(since=None, staged=False, config=None, no_cache=False)
     try:
@@ -115,7 +111,7 @@ def check_around(
             environ,
             progress=progress,
             analysis=_formula_analysis,
-            causes=partial(_causes, options, environ),
+            causes=partial(causes_since, None, options, environ),
         )
     except UsageError:
         return None
@@ -146,15 +142,3 @@ def _formula_analysis() -> FormulaAnalysis:
     from nparam_lint.analysis.formula_analysis import ANALYSIS
 
     return ANALYSIS
-
-
-def _causes(
-    options: Namespace,
-    environ: Mapping[str, str],
-    broken: Broken,
-    source: ProjectSource,
-    context: RunContext,
-) -> list[Cause]:
-    from nparam_lint.cli.base_state import causes_since
-
-    return causes_since(None, options, environ, broken, source, context)

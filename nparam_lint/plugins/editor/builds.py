@@ -33,8 +33,9 @@ class Superseded(BaseException):
 
 
 class Builds:
-    """What is wanted, and what is being done. In that thread `progress` is told what is counted,
-    `settled` is called when all is done, and `failed` with an error that nobody expected."""
+    """What is wanted, and what is being done. `is_stale`: that is out of date, and nothing of it is
+    to be shown. In that thread `progress` is told what is counted, `settled` is called when all is
+    done, and `failed` with an error that nobody expected."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Builds:
         self.progress, self.settled, self.failed = progress, settled, failed
         self._wanted: dict[Hashable, tuple[int, Work]] = {}
         self._doing: Hashable = None
-        self._is_stale = self._is_over = False
+        self.is_stale = self._is_over = False
         self._news = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="builds", daemon=True)
         self._thread.start()
@@ -61,8 +62,8 @@ class Builds:
         """This is not wanted any more."""
         with self._news:
             self._wanted.pop(key, None)
-            if self._doing == key and not self._is_stale:
-                self._is_stale = True
+            if self._doing == key and not self.is_stale:
+                self.is_stale = True
                 late = threading.Timer(PATIENCE, self._end_stale, (key,))
                 late.daemon = True
                 late.start()
@@ -84,7 +85,7 @@ class Builds:
     def close(self) -> None:
         """End the thread, and all processes."""
         with self._news:
-            self._is_over = self._is_stale = True
+            self._is_over = self.is_stale = True
             self._wanted.clear()
             self._news.notify()
         stop_working()
@@ -92,12 +93,12 @@ class Builds:
 
     def _end_stale(self, key: Hashable) -> None:
         with self._news:
-            if self._doing == key and self._is_stale:
+            if self._doing == key and self.is_stale:
                 stop_working()
 
     def _progress(self, done: int, every: int, label: str) -> None:
         """Work that is stale starts no other worker."""
-        if self._is_stale and label == STARTING:
+        if self.is_stale and label == STARTING:
             raise Superseded
         self.progress(done, every, label)
 
@@ -117,7 +118,7 @@ class Builds:
                 return False
             key = min(self._wanted, key=lambda one: self._wanted[one][0])
             _, work = self._wanted.pop(key)
-            self._doing, self._is_stale = key, False
+            self._doing, self.is_stale = key, False
         try:
             work(self._progress)
         except Superseded:
@@ -132,8 +133,3 @@ class Builds:
         if is_settled:
             self.settled()
         return True
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether what is being done is out of date: then nothing of it is to be shown."""
-        return self._is_stale

@@ -39,8 +39,9 @@ def proposals(
 ) -> list[Proposal]:
     """`before`: the line up to the cursor; `above`: the lines above it; `place`: the file."""
     definition = _definition(before, above)
-    mine = [m for m in models if definition and _is_of(m, f"{place}::{definition}")]
-    measured = next((m.measurement for m in mine if isinstance(m.measurement, Measured)), None)
+    target = f"{place}::{definition}"
+    mine = (m.measurement for m in models if m.target.partition("(")[0] == target)
+    measured = next((one for one in mine if isinstance(one, Measured)), None)
     if found := _SELECTOR.search(before):
         return [*_selectors(found, measured)]
     if found := _VALUE.search(before):
@@ -50,10 +51,6 @@ def proposals(
         start, text = found.start("word"), f"{measured.counts.total:_}"
         return [Proposal(f"nparam: {text}", start, f"the count of {measured.call}", "budget")]
     return []
-
-
-def _is_of(model: ModelReport, target: str) -> bool:
-    return model.target.partition("(")[0] == target
 
 
 def _selectors(found: re.Match[str], measured: Measured | None) -> Iterator[Proposal]:

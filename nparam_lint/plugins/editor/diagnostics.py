@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from nparam_lint.plugins.editor.answers import read_lines
+from nparam_lint.records import Position
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.records import Finding, Position
+    from nparam_lint.records import Finding
 
 SOURCE = "nparam-lint"
 _SEVERITIES = {
@@ -58,13 +59,21 @@ def range_of(finding: Finding, lines: Sequence[str], codec: PositionCodec) -> ty
     """What a finding is about: the declared number where it is known, else the rest of its line.
     `lines`: of the file."""
     at = finding.position
-    text = lines[at.line - 1] if at.line <= len(lines) else ""
     declared = finding.lines[0] if finding.lines else None
-    if declared and declared.position.line == at.line and declared.position.path == at.path:
-        start, end = declared.position.column - 1, declared.position.column - 1 + declared.width
-    else:
-        found = _REST.search(text, at.column - 1)
-        start, end = found.span() if found else (at.column - 1, len(text))
+    if declared and (declared.position.path, declared.position.line) == (at.path, at.line):
+        return _range(lines, declared.position, codec, declared.width)
+    return _range(lines, at, codec)
+
+
+def _range(
+    lines: Sequence[str], at: Position, codec: PositionCodec, width: int | None = None
+) -> types.Range:
+    """So many characters, or what is left of the line."""
+    text = lines[at.line - 1] if at.line <= len(lines) else ""
+    start = at.column - 1
+    end = len(text) if width is None else start + width
+    if width is None and (rest := _REST.search(text, start)):
+        start, end = rest.span()
     return types.Range(
         types.Position(at.line - 1, codec.client_num_units(text[:start])),
         types.Position(at.line - 1, codec.client_num_units(text[:end])),
@@ -96,8 +105,6 @@ def _related(
 ) -> Iterator[types.DiagnosticRelatedInformation]:
     """The lines that made the difference: those that were edited, and those that make what
     changed."""
-    from nparam_lint.records import Position
-
     for line in finding.lines[1:]:
         words = f"{finding.since}: this line" if finding.since else "this line"
         yield _at(line.position, f"{words} changed", root, codec)
@@ -111,11 +118,5 @@ def _at(
     at: Position, words: str, root: Path, codec: PositionCodec
 ) -> types.DiagnosticRelatedInformation:
     path = root / at.path
-    lines = read_lines(path)
-    text = lines[at.line - 1] if at.line <= len(lines) else ""
-    start = len(text) - len(text.lstrip())
-    where = types.Range(
-        types.Position(at.line - 1, codec.client_num_units(text[:start])),
-        types.Position(at.line - 1, codec.client_num_units(text.rstrip())),
-    )
+    where = _range(read_lines(path), Position(at.path, at.line), codec)
     return types.DiagnosticRelatedInformation(types.Location(path.as_uri(), where), clean(words))

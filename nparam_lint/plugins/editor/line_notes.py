@@ -3,32 +3,28 @@ definition of a model its count and its budgets."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.records import Measured, Position
-from nparam_lint.report import style
+from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
 from nparam_lint.report.annotate_document import annotated, covering
 from nparam_lint.report.budget_outcomes import is_empty, total_of
+from nparam_lint.report.findings import details
+from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.plugins.editor.answers import FileAnswer
-    from nparam_lint.records import LineRow, ModelReport
+    from nparam_lint.records import Finding, LineRow, ModelReport
     from nparam_lint.report.annotate_document import AnnotatedModel
 
-
-@dataclass(frozen=True, slots=True)
-class LineNote:
-    """What a line makes. `label`: beside it; `models`: what it makes of each model."""
-
-    line: int
-    label: str
-    models: tuple[tuple[AnnotatedModel, LineRow], ...]
+_DEPTH, _ROWS = 2, 24  # of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +32,6 @@ class DefinitionNote:
     """What is said above the definition of a class or factory. `models`: those that it makes, first
     the one that is built with its defaults. `is_declared`: whether it has a budget."""
 
-    line: int
     target: str
     title: str
     models: tuple[ModelReport, ...] = ()
@@ -50,34 +45,27 @@ class FileNotes:
     answer: FileAnswer
 
     @cached_property
-    def lines(self) -> dict[int, LineNote]:
+    def lines(self) -> dict[int, list[tuple[AnnotatedModel, LineRow]]]:
+        """What a line makes of each model."""
         answer = self.answer
         root, place = answer.settings.root, answer.place
         found = [annotated(model, root, place) for model in answer.report.models]
         shown, alike = covering([one for one in found if one is not None])
-        made: dict[int, list[tuple[AnnotatedModel, LineRow]]] = {}
-        for one in (*shown, *alike):
-            for row in one.file.rows:
-                made.setdefault(row.line, []).append((one, row))
-        return {n: LineNote(n, _label(*pairs[0]), tuple(pairs)) for n, pairs in made.items()}
+        pairs = ((one, row) for one in (*shown, *alike) for row in one.file.rows)
+        return style.grouped(pairs, lambda pair: pair[1].line)
 
     @cached_property
     def definitions(self) -> dict[int, DefinitionNote]:
-        answer, found = self.answer, {}
-        by_line: dict[int, list[ModelReport]] = {}
-        for model in answer.report.models:
-            if model.position.path == answer.place:
-                by_line.setdefault(model.position.line, []).append(model)
-        for line, models in by_line.items():
-            # As `covering` orders them, whose first one the lines are shown of.
-            order = sorted(models, key=lambda m: (m.way is not None, -(total_of(m) or 0)))
-            first, *others = order
+        place, found = self.answer.place, {}
+        own = [model for model in self.answer.report.models if model.position.path == place]
+        for line, models in style.grouped(own, lambda model: model.position.line).items():
             if all(map(is_empty, models)):
                 continue
-            target = first.target.partition("(")[0]
+            # As `covering` orders them, whose first one the lines are shown of.
+            models.sort(key=lambda m: (m.way is not None, -(total_of(m) or 0)))
+            target = models[0].target.partition("(")[0]
             is_declared = any(model.declared for model in models)
-            title = _title(first, others)
-            found[line] = DefinitionNote(line, target, title, (first, *others), is_declared)
+            found[line] = DefinitionNote(target, _title(models), tuple(models), is_declared)
         for line, note in (*self._inside(), *self._skipped()):
             found.setdefault(line, note)
         return found
@@ -91,16 +79,21 @@ class FileNotes:
                 host = style.clean(one.model.target.partition("::")[2])
                 times = f"{one.times:,}× in {host}" if one.times > 1 else f"in {host}"
                 title = f"{one.row.total:,} parameters · {times}"
-                yield at.line, DefinitionNote(at.line, target, title)
+                yield at.line, DefinitionNote(target, title)
 
     def _skipped(self) -> Iterator[tuple[int, DefinitionNote]]:
         """Models that could not be built."""
-        places = _definition_lines(self.answer.text)
-        for target, why in self.answer.report.skipped:
-            path, _, name = target.partition("::")
-            if path == self.answer.place and name in places:
-                title = f"not counted: {style.short_reason(why.reason, name)}"
-                yield places[name], DefinitionNote(places[name], target, title)
+        own = f"{self.answer.place}::"
+        skipped = [(target, why) for target, why in self.answer.report.skipped if own in target]
+        if not skipped:
+            return
+        facts = scan_source(self.answer.place, "\n".join(self.answer.text).encode())
+        definitions = (*facts.classes, *facts.functions, *facts.methods)
+        lines = {f"{own}{one.qualname}": one.line for one in definitions}
+        for target, why in skipped:
+            if target in lines:
+                title = f"not counted: {style.short_reason(why.reason, target.removeprefix(own))}"
+                yield lines[target], DefinitionNote(target, title)
 
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
@@ -108,7 +101,7 @@ class FileNotes:
         return _same_lines(self.answer.text, text)
 
 
-def _label(one: AnnotatedModel, row: LineRow) -> str:
+def label(one: AnnotatedModel, row: LineRow) -> str:
     """`⟵ 21.3M · 12× · 17.1 %`; in brackets what other lines of the file count."""
     if not row.count:
         return f"⟵ ({style.rounded(row.through)})"
@@ -117,16 +110,16 @@ def _label(one: AnnotatedModel, row: LineRow) -> str:
     return "⟵ " + " · ".join(part for part in parts if part)
 
 
-def _title(first: ModelReport, others: Sequence[ModelReport]) -> str:
-    """`124,439,808 parameters · budget holds`."""
+def _title(models: Sequence[ModelReport]) -> str:
+    """`124,439,808 parameters · budget holds`: of the first, and the sizes of the others."""
+    first, *others = models
     total = total_of(first)
     if isinstance(first.measurement, Measured):
         parts = [f"{total:,} parameters"]
     else:
         name = first.target.partition("::")[2]
         parts = [f"not counted: {style.short_reason(first.measurement.reason, name)}"]
-    results = [result for model in (first, *others) for result in model.budgets]
-    results = [result for result in results if result.origin != "prose"]
+    results = [one for model in models for one in model.budgets if one.origin != "prose"]
     broken = [result for result in results if not result.ok]
     if len(broken) == len(results) == 1 and broken[0].actual is not None:
         parts.append(f"budget is broken: {style.drift(broken[0])}")
@@ -143,25 +136,6 @@ def _title(first: ModelReport, others: Sequence[ModelReport]) -> str:
     return " · ".join(parts)
 
 
-def _definition_lines(text: Sequence[str]) -> dict[str, int]:
-    """Qualified name of each class and function → its line."""
-    try:
-        tree = ast.parse("\n".join(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    found: dict[str, int] = {}
-    todo: list[tuple[ast.AST, str]] = [(tree, "")]
-    for node, prefix in todo:
-        for child in ast.iter_child_nodes(node):
-            named = isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            name = f"{prefix}{child.name}" if named else prefix  # type: ignore[attr-defined]
-            if named:
-                found[name] = child.lineno  # type: ignore[attr-defined]
-            if isinstance(child, (ast.ClassDef, ast.If, ast.Try)):
-                todo.append((child, f"{name}." if named else prefix))
-    return found
-
-
 def _same_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -176,3 +150,56 @@ def _same_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     for block in middle.get_matching_blocks():
         same |= {start + block.a + n + 1: start + block.b + n + 1 for n in range(block.size)}
     return same | {len(old) - n: len(new) - n for n in range(end)}
+
+
+# --- what is told when the mouse rests on a line: Markdown ---------------------------------------
+
+
+def line_text(notes: FileNotes, number: int) -> str:
+    """What is known of a line; empty where that is nothing."""
+    found: list[str] = []
+    if definition := notes.definitions.get(number):
+        found.append(_definition_text(definition))
+    at = f"{notes.answer.place}:{number}"
+    for one, row in notes.lines.get(number, ()):
+        found += _of_model(one, row, at)
+    return "\n\n".join(found)
+
+
+def finding_text(finding: Finding) -> str:
+    """What made the difference, and what to do, as it is laid out in a terminal."""
+    lines = [style.clean(line) for line in details(finding)]
+    return "\n".join(("```text", *lines, "```")) if lines else ""
+
+
+def _definition_text(note: DefinitionNote) -> str:
+    name = style.clean(note.target.partition("::")[2])
+    measured = note.models[0].measurement if note.models else None
+    if not isinstance(measured, Measured):
+        return f"**{name}**: {note.title}"
+    unknown = style.clean(measured.no_routing or "")
+    facts = [
+        Fact(metric.label, unknown if count is None else f"{count:,}")
+        for metric, count in style.shown_metrics(measured)
+    ]
+    table = Modules(measured.modules, _DEPTH, _ROWS, measured.parameters, name)
+    call = Text(f"{style.clean(measured.call)}: {note.title}")
+    page = Page((Section((call, table, Facts(tuple(facts)))),))
+    document = Document("hover", dict, lambda _: page)
+    return render("markdown", document, Options(depth=_DEPTH, rows=_ROWS)).strip()
+
+
+def _of_model(one: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
+    call = f"`{style.elide_end(style.clean(one.built.call), 60)}`"
+    times = f", {row.times:,} times" if row.times > 1 else ""
+    if row.count:
+        share = style.share(row.count, one.file.total)
+        yield f"**{row.count:,} parameters**{times}: {share} of {call}"
+    else:
+        yield f"leads to **{row.through:,} parameters** of {call}, which other lines make"
+    made = [module for module in one.built.modules if module.source == at and module.path]
+    if made:
+        shown = made[:_ROWS]
+        rows = [f"| `{style.clean(m.path)}` | {style.clean(m.type)} | {m.total:,} |" for m in shown]
+        more = [f"| … {len(made) - _ROWS:,} more | | |"] if len(made) > _ROWS else []
+        yield "\n".join(("| module | type | parameters |", "|---|---|---:|", *rows, *more))

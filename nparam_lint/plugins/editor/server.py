@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,11 +21,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.plugins.editor import actions, completion, hover
+from nparam_lint.plugins.editor import actions, completion
 from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
 from nparam_lint.plugins.editor.builds import Builds
 from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
-from nparam_lint.plugins.editor.line_notes import FileNotes
+from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
 from nparam_lint.rules import RULES
@@ -33,9 +34,10 @@ from nparam_lint.rules.docs_page import rule_page
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pygls.workspace import PositionCodec
+
     from nparam_lint.gate import Progress
     from nparam_lint.plugins.editor.answers import FileAnswer
-    from nparam_lint.records import Finding
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml")
@@ -56,7 +58,11 @@ class EditorServer(LanguageServer):
         self.environ = environ
         self.trust = Trust()
         self.board = Board()
-        self.builds = Builds(self._reported, self._settled, self._failed)
+        self.builds = Builds(
+            partial(self._later, self._show_progress),
+            partial(self._later, self._end_progress),
+            self._failed,
+        )
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
         self.said: set[str] = set()
@@ -75,11 +81,12 @@ class EditorServer(LanguageServer):
 
     def check(self, path: Path, rank: int = 1) -> None:
         """Check a file soon, after those of a lower rank."""
-        builds, inside = self.trust.covers(path), self.trust.folder_of(path) is not None
-        if folder := self.trust.untold(path):
+        builds, folder = self.trust.covers(path), self.trust.folder_of(path)
+        if folder and not builds:
             self.say(HOW.format(folder=folder), types.MessageType.Info)
 
         def work(progress: Progress) -> None:
+            inside = folder is not None
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
@@ -98,7 +105,7 @@ class EditorServer(LanguageServer):
         def work(progress: Progress) -> None:
             found = check_around(paths, self.environ, progress)
             if found is not None and not self.builds.is_stale:
-                self._later(self._found_around, root, found)
+                self._later(lambda: self._publish(self.board.replace(root, found)))
 
         self.builds.want(("around", root), work, 3)
 
@@ -119,33 +126,24 @@ class EditorServer(LanguageServer):
             return
         before = self.notes.get(path)
         self.notes[path] = FileNotes(answer)
-        is_config = any(not one.code for one in answer.findings)
+        findings = answer.report.findings
+        is_config = any(not one.code for one in findings)
         owner = None if is_config else answer.place
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
-        self._publish({path, *self.board.replace(answer.settings.root, answer.findings, owner)})
+        self._publish({path, *self.board.replace(answer.settings.root, findings, owner)})
         self._refresh()
         if before is not None and before.answer.text != answer.text:
             self.check_around(path)
-
-    def _found_around(self, root: Path, findings: tuple[Finding, ...]) -> None:
-        self._publish(self.board.replace(root, findings))
-
-    def _settled(self) -> None:
-        self._later(self._end_progress)
 
     def _failed(self, error: Exception) -> None:
         text = f"nparam-lint failed, and goes on with the next edit: {error!r}"
         self._later(self.say, text, types.MessageType.Error)
 
-    def _reported(self, done: int, every: int, label: str) -> None:
-        self._later(self._show_progress, f"{done}/{every}  {label}")
-
-    def _show_progress(self, text: str) -> None:
-        can = self.client_capabilities.window
-        if not (can and can.work_done_progress):
+    def _show_progress(self, done: int, every: int, label: str) -> None:
+        if not self.can("window.work_done_progress"):
             return
-        shown = self.work_done_progress
+        shown, text = self.work_done_progress, f"{done}/{every}  {label}"
         if self.token is None:
             token = self.token = f"nparam-lint-{uuid4()}"
 
@@ -171,6 +169,13 @@ class EditorServer(LanguageServer):
 
     # --- what is told without being asked -------------------------------------------------------
 
+    def can(self, what: str) -> Any:
+        """What the editor says of something that it may be able to do; None where it is silent."""
+        found: Any = self.client_capabilities
+        for name in what.split("."):
+            found = getattr(found, name, None)
+        return found
+
     def say(self, text: str, kind: types.MessageType) -> None:
         """Show a message, once."""
         if text not in self.said:
@@ -181,18 +186,21 @@ class EditorServer(LanguageServer):
         for path in paths:
             lines = read_lines(path)
             shown = [
-                diagnostic(finding, root, lines, self.workspace.position_codec, self.page_of)
+                diagnostic(finding, root, lines, self.codec, self.page_of)
                 for root, finding in self.board.of(path)
             ]
             uri = self.open.get(path, path.as_uri())
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown))
 
     def _refresh(self) -> None:
-        can = self.client_capabilities.workspace
-        if can and can.inlay_hint and can.inlay_hint.refresh_support:
+        if self.can("workspace.inlay_hint.refresh_support"):
             self.workspace_inlay_hint_refresh(None)
-        if can and can.code_lens and can.code_lens.refresh_support:
+        if self.can("workspace.code_lens.refresh_support"):
             self.workspace_code_lens_refresh(None)
+
+    @property
+    def codec(self) -> PositionCodec:
+        return self.workspace.position_codec
 
     def page_of(self, code: str) -> str | None:
         """Where the page of a rule is, which is written when it is first asked for."""
@@ -211,11 +219,11 @@ class EditorServer(LanguageServer):
         document = self.workspace.get_text_document(uri) if uri else None
         return (document.source, document.version or 0) if document else None
 
-    def placed(self, uri: str) -> tuple[FileNotes, dict[int, int]] | None:
-        """The notes of a file, and where their lines stand in its buffer."""
+    def placed(self, uri: str) -> tuple[Path, FileNotes, dict[int, int]] | None:
+        """A file, its notes, and where their lines stand in its buffer."""
         path = path_of(uri)
         notes, now = path and self.notes.get(path), path and self.buffer(path)
-        return (notes, notes.shifted(lines_of(now[0]))) if notes and now else None
+        return (path, notes, notes.shifted(lines_of(now[0]))) if path and notes and now else None
 
 
 def path_of(uri: str) -> Path | None:
@@ -252,12 +260,7 @@ def _lifecycle(server: EditorServer) -> None:
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
-        can = server.client_capabilities.workspace
-        if (
-            can
-            and can.did_change_watched_files
-            and can.did_change_watched_files.dynamic_registration
-        ):
+        if server.can("workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *_CONFIGS)]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
@@ -323,17 +326,17 @@ def _notes(server: EditorServer) -> None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return []
-        notes, now = placed
+        _, notes, now = placed
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        found, codec = [], server.workspace.position_codec
-        for line, note in notes.lines.items():
+        found = []
+        for line, made in notes.lines.items():
             if first <= now.get(line, 0) <= last:
                 text = notes.answer.text[line - 1].rstrip()
-                place = types.Position(now[line] - 1, codec.client_num_units(text))
-                tooltip = types.MarkupContent(
-                    types.MarkupKind.Markdown, hover.line_text(notes, line)
+                place = types.Position(now[line] - 1, server.codec.client_num_units(text))
+                more = types.MarkupContent(types.MarkupKind.Markdown, line_text(notes, line))
+                found.append(
+                    types.InlayHint(place, label(*made[0]), tooltip=more, padding_left=True)
                 )
-                found.append(types.InlayHint(place, note.label, tooltip=tooltip, padding_left=True))
         return found
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
@@ -341,14 +344,13 @@ def _notes(server: EditorServer) -> None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return []
-        notes, now = placed
+        path, notes, now = placed
         found = {
             now[line]: types.Command(note.title, "")
             for line, note in notes.definitions.items()
             if line in now
         }
-        path = path_of(params.text_document.uri)
-        if not notes.answer.is_built and path and server.trust.folder_of(path):
+        if not notes.answer.is_built and server.trust.folder_of(path):
             is_model = (n for n, text in enumerate(notes.answer.text, 1) if _MODEL.match(text))
             if line := now.get(next(is_model, 0)):
                 title = "not counted: that would run this folder's code · trust it"
@@ -357,14 +359,14 @@ def _notes(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def rest(params: types.HoverParams) -> types.Hover | None:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        if placed is None or path is None:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
             return None
-        notes, now = placed
+        path, notes, now = placed
         lines = {there: line for line, there in now.items()}
         number = lines.get(params.position.line + 1, 0)
         findings = [one for _, one in server.board.of(path) if one.position.line == number]
-        texts = [*map(hover.finding_text, findings), hover.line_text(notes, number)]
+        texts = [*map(finding_text, findings), line_text(notes, number)]
         text = "\n\n".join(text for text in texts if text)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
@@ -376,23 +378,20 @@ def _line(number: int) -> types.Range:
 def _offers(server: EditorServer) -> None:
     def edited(data: Mapping[str, Any], progress: Progress) -> types.WorkspaceEdit:
         files = actions.plan(data, server.environ, progress)
-        can = server.client_capabilities.workspace
-        edits = can.workspace_edit if can else None
-        versions = bool(edits and edits.document_changes)
-        codec = server.workspace.position_codec
-        return actions.workspace_edit(files, server.buffer, codec, versions=versions)
+        versions = bool(server.can("workspace.workspace_edit.document_changes"))
+        return actions.workspace_edit(files, server.buffer, server.codec, versions=versions)
 
     def here(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        if placed is None or path is None:
+        placed = server.placed(params.text_document.uri)
+        if placed is None:
             return
-        notes, now = placed
+        path, notes, now = placed
         lines = {there: line for line, there in now.items()}
         asked = range(params.range.start.line + 1, params.range.end.line + 2)
         numbers = {lines[number] for number in asked if number in lines}
         found = [(root, one) for root, one in server.board.of(path) if one.position.line in numbers]
         definition = next((notes.definitions[n] for n in numbers if n in notes.definitions), None)
-        codec, text = server.workspace.position_codec, notes.answer.text
+        text, codec = notes.answer.text, server.codec
         shown = {one: diagnostic(one, root, text, codec, server.page_of) for root, one in found}
         for offer, finding in actions.offers(notes.answer, path, [*shown], definition):
             yield types.CodeAction(
@@ -414,12 +413,9 @@ def _offers(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
         found = [*here(params)]
-        wanted = params.context.only
-        if wanted:
+        if wanted := params.context.only:
             found = [one for one in found if any(_is_kind(one.kind, kind) for kind in wanted)]
-        can = server.client_capabilities.text_document
-        resolves = can and can.code_action and can.code_action.resolve_support
-        if not (resolves and "edit" in resolves.properties):
+        if "edit" not in (server.can("text_document.code_action.resolve_support.properties") or ()):
             found = [await resolved(one) for one in found]
         return [one for one in found if one.data or one.edit or one.command]
 
@@ -439,8 +435,8 @@ def _offers(server: EditorServer) -> None:
 
     @server.command(RULE)
     async def open_rule(code: str) -> None:
-        page, can = server.page_of(code), server.client_capabilities.window
-        if page and can and can.show_document and can.show_document.support:
+        page = server.page_of(code)
+        if page and server.can("window.show_document.support"):
             await server.window_show_document_async(types.ShowDocumentParams(page))
         elif page:
             text = rule_page(code)
@@ -457,13 +453,12 @@ def _completion(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, options)
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
-        placed, path = server.placed(params.text_document.uri), path_of(params.text_document.uri)
-        now = path and server.buffer(path)
-        if placed is None or not now:
+        path = path_of(params.text_document.uri)
+        notes, now = path and server.notes.get(path), path and server.buffer(path)
+        if not notes or not now:
             return []
-        answer, lines = placed[0].answer, lines_of(now[0])
-        codec = server.workspace.position_codec
-        at = codec.position_from_client_units(lines, params.position)
+        answer, lines = notes.answer, lines_of(now[0])
+        at = server.codec.position_from_client_units(lines, params.position)
         before, above = lines[at.line][: at.character], lines[: at.line]
         found = completion.proposals(before, above, answer.place, answer.report.models)
         return [
@@ -475,7 +470,7 @@ def _completion(server: EditorServer) -> None:
                 filter_text=one.text,
                 text_edit=types.TextEdit(
                     types.Range(
-                        types.Position(at.line, codec.client_num_units(before[: one.start])),
+                        types.Position(at.line, server.codec.client_num_units(before[: one.start])),
                         params.position,
                     ),
                     one.text,

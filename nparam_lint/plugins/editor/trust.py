@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ class Trust:
     folders: tuple[Path, ...] = ()
     all_open: bool = False
     named: tuple[Path, ...] = ()
-    told: set[Path] = field(default_factory=set)
 
     def read(self, settings: Any) -> str | None:
         """Take over what the editor's settings say, which may be nothing. What is wrong with them,
@@ -50,11 +49,3 @@ class Trust:
         return any(
             path.is_relative_to(root) and real.is_relative_to(root.resolve()) for root in roots
         )
-
-    def untold(self, path: Path) -> Path | None:
-        """The folder of a file, if nobody has been told yet that it is not trusted."""
-        folder = self.folder_of(path)
-        if folder is None or folder in self.told or self.covers(path):
-            return None
-        self.told.add(folder)
-        return folder
