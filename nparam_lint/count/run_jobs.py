@@ -25,15 +25,16 @@ from nparam_lint.count.worker_process import (
     Worker,
     running,
 )
-from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
+from nparam_lint.records import Cause, Environment, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
+    from nparam_lint.count.interpreter import Interpreter
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -117,7 +118,9 @@ class BuildContext:
 class Answers:
     """The result of a run: measurements by job id, and what the worker reported about its
     interpreter (`devices`: those that are there, where no job was given; `guards`: against
-    accidents). `broken`: why nothing at all could be measured (no torch), else None."""
+    accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added
+    by who chose it: the `interpreter`; and if that is broken, `inside`: the directories of the
+    project with their own environments, and these environments."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
     torch: str | None = None
@@ -125,6 +128,41 @@ class Answers:
     devices: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
     broken: str | None = None
+    interpreter: Interpreter | None = None
+    inside: Mapping[str, str] = field(default_factory=dict)
+
+    def environment(self, devices: Iterable[str]) -> Environment | None:
+        """The interpreter, for a report. `devices`: those on which something was measured."""
+        if (found := self.interpreter) is None:
+            return None
+        return Environment(found.python, found.reason, self.torch, tuple(devices), self.guards)
+
+    @property
+    def error(self) -> str | None:
+        """Why no model can be built at all, in lines; None where models can be."""
+        if self.broken is None or self.interpreter is None:
+            return None
+        python, passed_over = self.interpreter.python, self.interpreter.passed_over
+        return "\n".join(
+            (
+                f"no model can be built with {python}",
+                f"  chosen because: {self.interpreter.reason}",
+                f"  error: {self.broken}",
+                *(
+                    f"  passed over: {text}"
+                    for text in passed_over
+                    if not text.startswith(f"{python} (")
+                ),
+                *(
+                    f"  found, but only for a part of the project: {environment}; to check that "
+                    f"part: nparam-lint {folder}"
+                    for folder, environment in self.inside.items()
+                ),
+                "  next: install torch there, or name the interpreter that has it:",
+                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
+                " config",
+            )
+        )
 
 
 def default_memory() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ from nparam_lint.discover import (
     discover,
     list_below,
     list_files,
-    list_project,
+    list_importable,
     named_files,
     place_of,
     scan_source,
@@ -63,7 +63,7 @@ from nparam_lint.gate.requests import (
     select_models,
     with_doc_claims,
 )
-from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
+from nparam_lint.records import ImportAttempt, Measured, Position, Report
 from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
@@ -112,51 +112,6 @@ class RunContext:
     interpreter: Interpreter | None = None
     analysis: Callable[[], FormulaAnalysis] | None = None
     causes: Causes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CountResult:
-    """The worker's answers by number of the request, and the interpreter that it ran in; None if
-    nothing had to be built. `inside`: if that interpreter has no torch, the directories of the
-    project with their own environments, and these environments."""
-
-    answers: Answers = field(default_factory=Answers)
-    interpreter: Interpreter | None = None
-    inside: Mapping[str, str] = field(default_factory=dict)
-
-    def environment(self, devices: Iterable[str]) -> Environment | None:
-        """The interpreter, for a report. `devices`: those on which something was measured."""
-        if self.interpreter is None:
-            return None
-        python, reason = self.interpreter.python, self.interpreter.reason
-        return Environment(python, reason, self.answers.torch, tuple(devices), self.answers.guards)
-
-    @property
-    def error(self) -> str | None:
-        """Why no model can be built at all, in lines; None where models can be."""
-        if self.answers.broken is None or self.interpreter is None:
-            return None
-        python = self.interpreter.python
-        return "\n".join(
-            (
-                f"no model can be built with {python}",
-                f"  chosen because: {self.interpreter.reason}",
-                f"  error: {self.answers.broken}",
-                *(
-                    f"  passed over: {text}"
-                    for text in self.interpreter.passed_over
-                    if not text.startswith(f"{python} (")
-                ),
-                *(
-                    f"  found, but only for a part of the project: {environment}; to check that "
-                    f"part: nparam-lint {folder}"
-                    for folder, environment in self.inside.items()
-                ),
-                "  next: install torch there, or name the interpreter that has it:",
-                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
-                " config",
-            )
-        )
 
 
 @rare_collection()  # of large projects as much is kept as is read
@@ -356,7 +311,7 @@ def measure(
     worker builds."""
     findings, left = [*source.findings, *selection.findings], [lint]
 
-    def count(requests: Sequence[ModelRequest]) -> CountResult:
+    def count(requests: Sequence[ModelRequest]) -> Answers:
         return count_models(
             requests,
             source.found,
@@ -373,7 +328,7 @@ def measure(
             counted, others = count_resized(selection.requests, context, count)
         else:
             counted, others = count(selection.requests), {}
-        outcomes = judge_models(selection, counted.answers, source.settings, others)
+        outcomes = judge_models(selection, counted, source.settings, others)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if resize:
             models = with_missing_terms(models, selection.requests, context)
@@ -425,12 +380,9 @@ def read_source(
     tracked = copy.files(root) if copy else None
     below = settings.below or cache(list_below)
     there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
-    if copy:
-        files = list_files(root, there, settings.exclude, tracked)
-        importable = copy.files(root, importable=True)
-    else:
-        files, importable = list_project(root, there, settings.exclude, below)
-    files = files if there or not paths else []
+    is_gone = bool(paths) and not there
+    files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
+    importable = copy.files(root, importable=True) if copy else list_importable(root, below)
     others: set[str] = set()
     if places and dependents:
         others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
@@ -548,14 +500,15 @@ def count_models(
     found: Discovery,
     context: RunContext,
     meanwhile: Callable[[], None] = lambda: None,
-) -> CountResult:
-    """Build and count every request; `meanwhile` is called while the worker is busy.
+) -> Answers:
+    """Build and count every request; the measurements are by its number. `meanwhile` is called
+    while the worker is busy.
 
     Raises NoInterpreter where the settings name an interpreter that does not exist.
     """
     if not requests:
         meanwhile()
-        return CountResult()
+        return Answers()
     settings = context.settings
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
@@ -572,10 +525,10 @@ def count_models(
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
-    if answers.broken is None:
-        return CountResult(answers, interpreter)
-    inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
-    return CountResult(answers, interpreter, inside)
+    answers.interpreter = interpreter
+    if answers.broken is not None:
+        answers.inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
+    return answers
 
 
 def _paths_read(

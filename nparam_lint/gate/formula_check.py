@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.gate import CountResult, RunContext
+    from nparam_lint.count.run_jobs import Answers
+    from nparam_lint.gate import RunContext
     from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.records import (
         Budget,
@@ -40,8 +41,8 @@ TRACED = 10.0  # seconds in which a traced build has to begin
 def count_resized(
     requests: Sequence[ModelRequest],
     context: RunContext,
-    count: Callable[[Sequence[ModelRequest]], CountResult],
-) -> tuple[CountResult, Others]:
+    count: Callable[[Sequence[ModelRequest]], Answers],
+) -> tuple[Answers, Others]:
     """Count the models, and those whose budgets are formulas with other arguments as well: first
     with multiples and primes, then on all sides of the conditions that show while the declared call
     is traced. Others: by the number of the request."""
@@ -49,7 +50,7 @@ def count_resized(
     resized = [(n, one) for n in wanted for one in resized_requests(requests[n])]
     traced = [(n, traced_request(requests[n])) for n in wanted if context.analysis]
     counted = count([*requests, *(request for _, request in (*resized, *traced))])
-    measured = counted.answers.measurements
+    measured = counted.measurements
     first, second = len(requests), len(requests) + len(resized)
     others: Others = {}
     _keep(others, resized, [measured[n] for n in range(first, second)])
@@ -59,7 +60,7 @@ def count_resized(
         for values in _boundaries(measured[place], context)
     ]
     if sides:
-        again = count([request for _, request in sides]).answers.measurements
+        again = count([request for _, request in sides]).measurements
         _keep(others, sides, [again[n] for n in range(len(sides))])
     return counted, others
 
