@@ -16,6 +16,8 @@ from nparam_lint.cache.store import Store, digest, sources, tool
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from msgspec.json import Decoder
+
 LOCK = "lock"  # the file's name
 _PATIENCE = 5.0  # seconds; other runs write for milliseconds
 # How the names of the metadata begin of packages that read what entries say.
@@ -23,7 +25,7 @@ _BESIDE = ("libcst-", "msgspec-", "pathspec-", "tomli-", "tomlkit-")
 _releases: dict[str, str] = {}
 _Value = TypeVar("_Value")
 _making = Lock()
-_decoders: dict[Any, Any] = {}
+_decoders: dict[object, Decoder[Any]] = {}
 
 
 class FactCache(Generic[_Value]):
@@ -35,7 +37,7 @@ class FactCache(Generic[_Value]):
     is not kept.
     """
 
-    def __init__(self, store: Store | None, name: str, kind: Any) -> None:
+    def __init__(self, store: Store | None, name: str, kind: type[_Value]) -> None:
         """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
         a store nothing is remembered."""
         self._store, self._name, self._kind = store, name, kind
@@ -47,7 +49,7 @@ class FactCache(Generic[_Value]):
         if self._store is None or key not in self._kept:
             return None
         try:
-            value: _Value = json_decoder(self._kind).decode(self._kept[key])
+            value = json_decoder(self._kind).decode(self._kept[key])
         except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
             del self._kept[key]
             return None
@@ -112,7 +114,7 @@ class FactCache(Generic[_Value]):
         return kept
 
 
-def json_decoder(kind: Any) -> Any:
+def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
     """A `msgspec.json.Decoder` that allows nothing but what `kind`, a type, declares.
 
     Made by one thread at a time: msgspec notes what it knows of a class on the class before it

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from glob import glob
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
 from nparam_lint.cache.file_facts import json_decoder, locked, release
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
     from nparam_lint.count.run_jobs import Job
 
+_Kind = TypeVar("_Kind")
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
@@ -49,8 +50,8 @@ class Dependencies:
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
     """A file of the project that was run. `source`: digest of its content; None where it read what
-    nobody knows. `imports`: files that it
-    imports. `changes`: files whose state it changed when it was run; "": that of the process."""
+    nobody knows. `imports`: files that it imports. `changes`: files whose state it changed when it
+    was run; "": that of the process."""
 
     source: str | None
     imports: frozenset[str]
@@ -107,7 +108,7 @@ class MeasurementCache:
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
         self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
-        self._key = cache(self._key_of)
+        self._key = cache(lambda job: f"{self.name_of(job)}-{self.context}")
         self._known_facts = cache(lambda name: self._load(name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
@@ -122,10 +123,7 @@ class MeasurementCache:
         return torch, python, guards
 
     def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
-        kind: Any = tuple[str, str, tuple[str, ...], Facts]
-        known: tuple[str, str, tuple[str, ...], Facts] | None
-        known = self._load(f"python-{self.context}", kind)
-        return known
+        return self._load(f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts])
 
     def facts_of_interpreter(self) -> Facts:
         """What was noted of it, whether or not it holds."""
@@ -134,7 +132,7 @@ class MeasurementCache:
 
     def parts_of(self, context: str) -> dict[str, str] | None:
         """The surroundings of that name."""
-        found: dict[str, str] | None = self._load(f"context-{context}", dict[str, str])
+        found = self._load(f"context-{context}", dict[str, str])
         return found if found and found.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
@@ -153,9 +151,8 @@ class MeasurementCache:
             # Its own first: they are few, and what has been edited is among them.
             inputs = self._if_unchanged(entry.inputs)
             if inputs is not None and self._if_unchanged(entry.shared) is not None:
-                kind: Any = Measured if entry.ok else NotMeasured
-                found: Measurement | None = _decode(entry.answer.encode(), kind)
-                if found:
+                kind: type[Measurement] = Measured if entry.ok else NotMeasured
+                if found := _decode(entry.answer.encode(), kind):
                     self.store.note_use(name)
                     self.known += 1
                     self.recalled.append((self._key(job), entry, inputs))
@@ -164,9 +161,7 @@ class MeasurementCache:
 
     def variants(self, job: Job) -> tuple[CachedMeasurement, ...]:
         """What is known of a job, the latest first."""
-        found: tuple[CachedMeasurement, ...] | None
-        found = self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...])
-        return found or ()
+        return self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ()
 
     def facts(self, name: str) -> Facts:
         """The facts of that name, whether or not they hold."""
@@ -180,10 +175,9 @@ class MeasurementCache:
         def read_in(name: str) -> str:
             for asked, was in self.facts(name).items():
                 question, _, place = asked.partition("\0")
-                if question in ("env", "machine"):
+                # "importable" is asked to import anything, of all that lies there.
+                if question in ("env", "machine", "importable"):
                     continue
-                if question == "importable":
-                    continue  # asked to import anything, of all that lies there
                 if question.startswith("entries/"):  # so is this, of one name: is it gone?
                     gone = f"{place}/{question.removeprefix('entries/')}".removeprefix("./")
                     is_one = not is_named(place) and (is_named(gone) or is_named(f"{gone}.py"))
@@ -228,15 +222,12 @@ class MeasurementCache:
     def _if_unchanged(self, name: str) -> Facts | None:
         """The facts of that name, if all of them hold."""
         if name not in self.checked:
-            known: Facts | None = self._known_facts(name)
+            known = self._known_facts(name)
             holds = known is not None and self.state.holds(known)
             self.checked[name] = known if holds else None
             if holds:
                 self.store.note_use(name)
         return self.checked[name]
-
-    def _key_of(self, job: Job) -> str:
-        return f"{self.name_of(job)}-{self.context}"
 
     @staticmethod
     def name_of(job: Job) -> str:
@@ -249,7 +240,7 @@ class MeasurementCache:
 
     def add_dependencies(self, body: bytes) -> None:
         """Add what a process of the worker reports to have read."""
-        news: ProcessDependencies | None = _decode(body, ProcessDependencies)
+        news = _decode(body, ProcessDependencies)
         if news is None:
             self.trusted = False
             return
@@ -265,7 +256,7 @@ class MeasurementCache:
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
         on anything that was read."""
-        own: Dependencies | None = _decode(inputs, Dependencies) if inputs else None
+        own = _decode(inputs, Dependencies) if inputs else None
         if inputs and own is None:
             return
         ok = isinstance(measurement, Measured)
@@ -391,7 +382,7 @@ class MeasurementCache:
     def _save(self, name: str, value: object) -> None:
         self.store.save(name, zlib.compress(encoded(value), 1))
 
-    def _load(self, name: str, kind: Any) -> Any:
+    def _load(self, name: str, kind: type[_Kind]) -> _Kind | None:
         body = self.store.load(name)
         if body is None:
             return None
@@ -429,7 +420,7 @@ def _accelerators() -> str:
     return "\n".join(found)
 
 
-def _decode(body: bytes, kind: Any) -> Any:
+def _decode(body: bytes, kind: type[_Kind]) -> _Kind | None:
     """A value of that kind; None for anything else."""
     from msgspec import DecodeError
 

@@ -425,7 +425,8 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     from msgspec import ValidationError
 
     try:
-        found: Measurement = json_decoder(Measured if ok else NotMeasured).decode(body)
+        kind: type[Measurement] = Measured if ok else NotMeasured
+        found = json_decoder(kind).decode(body)
         if isinstance(found, NotMeasured):
             if not re.fullmatch(r"NPL00[34589]", found.code):
                 raise ValueError(f"code {found.code}")
