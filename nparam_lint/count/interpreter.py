@@ -77,8 +77,7 @@ def named_interpreter(value: str, base: Path, why: str) -> str:
     if os.sep not in value and not (base / path).exists():
         from shutil import which
 
-        found = which(value)
-        if found:
+        if found := which(value):
             return found
     path = path if path.is_absolute() else base / path
     if path.is_dir():  # an environment rather than its executable
@@ -96,14 +95,11 @@ def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator
     isolated environment has no torch, and one that has torch was given it on purpose."""
     for where, what in _directories(root, place):
         for name in _ENVIRONMENTS:
-            python = _executable(where / name)
-            if python:
+            if python := _executable(where / name):
                 yield str(python), f"{name} in {what}"
     active = environ.get("VIRTUAL_ENV")
-    if active and not _same(active, sys.prefix):
-        python = _executable(Path(active))
-        if python:
-            yield str(python), "VIRTUAL_ENV"
+    if active and not _same(active, sys.prefix) and (python := _executable(Path(active))):
+        yield str(python), "VIRTUAL_ENV"
     if _own_has_torch():
         yield sys.executable, "nparam-lint's own environment has torch"
     for directory in environ.get("PATH", "").split(os.pathsep):
@@ -113,8 +109,7 @@ def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator
                 yield str(path), "next on PATH"
                 break
     conda = environ.get("CONDA_PREFIX")
-    python = _executable(Path(conda)) if conda else None
-    if python:
+    if conda and (python := _executable(Path(conda))):
         yield str(python), "CONDA_PREFIX"
 
 

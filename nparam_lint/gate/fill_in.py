@@ -7,7 +7,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -39,10 +39,7 @@ def arguments_to_fill_in(
     unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
     definitions = [item for item in found.definitions if item.target in needy | unset]
     defaults, given = _defaults(found), _given(calls)
-
-    @cache
-    def options() -> dict[str, str]:
-        return _options(found)
+    options = cache(partial(_options, found))
 
     def known(path: str, name: str) -> str:
         own = defaults.get((path, name)) or given.get(name) or defaults.get(("", name))

@@ -27,26 +27,16 @@ class AbsentWeights(dict):
             raise AttributeError(name)
         return self
 
-    def __call__(self, *args, **kwargs):
-        return self
-
-    def __getitem__(self, name):
-        return self
-
     def __contains__(self, name):
         return True
 
     def __delitem__(self, name):
         pass
 
-    def get(self, name, default=None):
+    def itself(self, *args, **kwargs):
         return self
 
-    def pop(self, name, default=None):
-        return self
-
-    def copy(self):
-        return self
+    __call__ = __getitem__ = get = pop = copy = itself
 
 
 @contextlib.contextmanager

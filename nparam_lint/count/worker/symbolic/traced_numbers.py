@@ -190,23 +190,18 @@ def arithmetic(sign, name):
             return value
         return made(value, sign, left, right)
 
-    def is_number(other):
-        kinds = int if sign in OF_WHOLE else (int, float)
-        return isinstance(other, kinds)
+    numbers = int if sign in OF_WHOLE else (int, float)
+
+    def of_other(number, other):
+        if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
+            STATE.trace.lose("loop", number.row)
+        return NotImplemented
 
     def straight(self, other):
-        if not is_number(other):
-            if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
-                STATE.trace.lose("loop", self.row)
-            return NotImplemented
-        return compute(self, other)
+        return compute(self, other) if isinstance(other, numbers) else of_other(self, other)
 
     def reflected(self, other):
-        if not is_number(other):
-            if sign == "*" and hasattr(other, "__len__"):
-                STATE.trace.lose("loop", self.row)
-            return NotImplemented
-        return compute(other, self)
+        return compute(other, self) if isinstance(other, numbers) else of_other(self, other)
 
     return straight, reflected
 

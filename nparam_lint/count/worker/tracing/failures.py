@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from typing import NamedTuple
 
 from ..capabilities import INSTALLED_AS
 from .project_paths import OWN, is_installed, is_project, relative, without_copy
@@ -123,12 +124,12 @@ class BarredImport(ImportError):
         self.cause = cause
 
 
-class Ending:
+class Ending(NamedTuple):
     """How a process ended that should not have: a cause of `records.Cause`, and the same in
     words that follow the name of the process."""
 
-    def __init__(self, cause, words):
-        self.cause, self.words = cause, words
+    cause: str
+    words: str
 
 
 def missing_package(error):
