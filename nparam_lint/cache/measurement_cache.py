@@ -412,11 +412,9 @@ def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:
 def _accelerators() -> str:
     """What torch would find of GPUs (on macOS it is the machine's own)."""
     found = sorted([*glob("/dev/nvidia*"), *glob("/dev/dri/render*")])
-    try:
-        with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as file:
-            found.append(file.read())
-    except OSError:
-        pass
+    driver = "/proc/driver/nvidia/version"
+    with suppress(OSError), open(driver, encoding="utf-8", errors="replace") as file:
+        found.append(file.read())
     return "\n".join(found)
 
 
