@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways.configs import ConfigModels
-    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Origin
+    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Origin, Problem
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _BIND = (
@@ -163,17 +163,16 @@ def declared_requests(
     for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [
-        replace(
-            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]),
-            severity=p.severity,
-            timed_out=p.timed_out,
-        )
-        for p in found.problems
-    ]
+    findings += [unreadable(problem, _NOTHING_CHECKED) for problem in found.problems]
     unread = (p for p in found.unread if p.position.path not in commented)
     findings += [finding("NPL002", p.position, p.message, "") for p in unread]
     return list(declared.requests.values()), findings
+
+
+def unreadable(problem: Problem, *detail: str) -> Finding:
+    """NPL003 for a file that was not read."""
+    found = finding("NPL003", problem.position, problem.message, "", detail)
+    return replace(found, severity=problem.severity, timed_out=problem.timed_out)
 
 
 class _Declared:

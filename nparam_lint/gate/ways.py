@@ -10,8 +10,7 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest, Selection, config_models, listed
-from nparam_lint.judge import finding
+from nparam_lint.gate.requests import ModelRequest, Selection, config_models, listed, unreadable
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
@@ -73,13 +72,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         selection,
         requests=[*selection.requests, *added],
         ways_left=tuple(sorted(left.items())),
-        findings=[
-            *selection.findings,
-            *(
-                replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
-                for p in sought.problems
-            ),
-        ],
+        findings=[*selection.findings, *map(unreadable, sought.problems)],
     )
 
 
