@@ -15,7 +15,7 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
-from .building.script_effects import Loaders, without_effects
+from .building.script_effects import without_effects, without_loaders
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
@@ -169,7 +169,10 @@ class ModelBuild:
         self.left_out = []
         effects = without_effects(self.torch, self.left_out)
         with context, effects if self.job["way"] else contextlib.nullcontext():
-            model, call = self.without_loaders() if self.job["way"] else self.called()
+            if self.job["way"]:
+                model, call = without_loaders(self.called, self.torch, self.left_out)
+            else:
+                model, call = self.called()
             model = only_module(self.torch, model, call.text)
             if self.job["input"]:
                 self.forward(model)
@@ -185,19 +188,6 @@ class ModelBuild:
             return call(), call
         finally:
             self.text = call.text
-
-    def without_loaders(self):
-        """As `called`, once more without each method that only loads weights that are not there."""
-        loaders = Loaders(self.torch, self.left_out)
-        try:
-            while True:
-                try:
-                    return self.called()
-                except Exception as error:
-                    if not loaders.leave_out(error):
-                        raise
-        finally:
-            loaders.restore()
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""

@@ -75,33 +75,39 @@ def without_effects(torch, addresses):
             names[name] = value
 
 
-class Loaders:
-    """Methods that load weights into a module and do nothing else, and that had to download them:
-    where one fails, the model is built without it. `addresses` gets what they would have fetched.
-    """
-
-    def __init__(self, torch, addresses):
-        self.module, self.addresses = torch.nn.Module, addresses
-        self.before = []  # (class, name, method)
-
-    def leave_out(self, error):
-        """Whether an exception comes from such a method, which then does nothing the next time."""
-        download = Download(error)
-        for frame, _ in reversed(download.frames) if download.what else ():
-            owner, code = frame.f_locals.get("self"), frame.f_code
-            if isinstance(owner, self.module) and only_loads(code):
-                for kind in type(owner).__mro__:
-                    method = vars(kind).get(code.co_name)
-                    if getattr(method, "__code__", None) is code:
-                        self.before.append((kind, code.co_name, method))
-                        setattr(kind, code.co_name, do_nothing)
-                        self.addresses.append(download.what.partition(" from ")[2] or code.co_name)
-                        return True
-        return False
-
-    def restore(self):
-        for kind, name, method in self.before:
+def without_loaders(build, torch, addresses):
+    """What `build()` gives, once more without each method that had to download weights, if it loads
+    them into a module and does nothing else. `addresses` gets what it would have fetched."""
+    left_out = []
+    try:
+        while True:
+            try:
+                return build()
+            except Exception as error:
+                found = failed_loader(error, torch)
+                if found is None:
+                    raise
+                kind, name, method, address = found
+                left_out.append((kind, name, method))
+                setattr(kind, name, do_nothing)
+                addresses.append(address)
+    finally:
+        for kind, name, method in left_out:
             setattr(kind, name, method)
+
+
+def failed_loader(error, torch):
+    """(class, name, method, what it fetches) of such a method, if an exception comes from one."""
+    download = Download(error)
+    for frame, _ in reversed(download.frames) if download.what else ():
+        owner, code = frame.f_locals.get("self"), frame.f_code
+        if isinstance(owner, torch.nn.Module) and only_loads(code):
+            for kind in type(owner).__mro__:
+                method = vars(kind).get(code.co_name)
+                if getattr(method, "__code__", None) is code:
+                    address = download.what.partition(" from ")[2] or code.co_name
+                    return kind, code.co_name, method, address
+    return None
 
 
 def only_loads(code):
