@@ -25,7 +25,7 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.interpreter import named_interpreter
 from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
-from nparam_lint.count.worker_process import SILENCE, CannotStart, lingering_worker, running
+from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
 from nparam_lint.repository.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -108,13 +108,11 @@ def _built(
             {"settings": worker_settings(context, worker), "jobs": order["jobs"], "probe": False}
         )
         for frame, body in worker.frames():
-            worker.patience = SILENCE
             if frame.get("event") in ("alive", "building") and is_wanted():
                 continue
             if not is_wanted():
                 break
             frames.append((frame, body.replace(there, shown)))
-            worker.takes_more = frame.get("more") is True
             if frame.get("event") in ("end", "no torch"):
                 break
         else:

@@ -24,7 +24,7 @@ from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run_jobs import Answers, RecordedFrames, read_answers, with_names
+from nparam_lint.count.run_jobs import Answers, read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.records import NotMeasured
@@ -225,7 +225,7 @@ class _Run:
             return f"the machine {name}: {answer['fault']}"
         try:
             frames = [(dict(frame), bytes(body)) for frame, body in answer["frames"]]
-            cause, why = answer["ended"]
+            _, why = answer["ended"]
             self.seconds.append(float(answer["seconds"]))
         except (KeyError, TypeError, ValueError):
             return f"the answer of the machine {name} cannot be read"
@@ -233,13 +233,15 @@ class _Run:
             said = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
             return f"the machine {name}: {said}"
         self.first = self.first or {name: facts}
-        self._read(group, RecordedFrames(frames, (cause, why)))
+        self._read(group, frames)
         return None
 
-    def _read(self, group: _Group, frames: RecordedFrames) -> None:
+    def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
         own, found = Answers(), self.found
-        cause, why = read_answers(frames, group.jobs, own, self.secrets, self.facts, None)
+        ended = read_answers(frames, group.jobs, own, self.secrets, self.facts, None)
+        assert ended is not None  # the last of them says so
+        cause, why = ended
         for job in group.jobs:
             lost = NotMeasured("NPL005", why, cause=cause)
             found.measurements[job.id] = own.measurements.get(job.id, lost)

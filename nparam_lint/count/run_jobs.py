@@ -19,7 +19,6 @@ from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker.path_facts import unescaped
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
-    SILENCE,
     TAB,
     CannotStart,
     Worker,
@@ -28,7 +27,7 @@ from nparam_lint.count.worker_process import (
 from nparam_lint.records import Cause, Environment, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
@@ -289,7 +288,8 @@ def _ask_worker(
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
             meanwhile()
-            cause, why = read_answers(worker, jobs, answers, secrets, cache, progress)
+            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, progress)
+            cause, why = ended or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -300,21 +300,6 @@ def _ask_worker(
         if job.id not in answers.measurements:
             answers.measurements[job.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
-
-
-class RecordedFrames:
-    """The frames of a worker that ran on another machine, and why they end."""
-
-    patience, takes_more = SILENCE, False
-
-    def __init__(self, frames: Sequence[tuple[dict[str, Any], bytes]], ended: tuple[Cause, str]):
-        self.recorded, self.ended = frames, ended
-
-    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
-        yield from self.recorded
-
-    def why_it_ended(self) -> tuple[Cause, str]:
-        return self.ended
 
 
 def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
@@ -361,16 +346,17 @@ def _cache_of(context: BuildContext) -> MeasurementCache:
 
 
 def read_answers(
-    worker: Worker | RecordedFrames,
+    frames: Iterable[tuple[dict[str, Any], bytes]],
     jobs: Sequence[Job],
     answers: Answers,
     secrets: Secrets,
     cache: MeasurementCache | None,
     progress: Callable[[int, int, str], None] | None,
-) -> tuple[Cause, str]:
-    """Take in frames until the end marker; returns why a job without an answer has none."""
+) -> tuple[Cause, str] | None:
+    """Take in frames until the end marker; returns why a job without an answer has none, or None
+    where there is no such marker."""
     by_id = {job.id: job for job in jobs}
-    for frame, body in worker.frames():
+    for frame, body in frames:
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
@@ -383,8 +369,6 @@ def read_answers(
             answers.devices = tuple(map(str, frame.get("devices") or ()))
             if cache:
                 cache.sites = frame.get("sites")
-            # It watches over its own children; this only catches the worker itself hanging.
-            worker.patience = SILENCE
             if progress and jobs:
                 progress(0, len(jobs), IMPORTING)
         elif event == "building" and progress and frame.get("id") in by_id:
@@ -413,10 +397,9 @@ def read_answers(
             answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.ended = True
-            worker.takes_more = frame.get("more") is True
             return "died", "the worker ended without a result for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
-    return worker.why_it_ended()
+    return None
 
 
 def measurement(ok: bool, body: bytes) -> Measurement:

@@ -228,6 +228,7 @@ class Worker:
     def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The frames that carry this run's nonce, with what follows them, until the end or until
         none has come for `patience` seconds."""
+        # Once it is ready it watches over its own children: this catches itself hanging.
         while True:
             try:
                 line = self.lines.get(timeout=self.patience)
@@ -240,6 +241,9 @@ class Worker:
             with suppress(ValueError):
                 frame = json.loads(head)
                 if isinstance(frame, dict):
+                    if frame.get("event") == "ready":
+                        self.patience = SILENCE
+                    self.takes_more = frame.get("event") == "end" and frame.get("more") is True
                     yield frame, body
 
     def why_it_ended(self) -> tuple[Cause, str]:
