@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import zlib
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from threading import Lock
@@ -128,6 +129,22 @@ def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
 
             _decoders[kind] = Decoder(kind)
         return _decoders[kind]
+
+
+def decoded(body: bytes, kind: type[_Value]) -> _Value | None:
+    """The value of that kind that some JSON has; None for anything else."""
+    try:
+        return json_decoder(kind).decode(body)
+    except ValueError:  # all that msgspec raises
+        return None
+
+
+def load_packed(store: Store, name: str, kind: type[_Value]) -> _Value | None:
+    """The value of an entry that is compressed JSON; None where there is none of that kind."""
+    with suppress(zlib.error):
+        body = store.load(name)
+        return None if body is None else decoded(zlib.decompress(body), kind)
+    return None
 
 
 def release(store: Store) -> str:

@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from glob import glob
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
-from nparam_lint.cache.file_facts import json_decoder, locked, release
+from nparam_lint.cache.file_facts import decoded, load_packed, locked, release
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.count.worker.path_facts import answer, fact
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from nparam_lint.cache.store import Store
     from nparam_lint.count.run_jobs import Job
 
-_Kind = TypeVar("_Kind")
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
@@ -109,7 +108,7 @@ class MeasurementCache:
         self.known = 0  # measurements that are kept with what they rest on
         self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
         self._key = cache(lambda job: f"{self.name_of(job)}-{self.context}")
-        self._known_facts = cache(lambda name: self._load(name, Facts))
+        self._known_facts = cache(lambda name: load_packed(self.store, name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -123,7 +122,9 @@ class MeasurementCache:
         return torch, python, guards
 
     def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
-        return self._load(f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts])
+        return load_packed(
+            self.store, f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts]
+        )
 
     def facts_of_interpreter(self) -> Facts:
         """What was noted of it, whether or not it holds."""
@@ -132,7 +133,7 @@ class MeasurementCache:
 
     def parts_of(self, context: str) -> dict[str, str] | None:
         """The surroundings of that name."""
-        found = self._load(f"context-{context}", dict[str, str])
+        found = load_packed(self.store, f"context-{context}", dict[str, str])
         return found if found and found.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
@@ -152,7 +153,7 @@ class MeasurementCache:
             inputs = self._if_unchanged(entry.inputs)
             if inputs is not None and self._if_unchanged(entry.shared) is not None:
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
-                if found := _decode(entry.answer.encode(), kind):
+                if found := decoded(entry.answer.encode(), kind):
                     self.store.note_use(name)
                     self.known += 1
                     self.recalled.append((self._key(job), entry, inputs))
@@ -161,7 +162,9 @@ class MeasurementCache:
 
     def variants(self, job: Job) -> tuple[CachedMeasurement, ...]:
         """What is known of a job, the latest first."""
-        return self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ()
+        return (
+            load_packed(self.store, f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ()
+        )
 
     def facts(self, name: str) -> Facts:
         """The facts of that name, whether or not they hold."""
@@ -240,7 +243,7 @@ class MeasurementCache:
 
     def add_dependencies(self, body: bytes) -> None:
         """Add what a process of the worker reports to have read."""
-        news = _decode(body, ProcessDependencies)
+        news = decoded(body, ProcessDependencies)
         if news is None:
             self.trusted = False
             return
@@ -256,7 +259,7 @@ class MeasurementCache:
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
         on anything that was read."""
-        own = _decode(inputs, Dependencies) if inputs else None
+        own = decoded(inputs, Dependencies) if inputs else None
         if inputs and own is None:
             return
         ok = isinstance(measurement, Measured)
@@ -374,22 +377,13 @@ class MeasurementCache:
         return name
 
     def _keep(self, name: str, entry: CachedMeasurement) -> None:
-        others = self._load(name, tuple[CachedMeasurement, ...]) or ()
+        others = load_packed(self.store, name, tuple[CachedMeasurement, ...]) or ()
         own = entry.inputs, entry.shared
         kept = [other for other in others if (other.inputs, other.shared) != own]
         self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
         self.store.save(name, zlib.compress(encoded(value), 1))
-
-    def _load(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        body = self.store.load(name)
-        if body is None:
-            return None
-        try:
-            return _decode(zlib.decompress(body), kind)
-        except zlib.error:
-            return None
 
 
 def encoded(value: object) -> bytes:
@@ -416,13 +410,3 @@ def _accelerators() -> str:
     with suppress(OSError), open(driver, encoding="utf-8", errors="replace") as file:
         found.append(file.read())
     return "\n".join(found)
-
-
-def _decode(body: bytes, kind: type[_Kind]) -> _Kind | None:
-    """A value of that kind; None for anything else."""
-    from msgspec import DecodeError
-
-    try:
-        return json_decoder(kind).decode(body)
-    except (DecodeError, UnicodeDecodeError):
-        return None

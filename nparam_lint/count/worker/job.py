@@ -163,13 +163,15 @@ class ModelBuild:
             notes=self.partial_note(),
         )
 
-    def build(self, context):
+    def build(self, *contexts):
         """One build: (model, call). The arguments are made again each time, because constructors
         change the config objects that they get."""
         self.left_out = []
-        effects = without_effects(self.torch, self.left_out)
-        with context, effects if self.job["way"] else contextlib.nullcontext():
+        with contextlib.ExitStack() as stack:
+            for context in contexts:
+                stack.enter_context(context)
             if self.job["way"]:
+                stack.enter_context(without_effects(self.torch, self.left_out))
                 model, call = without_loaders(self.called, self.torch, self.left_out)
             else:
                 model, call = self.called()
