@@ -198,7 +198,11 @@ def run_jobs(
         if measured
     }
     left = [job for job in jobs if job.id not in found]
-    reasons = _reasons(cache, jobs, left) if context.why_built else {}
+    reasons: dict[int, str] = {}
+    if context.why_built:
+        from nparam_lint.cache.reasons import why_built  # few runs ask for them
+
+        reasons = why_built(cache, jobs, left)
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
@@ -228,20 +232,6 @@ def _save(cache: MeasurementCache, answers: Answers) -> None:
         cache.settle(built=True)
         cache.save(answers.torch, answers.python, answers.guards)
     cache.state.installed.save()
-
-
-def _reasons(
-    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
-) -> Mapping[int, str]:
-    """Why each job is built, if it is; to be told before anything is learned. `left`: those of
-    which nothing is known."""
-    from nparam_lint.cache.reasons import TOGETHER, UNUSED, Reasons
-
-    if cache is None or cache.store.base is None:
-        return {job.id: UNUSED for job in jobs}
-    reasons = Reasons(cache)
-    own = {job.id: reasons.of(job) for job in left}
-    return {job.id: own.get(job.id, TOGETHER) for job in jobs}
 
 
 def what_was_read(

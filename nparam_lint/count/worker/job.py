@@ -106,7 +106,6 @@ class ModelBuild:
         self.compare(result)
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
         result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
-        result.pop("signature")
         return result
 
     @staticmethod
@@ -142,13 +141,12 @@ class ModelBuild:
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
         lost, package = explain(root_cause(error))
         package = package or missing_package(error)
-        is_memory = needs_memory(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
         unknown = self.call.unknown_argument(error) if self.call else None
         if unknown is not None:
             cause, reason = "argument_unknown", unknown
-        denied = NO_MEMORY if is_memory else ONLY_COUNTED if is_denied else None
+        denied = NO_MEMORY if needs_memory(error) else ONLY_COUNTED if is_denied else None
         hint = CALL_SUPER if is_early else denied or install(package)
         if download.what:
             cause, hint = "refused", download.hint(self.text, self.call.names)
@@ -239,7 +237,7 @@ class ModelBuild:
             self.check_on_cpu(count, text)
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
-        result["signature"] = count.signature
+        self.signature = count.signature  # that of the first build
         result["names"], result["known_names"] = resolve_names(
             self.job["names"], call.arguments, model
         )
@@ -305,7 +303,7 @@ class ModelBuild:
         answer = {"status": "measured", "total": total}
         if before is not None:
             answer["bytes"] = device.allocated_bytes(torch) - before
-        answer["differences"] = differences(result["signature"](), signature)
+        answer["differences"] = differences(self.signature(), signature)
         return answer
 
 
