@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.count.bundle import Bundle
     from nparam_lint.count.engines import Machines
     from nparam_lint.count.remote_machines import Destination
@@ -58,22 +57,19 @@ def run_jobs_on(
     destination: Destination,
     context: BuildContext,
     jobs: Sequence[Job],
-    progress: Callable[[int, int, str], None] | None = None,
-    replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """As `run_jobs`, on other machines. Nothing is recalled or remembered. Raises UsageError where
     there is no machine that can build anything."""
-    if replay_inputs and jobs:
-        replay_inputs.is_complete = False
-    if progress and jobs:
-        progress(0, len(jobs), "sending the project…")
-    run = _Run(machines_at(destination.address), destination, context, progress)
+    if context.replay_inputs:
+        context.replay_inputs.is_complete = False
+    context.progress(0, len(jobs), "sending the project…")
+    run = _Run(machines_at(destination.address), destination, context)
     groups = run.grouped(jobs)
     answers = run.answers(groups, meanwhile)
     # What a module changes in others would be seen by the models of its own group alone.
     if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
-        run = _Run(run.machines, destination, context, progress)
+        run = _Run(run.machines, destination, context)
         answers = run.answers(run.grouped(jobs, whole=True))
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
@@ -90,15 +86,8 @@ class _Group:
 
 
 class _Run:
-    def __init__(
-        self,
-        machines: Machines,
-        destination: Destination,
-        context: BuildContext,
-        progress: Callable[[int, int, str], None] | None,
-    ) -> None:
+    def __init__(self, machines: Machines, destination: Destination, context: BuildContext) -> None:
         self.machines, self.destination, self.context = machines, destination, context
-        self.progress = progress
         self.secrets = Secrets(context.environ)
         self.bundle: Bundle = _packed(context)
         self.shared: object = None  # what stands for it in the arguments of calls
@@ -144,9 +133,8 @@ class _Run:
                 for future in done:
                     if (ended := self.pending.pop(future, None)) is not None:
                         self._take(ended, future)
-                        if self.progress:
-                            count = len(self.found.measurements)
-                            self.progress(count, every, ended.jobs[0].label)
+                        count = len(self.found.measurements)
+                        self.context.progress(count, every, ended.jobs[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -239,7 +227,7 @@ class _Run:
     def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
         own, found = Answers(), self.found
-        ended = read_answers(frames, group.jobs, own, self.secrets, self.facts, None)
+        ended = read_answers(frames, group.jobs, own, self.secrets, self.facts)
         assert ended is not None  # the last of them says so
         cause, why = ended
         for job in group.jobs:

@@ -96,7 +96,9 @@ class BuildContext:
     """The project whose models are built, and how. `python`: the interpreter that builds them;
     `environ`: the user's environment; `names`: those under which anything of the project could be
     imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything; `why_built`: it is to be told why a model is built."""
+    measure everything; `why_built`: it is to be told why a model is built. `progress(done, all,
+    label)` is called when a model is begun and after each answer, and before that with what is
+    waited for; `replay_inputs` collects what the answers depend on."""
 
     python: str
     root: Path
@@ -106,6 +108,8 @@ class BuildContext:
     snapshot: Snapshot | None = None
     store: Store | None = None
     why_built: bool = False
+    progress: Callable[[int, int, str], None] = lambda *_: None
+    replay_inputs: ReplayInputs | None = None
 
     @property
     def home(self) -> Path:
@@ -175,17 +179,11 @@ def default_memory() -> int:
 def run_jobs(
     context: BuildContext,
     jobs: Sequence[Job],
-    progress: Callable[[int, int, str], None] | None = None,
-    replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every job, except those that the cache has from an earlier run.
-
-    `progress(done, all, label)` is called when a model is begun and after each answer, and before
-    that with what is waited for; `replay_inputs` collects what the answers depend on; `meanwhile`
+    """Build and count every job, except those that the cache has from an earlier run. `meanwhile`
     is called once the worker has its orders. Every job gets an answer: a failure is a
-    `NotMeasured`.
-    """
+    `NotMeasured`."""
     cache = _cache_of(context) if context.store and jobs else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
     known = cache.installation() if cache and any(recalled.values()) else None
@@ -209,17 +207,18 @@ def run_jobs(
     else:
         if cache and not left:
             found, left, cache = {}, list(jobs), _cache_of(context)
-        answers = _ask_worker(context, left, cache, progress, meanwhile)
+        answers = _ask_worker(context, left, cache, meanwhile)
         if cache and found and not cache.settle(built=True):  # all of them together, then
             found, cache = {}, _cache_of(context)
-            answers = _ask_worker(context, jobs, cache, progress)
+            answers = _ask_worker(context, jobs, cache)
         answers.measurements.update(found)
     if cache:
         cache.store.keep(partial(_save, cache, answers))
-    if replay_inputs and cache and cache.known == len(jobs):
-        cache.tell_inputs(replay_inputs, str(context.home))
-    elif replay_inputs and jobs:  # some of them rest on nothing that is known
-        replay_inputs.is_complete = False
+    if (inputs := context.replay_inputs) and jobs:
+        if cache and cache.known == len(jobs):
+            cache.tell_inputs(inputs, str(context.home))
+        else:  # some of them rest on nothing that is known
+            inputs.is_complete = False
     for number, measured in answers.measurements.items():
         why = "" if measured.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
@@ -235,10 +234,7 @@ def _save(cache: MeasurementCache, answers: Answers) -> None:
 
 
 def what_was_read(
-    context: BuildContext,
-    jobs: Sequence[Job],
-    is_named: Callable[[str], bool],
-    replay_inputs: ReplayInputs | None = None,
+    context: BuildContext, jobs: Sequence[Job], is_named: Callable[[str], bool]
 ) -> list[str | None]:
     """For each job the first path, of those that are named, that an earlier build of it has read;
     empty where it read none of them, and would read the same now; None where that is not known."""
@@ -246,8 +242,8 @@ def what_was_read(
     if cache.installation() is None:
         return [None] * len(jobs)
     found = cache.paths_read(jobs, is_named)
-    if replay_inputs:
-        cache.tell_inputs(replay_inputs, str(context.home))
+    if context.replay_inputs:
+        cache.tell_inputs(context.replay_inputs, str(context.home))
     return found
 
 
@@ -261,7 +257,6 @@ def _ask_worker(
     context: BuildContext,
     jobs: Sequence[Job],
     cache: MeasurementCache | None,
-    progress: Callable[[int, int, str], None] | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """The worker's answers to all jobs; the cache learns what they depend on."""
@@ -272,13 +267,12 @@ def _ask_worker(
         with running(context.python, context.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
-            if progress and jobs:
-                progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
+            context.progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
             settings = worker_settings(context, worker)
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
             meanwhile()
-            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, progress)
+            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, context.progress)
             cause, why = ended or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
@@ -341,7 +335,7 @@ def read_answers(
     answers: Answers,
     secrets: Secrets,
     cache: MeasurementCache | None,
-    progress: Callable[[int, int, str], None] | None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> tuple[Cause, str] | None:
     """Take in frames until the end marker; returns why a job without an answer has none, or None
     where there is no such marker."""
@@ -359,9 +353,8 @@ def read_answers(
             answers.devices = tuple(map(str, frame.get("devices") or ()))
             if cache:
                 cache.sites = frame.get("sites")
-            if progress and jobs:
-                progress(0, len(jobs), IMPORTING)
-        elif event == "building" and progress and frame.get("id") in by_id:
+            progress(0, len(jobs), IMPORTING)
+        elif event == "building" and frame.get("id") in by_id:
             progress(len(answers.measurements), len(jobs), by_id[frame["id"]].label)
         elif event == "no torch":
             return "no_worker", str(frame.get("reason"))
@@ -379,8 +372,7 @@ def read_answers(
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
                     cache.learn(by_id[number], found, text, inputs)
-                if progress:
-                    progress(len(answers.measurements), len(jobs), by_id[number].label)
+                progress(len(answers.measurements), len(jobs), by_id[number].label)
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":

@@ -521,7 +521,7 @@ def count_models(
         from nparam_lint.count.remote_jobs import run_jobs_on
 
         run = partial(run_jobs_on, _destination(settings))
-    answers = run(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+    answers = run(builds, jobs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
@@ -544,7 +544,7 @@ def _paths_read(
     if unknown or not requests or not settings.store.folder:
         return [None] * len(requests)
     builds, jobs = _planned(requests, source.found, context, _interpreter(context))
-    read = what_was_read(builds, jobs, within(source.places), settings.replay_inputs)
+    read = what_was_read(builds, jobs, within(source.places))
     if None in read and settings.replay_inputs:  # the next run knows more
         settings.replay_inputs.is_complete = False
     return read
@@ -572,6 +572,8 @@ def _planned(
         settings.snapshot,
         settings.store,
         settings.why_built,
+        context.progress or (lambda *_: None),
+        settings.replay_inputs,
     )
     return builds, jobs
 

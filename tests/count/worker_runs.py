@@ -69,13 +69,14 @@ def run(
     memory: int = 0,
     width: int = 2,
     environ: Mapping[str, str] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Run:
     listed = [j for j in jobs if isinstance(j, Job)]
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
     limits = Limits(timeout, memory, width)
     everything = os.environ | (environ or {})
-    return Run(run_jobs(BuildContext(PYTHON, root, everything, limits), listed, progress), listed)
+    context = BuildContext(PYTHON, root, everything, limits, progress=progress)
+    return Run(run_jobs(context, listed), listed)
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
