@@ -155,10 +155,9 @@ def _worktrees(root: Path) -> tuple[Path, Path | None]:
         git = directory / ".git"
         if git.is_file():
             text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
-            parts = Path(text).parts
-            if "worktrees" in parts:
-                last = len(parts) - 1 - parts[::-1].index("worktrees")
-                return directory, (directory / Path(*parts[:last])).parent
+            main, found, _ = text.rpartition("/worktrees/")
+            if found:
+                return directory, (directory / main).parent
         if git.exists():
             return directory, None
     return root, None
