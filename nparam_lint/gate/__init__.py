@@ -154,13 +154,11 @@ def check(
         if source.places and dependents:
             from nparam_lint.gate.dependents import with_dependents
 
-            source, elsewhere = with_dependents(
-                source,
-                # What one machine remembers, the others do not know.
-                lambda requests: _paths_read(
-                    requests, source, context, unknown=static_only or division is not None
-                ),
-            )
+            # A run that builds nothing does not look for an interpreter; and what one machine
+            # remembers, the others do not know.
+            is_known = not static_only and division is None
+            read = partial(_paths_read, source=source, context=context) if is_known else None
+            source, elsewhere = with_dependents(source, read)
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
@@ -309,25 +307,17 @@ def measure(
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
     with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
     worker builds."""
-    findings, left = [*source.findings, *selection.findings], [lint]
-
-    def count(requests: Sequence[ModelRequest]) -> Answers:
-        return count_models(
-            requests,
-            source.found,
-            context,
-            meanwhile=lambda: findings.extend(left.pop()() if left else ()),
-        )
-
+    findings = [*source.findings, *selection.findings]
+    asked = selection.requests, source.found, context, lambda: findings.extend(lint())
     resize = resize and any(b.value.names for r in selection.requests for b in r.budgets)
     asks_again = resize or context.causes is not None
     with reused_worker(imports=resize) if asks_again else nullcontext():
         if resize:
             from nparam_lint.gate.formula_check import count_resized, with_missing_terms
 
-            counted, others = count_resized(selection.requests, context, count)
+            counted, others = count_resized(count_models, *asked)
         else:
-            counted, others = count(selection.requests), {}
+            counted, others = count_models(*asked), {}
         outcomes = judge_models(selection, counted, source.settings, others)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if resize:
@@ -532,16 +522,11 @@ def count_models(
 
 
 def _paths_read(
-    requests: Sequence[ModelRequest],
-    source: ProjectSource,
-    context: RunContext,
-    *,
-    unknown: bool,
+    requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
 ) -> list[str | None]:
-    """Which of the given places earlier builds have read; see `what_was_read`. A run that builds
-    nothing does not look for an interpreter, so it does not know (`unknown`)."""
+    """Which of the given places earlier builds have read; see `what_was_read`."""
     settings = source.settings
-    if unknown or not requests or not settings.store.folder:
+    if not requests or not settings.store.folder:
         return [None] * len(requests)
     builds, jobs = _planned(requests, source.found, context, _interpreter(context))
     read = what_was_read(builds, jobs, within(source.places))

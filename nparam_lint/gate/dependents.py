@@ -36,11 +36,13 @@ _DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pk
 
 
 def with_dependents(
-    source: ProjectSource, paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]]
+    source: ProjectSource,
+    paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]] | None,
 ) -> tuple[ProjectSource, Elsewhere]:
     """A source that was read with its `dependents`, without the models elsewhere that depend on
     none of its `places`; and the number of these models. `paths_read`: for each model the place
-    that an earlier build of it has read; empty where it read none, None where that is not known.
+    that an earlier build of it has read; empty where it read none, None where that is not known,
+    as of all of them without it.
 
     Raises UsageError for a place that never was, or has no project around it.
     """
@@ -61,7 +63,8 @@ def with_dependents(
         request.because = said or why.get(request.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
-    for request, path in zip(left, paths_read(left), strict=True):
+    read = paths_read(left) if paths_read else [None] * len(left)
+    for request, path in zip(left, read, strict=True):
         request.because = f"depends on {path}" if path else ""
         unknown += [request] if path is None else []
     if unknown:
