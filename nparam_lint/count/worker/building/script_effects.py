@@ -63,23 +63,19 @@ def without_effects(torch, addresses):
         names = getattr(module, "__dict__", {})
         if names.get("load_state_dict_from_url") is fetch:
             changes.append((names, "load_state_dict_from_url", fetch_nothing))
-    before = [(names, name, names[name]) for names, name, _ in changes]
-    for names, name, value in changes:
-        names[name] = value
-    torch.nn.Module.load_state_dict = load_known
-    try:
-        yield
-    finally:
-        torch.nn.Module.load_state_dict = load
-        for names, name, value in before:
+    with contextlib.ExitStack() as undo:
+        for names, name, value in changes:
+            undo.callback(names.__setitem__, name, names[name])
             names[name] = value
+        undo.callback(setattr, torch.nn.Module, "load_state_dict", load)
+        torch.nn.Module.load_state_dict = load_known
+        yield
 
 
 def without_loaders(build, torch, addresses):
     """What `build()` gives, once more without each method that had to download weights, if it loads
     them into a module and does nothing else. `addresses` gets what it would have fetched."""
-    left_out = []
-    try:
+    with contextlib.ExitStack() as undo:
         while True:
             try:
                 return build()
@@ -88,12 +84,9 @@ def without_loaders(build, torch, addresses):
                 if found is None:
                     raise
                 kind, name, method, address = found
-                left_out.append((kind, name, method))
+                undo.callback(setattr, kind, name, method)
                 setattr(kind, name, do_nothing)
                 addresses.append(address)
-    finally:
-        for kind, name, method in left_out:
-            setattr(kind, name, method)
 
 
 def failed_loader(error, torch):
