@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -178,20 +178,16 @@ def locked(store: Store) -> Iterator[None]:
     """One process at a time reads an entry, adds to it and writes it: what another one adds
     meanwhile would be lost. Where that cannot be had it goes on without: what is lost is measured
     again."""
-    lock = None
-    if store.prepare():
-        with suppress(ImportError, OSError):  # there is none on Windows; the disk has none
-            from fcntl import LOCK_EX, LOCK_NB, flock
+    with ExitStack() as stack:
+        if store.prepare():
+            with suppress(ImportError, OSError):  # there is none on Windows; the disk has none
+                from fcntl import LOCK_EX, LOCK_NB, flock
 
-            lock = open(os.path.join(store.folder, LOCK), "ab")  # noqa: SIM115
-            end = time.monotonic() + _PATIENCE
-            while time.monotonic() < end:
-                with suppress(BlockingIOError):
-                    flock(lock, LOCK_EX | LOCK_NB)
-                    break
-                time.sleep(0.002)
-    try:
+                lock = stack.enter_context(open(os.path.join(store.folder, LOCK), "ab"))
+                end = time.monotonic() + _PATIENCE
+                while time.monotonic() < end:
+                    with suppress(BlockingIOError):
+                        flock(lock, LOCK_EX | LOCK_NB)
+                        break
+                    time.sleep(0.002)
         yield
-    finally:
-        if lock:
-            lock.close()

@@ -445,8 +445,7 @@ def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
         return found
     lost = next((name for name in secrets.names if repr(name) in found.reason), None)
     step = "which builds do not get; make the model build without it"
-    hint = lost and f"{lost} looks like a secret, {step}"
-    return replace(found, hint=hint)
+    return replace(found, hint=lost and f"{lost} looks like a secret, {step}")
 
 
 def _check(found: Measured) -> None:

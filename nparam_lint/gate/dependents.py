@@ -111,8 +111,7 @@ def _tree(source: ProjectSource) -> SourceTree:
     python = {path for path in gone if path.endswith(".py")}
     if not python:
         return tree
-    read = reader(settings.root)
-    return SourceTree(tree.files | python, read, tree.name, settings.store)
+    return SourceTree(tree.files | python, reader(settings.root), tree.name, settings.store)
 
 
 def _file(tree: SourceTree, location: str) -> str:
