@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nparam_lint.count.bundle import Bundle
-    from nparam_lint.count.engines import Machines
-    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.count.run_jobs import BuildContext, Job
 
 TRIES = 3  # of a group, before its models are not measured
@@ -54,22 +52,24 @@ _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
 def run_jobs_on(
-    destination: Destination,
+    address: str,
+    python: str | None,
     context: BuildContext,
     jobs: Sequence[Job],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """As `run_jobs`, on other machines. Nothing is recalled or remembered. Raises UsageError where
-    there is no machine that can build anything."""
+    """As `run_jobs`, on the machines at an address, in the interpreter that is called `python`
+    there. Nothing is recalled or remembered. Raises UsageError where there is no machine that can
+    build anything."""
     if context.replay_inputs:
         context.replay_inputs.is_complete = False
     context.progress(0, len(jobs), "sending the project…")
-    run = _Run(machines_at(destination.address), destination, context)
+    run = _Run(address, python, context)
     groups = run.grouped(jobs)
     answers = run.answers(groups, meanwhile)
     # What a module changes in others would be seen by the models of its own group alone.
     if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
-        run = _Run(run.machines, destination, context)
+        run = _Run(address, python, context)
         answers = run.answers(run.grouped(jobs, whole=True))
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
@@ -86,12 +86,14 @@ class _Group:
 
 
 class _Run:
-    def __init__(self, machines: Machines, destination: Destination, context: BuildContext) -> None:
-        self.machines, self.destination, self.context = machines, destination, context
+    def __init__(self, address: str, python: str | None, context: BuildContext) -> None:
+        self.address, self.python, self.context = address, python, context
+        self.machines = machines_at(address)
         self.secrets = Secrets(context.environ)
         self.bundle: Bundle = _packed(context)
         self.shared: object = None  # what stands for it in the arguments of calls
-        self.first = dict([*interpreters(destination).items()][:1])  # all others have to be like it
+        # All others have to be like the first.
+        self.first = dict([*interpreters(address, python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
         self.found = Answers(torch=first.get("torch"), python=first.get("python"))
@@ -101,7 +103,7 @@ class _Run:
         nowhere = Store(None, "")
         state = ProjectState(context.root, context.names, {}, InstalledFiles(nowhere, []))
         # What the answers depend on is not kept; it shows whether models can tell each other.
-        self.facts = MeasurementCache(nowhere, state, destination.address, {})
+        self.facts = MeasurementCache(nowhere, state, address, {})
         self.order = self._order()
 
     def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
@@ -147,8 +149,8 @@ class _Run:
         context, snapshot = self.context, self.context.snapshot
         untracked = snapshot.untracked if snapshot else ()
         return {
-            "engine": engine_of(self.destination.address),
-            "python": self.destination.python,
+            "engine": engine_of(self.address),
+            "python": self.python,
             "digest": self.bundle.digest,
             "inside": self.bundle.inside,
             "root": str(context.root),
@@ -252,9 +254,9 @@ class _Run:
             self.seen = now
         why, step = self.machines.why_lost(), "start it again"
         if why:
-            why = f"the connection to {self.destination.address} was lost: {why}"
+            why = f"the connection to {self.address} was lost: {why}"
         elif now - self.seen > PATIENCE:
-            why = f"no machine can be used at {self.destination.address}, for {PATIENCE:g} s now"
+            why = f"no machine can be used at {self.address}, for {PATIENCE:g} s now"
             step = "start workers there, and see that they stay"
         if not why or not self.pending:
             return

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
@@ -510,7 +509,7 @@ def count_models(
     if settings.on != "local":
         from nparam_lint.count.remote_jobs import run_jobs_on
 
-        run = partial(run_jobs_on, _destination(settings))
+        run = partial(run_jobs_on, settings.on, settings.remote_python)
     answers = run(builds, jobs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
@@ -572,19 +571,13 @@ def limits(settings: Settings) -> Limits:
     return Limits(settings.timeout, memory, settings.jobs or cores())
 
 
-def _destination(settings: Settings) -> Destination:
-    from nparam_lint.count.remote_machines import Destination
-
-    return Destination(settings.on, settings.remote_python)
-
-
 def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. A kept answer depends on which one it is."""
     settings, inputs = context.settings, context.settings.replay_inputs
     if settings.on != "local":
         from nparam_lint.count.remote_machines import interpreter_at
 
-        return interpreter_at(_destination(settings))
+        return interpreter_at(settings.on, settings.remote_python)
     interpreter = context.interpreter or find_interpreter(
         settings.home,
         settings.python,
