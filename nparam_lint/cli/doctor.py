@@ -35,8 +35,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
     if settings.on != "local":
         return _tell_machines(settings)
-    named = settings.python, settings.python_from
-    found = find_interpreter(settings.root, *named, environ, settings.place)
+    found = find_interpreter(settings, environ)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))

@@ -19,6 +19,8 @@ from nparam_lint import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from nparam_lint.config.settings import Settings
+
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
@@ -43,23 +45,14 @@ class NoInterpreter(UsageError):
     """An interpreter that was asked for by name does not exist."""
 
 
-def find_interpreter(
-    root: Path,
-    named: str | None,
-    named_by: str,
-    environ: Mapping[str, str],
-    place: Path | None = None,
-) -> Interpreter:
-    """The interpreter to build models with. `named`: an executable or an environment that was
-    asked for, relative to `root`; `named_by`: where it was asked for. `place`: the directory of
-    the models, `root` or below it: the nearest environment is theirs.
-
-    Raises NoInterpreter where `named` is nothing that can be run.
-    """
-    if named:
-        return Interpreter(named_interpreter(named, root, named_by), named_by)
+def find_interpreter(settings: Settings, environ: Mapping[str, str]) -> Interpreter:
+    """The interpreter to build models with: the one that the settings name, or the nearest to the
+    models. Raises NoInterpreter where what they name is nothing that can be run."""
+    root, reason = settings.home, settings.python_from
+    if settings.python:
+        return Interpreter(named_interpreter(settings.python, root, reason), reason)
     without: list[tuple[str, str]] = []
-    for python, why in _candidates(root, environ, place or root):
+    for python, why in _candidates(root, environ, settings.place or root):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):

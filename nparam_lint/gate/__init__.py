@@ -578,13 +578,7 @@ def _interpreter(context: RunContext) -> Interpreter:
         from nparam_lint.count.remote_machines import interpreter_at
 
         return interpreter_at(settings.on, settings.remote_python)
-    interpreter = context.interpreter or find_interpreter(
-        settings.home,
-        settings.python,
-        settings.python_from,
-        context.environ,
-        settings.place,
-    )
+    interpreter = context.interpreter or find_interpreter(settings, context.environ)
     if inputs:
         unread = watched(interpreter)
         inputs.unread.update(unread or ())
