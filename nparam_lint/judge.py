@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Selector
     from nparam_lint.claims.grammar import Bounds, Tolerance
-from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
+    from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
 
 HEAVIEST = 5  # modules named below a broken total
 
@@ -137,7 +137,6 @@ def _compared(
     broken: dict[int, list[tuple[ModuleRow, BudgetResult]]] = {}
     for row in rows:
         actual = amount(row, selector.metric)
-        ok = actual in bounds
         base = _base(bounds, actual)
         result = replace(
             no_result(budget),
@@ -145,12 +144,12 @@ def _compared(
             high=bounds.high,
             actual=actual,
             drift=(actual - base) / base if base else float(actual != base),
-            ok=ok,
+            ok=actual in bounds,
             module=row.path if selector.module or budget.target.host else None,
             value=base,
         )
         results.append(result)
-        if not ok:
+        if not result.ok:
             broken.setdefault(actual, []).append((row, result))
     # Repeated blocks drift together: one finding for all that have the same count.
     return results, [_broken(budget, part, alike, bounds, staged) for alike in broken.values()]

@@ -56,7 +56,7 @@ def find_causes(
     context = replace(context, settings=settings, interpreter=now.interpreter)
     then = {one.number: one for one in _models_then(wanted, source, context, past)}
     edited = cache(lambda file: tuple(_edited(file, source, settings.root, past)))
-    measurements = now.answers.measurements
+    measurements = now.measurements
 
     @cache  # a model may have many budgets
     def changes(number: int) -> ParameterChanges | Cause:
@@ -145,7 +145,7 @@ def _models_then(
         if here is not None:
             found[number] = here
     builds = [_with_parameters(here, wanted[number].metric) for number, here in found.items()]
-    answers = count_models(builds, then.found, context).answers.measurements
+    answers = count_models(builds, then.found, context).measurements
     for n, (number, here) in enumerate(found.items()):
         declared = frozenset((str(budget.selector), budget.declared) for budget in here.budgets)
         yield _ModelThen(number, answers[n], declared)

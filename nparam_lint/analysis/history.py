@@ -291,9 +291,7 @@ class _Memory:
     @classmethod
     def of(cls, wanted: Wanted, environ: Mapping[str, str]) -> _Memory:
         settings = wanted.settings
-        interpreter = find_interpreter(
-            settings.home, settings.python, settings.python_from, environ, settings.place
-        )
+        interpreter = find_interpreter(settings, environ)
         like_a_copy = Snapshot(settings.root, settings.root, (), ())
         context = BuildContext(
             interpreter.python,

@@ -118,7 +118,7 @@ class Model:
             raise NothingBuilt(counted.error)
         self.context = replace(self.context, interpreter=counted.interpreter)
         self.environment = counted.environment(["meta"])
-        return [counted.answers.measurements[number] for number in range(len(requests))]
+        return [counted.measurements[number] for number in range(len(requests))]
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):

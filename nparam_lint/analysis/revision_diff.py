@@ -61,13 +61,7 @@ def compare_revisions(
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
     counts = [len(select_then.requests), len(select_now.requests)]
-    interpreter = (
-        find_interpreter(
-            settings.home, settings.python, settings.python_from, environ, settings.place
-        )
-        if any(counts)
-        else None
-    )
+    interpreter = find_interpreter(settings, environ) if any(counts) else None
     shown = _SharedProgress(progress, sum(counts))
 
     def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:

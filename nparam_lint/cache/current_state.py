@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache import NOTHING, state_of, value_of
-from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.cache.file_facts import load_packed
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.path_facts import answer, escaped, unescaped
 
@@ -143,14 +143,7 @@ class InstalledFiles:
 
     @cached_property
     def _known(self) -> dict[str, tuple[str, str]]:
-        body = self._store.load("digests")
-        try:
-            text = zlib.decompress(body) if body else b"{}"
-            known: dict[str, tuple[str, str]]
-            known = json_decoder(dict[str, tuple[str, str]]).decode(text)
-        except (ValueError, zlib.error):
-            return {}
-        return known
+        return load_packed(self._store, "digests", dict[str, tuple[str, str]]) or {}
 
     def save(self) -> None:
         """Remember the digests that were new."""

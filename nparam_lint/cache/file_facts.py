@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import contextmanager, suppress
+import zlib
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,6 +17,8 @@ from nparam_lint.cache.store import Store, digest, sources, tool
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from msgspec.json import Decoder
+
 LOCK = "lock"  # the file's name
 _PATIENCE = 5.0  # seconds; other runs write for milliseconds
 # How the names of the metadata begin of packages that read what entries say.
@@ -23,7 +26,7 @@ _BESIDE = ("libcst-", "msgspec-", "pathspec-", "tomli-", "tomlkit-")
 _releases: dict[str, str] = {}
 _Value = TypeVar("_Value")
 _making = Lock()
-_decoders: dict[Any, Any] = {}
+_decoders: dict[object, Decoder[Any]] = {}
 
 
 class FactCache(Generic[_Value]):
@@ -35,7 +38,7 @@ class FactCache(Generic[_Value]):
     is not kept.
     """
 
-    def __init__(self, store: Store | None, name: str, kind: Any) -> None:
+    def __init__(self, store: Store | None, name: str, kind: type[_Value]) -> None:
         """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
         a store nothing is remembered."""
         self._store, self._name, self._kind = store, name, kind
@@ -47,7 +50,7 @@ class FactCache(Generic[_Value]):
         if self._store is None or key not in self._kept:
             return None
         try:
-            value: _Value = json_decoder(self._kind).decode(self._kept[key])
+            value = json_decoder(self._kind).decode(self._kept[key])
         except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
             del self._kept[key]
             return None
@@ -112,7 +115,7 @@ class FactCache(Generic[_Value]):
         return kept
 
 
-def json_decoder(kind: Any) -> Any:
+def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
     """A `msgspec.json.Decoder` that allows nothing but what `kind`, a type, declares.
 
     Made by one thread at a time: msgspec notes what it knows of a class on the class before it
@@ -126,6 +129,22 @@ def json_decoder(kind: Any) -> Any:
 
             _decoders[kind] = Decoder(kind)
         return _decoders[kind]
+
+
+def decoded(body: bytes, kind: type[_Value]) -> _Value | None:
+    """The value of that kind that some JSON has; None for anything else."""
+    try:
+        return json_decoder(kind).decode(body)
+    except ValueError:  # all that msgspec raises
+        return None
+
+
+def load_packed(store: Store, name: str, kind: type[_Value]) -> _Value | None:
+    """The value of an entry that is compressed JSON; None where there is none of that kind."""
+    with suppress(zlib.error):
+        body = store.load(name)
+        return None if body is None else decoded(zlib.decompress(body), kind)
+    return None
 
 
 def release(store: Store) -> str:
@@ -159,20 +178,16 @@ def locked(store: Store) -> Iterator[None]:
     """One process at a time reads an entry, adds to it and writes it: what another one adds
     meanwhile would be lost. Where that cannot be had it goes on without: what is lost is measured
     again."""
-    lock = None
-    if store.prepare():
-        with suppress(ImportError, OSError):  # there is none on Windows; the disk has none
-            from fcntl import LOCK_EX, LOCK_NB, flock
+    with ExitStack() as stack:
+        if store.prepare():
+            with suppress(ImportError, OSError):  # there is none on Windows; the disk has none
+                from fcntl import LOCK_EX, LOCK_NB, flock
 
-            lock = open(os.path.join(store.folder, LOCK), "ab")  # noqa: SIM115
-            end = time.monotonic() + _PATIENCE
-            while time.monotonic() < end:
-                with suppress(BlockingIOError):
-                    flock(lock, LOCK_EX | LOCK_NB)
-                    break
-                time.sleep(0.002)
-    try:
+                lock = stack.enter_context(open(os.path.join(store.folder, LOCK), "ab"))
+                end = time.monotonic() + _PATIENCE
+                while time.monotonic() < end:
+                    with suppress(BlockingIOError):
+                        flock(lock, LOCK_EX | LOCK_NB)
+                        break
+                    time.sleep(0.002)
         yield
-    finally:
-        if lock:
-            lock.close()

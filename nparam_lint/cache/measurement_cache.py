@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from glob import glob
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
-from nparam_lint.cache.file_facts import json_decoder, locked, release
+from nparam_lint.cache.file_facts import decoded, load_packed, locked, release
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.count.worker.path_facts import answer, fact
@@ -49,8 +49,8 @@ class Dependencies:
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
     """A file of the project that was run. `source`: digest of its content; None where it read what
-    nobody knows. `imports`: files that it
-    imports. `changes`: files whose state it changed when it was run; "": that of the process."""
+    nobody knows. `imports`: files that it imports. `changes`: files whose state it changed when it
+    was run; "": that of the process."""
 
     source: str | None
     imports: frozenset[str]
@@ -107,8 +107,8 @@ class MeasurementCache:
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
         self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
-        self._key = cache(self._key_of)
-        self._known_facts = cache(lambda name: self._load(name, Facts))
+        self._key = cache(lambda job: f"{self.name_of(job)}-{self.context}")
+        self._known_facts = cache(lambda name: load_packed(self.store, name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -122,10 +122,9 @@ class MeasurementCache:
         return torch, python, guards
 
     def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
-        kind: Any = tuple[str, str, tuple[str, ...], Facts]
-        known: tuple[str, str, tuple[str, ...], Facts] | None
-        known = self._load(f"python-{self.context}", kind)
-        return known
+        return load_packed(
+            self.store, f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts]
+        )
 
     def facts_of_interpreter(self) -> Facts:
         """What was noted of it, whether or not it holds."""
@@ -134,7 +133,7 @@ class MeasurementCache:
 
     def parts_of(self, context: str) -> dict[str, str] | None:
         """The surroundings of that name."""
-        found: dict[str, str] | None = self._load(f"context-{context}", dict[str, str])
+        found = load_packed(self.store, f"context-{context}", dict[str, str])
         return found if found and found.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
@@ -153,9 +152,8 @@ class MeasurementCache:
             # Its own first: they are few, and what has been edited is among them.
             inputs = self._if_unchanged(entry.inputs)
             if inputs is not None and self._if_unchanged(entry.shared) is not None:
-                kind: Any = Measured if entry.ok else NotMeasured
-                found: Measurement | None = _decode(entry.answer.encode(), kind)
-                if found:
+                kind: type[Measurement] = Measured if entry.ok else NotMeasured
+                if found := decoded(entry.answer.encode(), kind):
                     self.store.note_use(name)
                     self.known += 1
                     self.recalled.append((self._key(job), entry, inputs))
@@ -164,9 +162,9 @@ class MeasurementCache:
 
     def variants(self, job: Job) -> tuple[CachedMeasurement, ...]:
         """What is known of a job, the latest first."""
-        found: tuple[CachedMeasurement, ...] | None
-        found = self._load(f"model-{self._key(job)}", tuple[CachedMeasurement, ...])
-        return found or ()
+        return (
+            load_packed(self.store, f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ()
+        )
 
     def facts(self, name: str) -> Facts:
         """The facts of that name, whether or not they hold."""
@@ -180,10 +178,9 @@ class MeasurementCache:
         def read_in(name: str) -> str:
             for asked, was in self.facts(name).items():
                 question, _, place = asked.partition("\0")
-                if question in ("env", "machine"):
+                # "importable" is asked to import anything, of all that lies there.
+                if question in ("env", "machine", "importable"):
                     continue
-                if question == "importable":
-                    continue  # asked to import anything, of all that lies there
                 if question.startswith("entries/"):  # so is this, of one name: is it gone?
                     gone = f"{place}/{question.removeprefix('entries/')}".removeprefix("./")
                     is_one = not is_named(place) and (is_named(gone) or is_named(f"{gone}.py"))
@@ -228,15 +225,12 @@ class MeasurementCache:
     def _if_unchanged(self, name: str) -> Facts | None:
         """The facts of that name, if all of them hold."""
         if name not in self.checked:
-            known: Facts | None = self._known_facts(name)
+            known = self._known_facts(name)
             holds = known is not None and self.state.holds(known)
             self.checked[name] = known if holds else None
             if holds:
                 self.store.note_use(name)
         return self.checked[name]
-
-    def _key_of(self, job: Job) -> str:
-        return f"{self.name_of(job)}-{self.context}"
 
     @staticmethod
     def name_of(job: Job) -> str:
@@ -249,7 +243,7 @@ class MeasurementCache:
 
     def add_dependencies(self, body: bytes) -> None:
         """Add what a process of the worker reports to have read."""
-        news: ProcessDependencies | None = _decode(body, ProcessDependencies)
+        news = decoded(body, ProcessDependencies)
         if news is None:
             self.trusted = False
             return
@@ -265,7 +259,7 @@ class MeasurementCache:
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
         on anything that was read."""
-        own: Dependencies | None = _decode(inputs, Dependencies) if inputs else None
+        own = decoded(inputs, Dependencies) if inputs else None
         if inputs and own is None:
             return
         ok = isinstance(measurement, Measured)
@@ -383,22 +377,13 @@ class MeasurementCache:
         return name
 
     def _keep(self, name: str, entry: CachedMeasurement) -> None:
-        others = self._load(name, tuple[CachedMeasurement, ...]) or ()
+        others = load_packed(self.store, name, tuple[CachedMeasurement, ...]) or ()
         own = entry.inputs, entry.shared
         kept = [other for other in others if (other.inputs, other.shared) != own]
         self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
         self.store.save(name, zlib.compress(encoded(value), 1))
-
-    def _load(self, name: str, kind: Any) -> Any:
-        body = self.store.load(name)
-        if body is None:
-            return None
-        try:
-            return _decode(zlib.decompress(body), kind)
-        except zlib.error:
-            return None
 
 
 def encoded(value: object) -> bytes:
@@ -421,19 +406,7 @@ def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:
 def _accelerators() -> str:
     """What torch would find of GPUs (on macOS it is the machine's own)."""
     found = sorted([*glob("/dev/nvidia*"), *glob("/dev/dri/render*")])
-    try:
-        with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as file:
-            found.append(file.read())
-    except OSError:
-        pass
+    driver = "/proc/driver/nvidia/version"
+    with suppress(OSError), open(driver, encoding="utf-8", errors="replace") as file:
+        found.append(file.read())
     return "\n".join(found)
-
-
-def _decode(body: bytes, kind: Any) -> Any:
-    """A value of that kind; None for anything else."""
-    from msgspec import DecodeError
-
-    try:
-        return json_decoder(kind).decode(body)
-    except (DecodeError, UnicodeDecodeError):
-        return None

@@ -3,14 +3,15 @@ on."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from functools import cached_property
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
     from nparam_lint.count.run_jobs import Job
@@ -26,59 +27,58 @@ _MACHINE = {
 }
 
 
-class Reasons:
-    """Why the models of a run are built that `cache` does not have. To be asked before the run
-    learns anything."""
+def why_built(
+    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
+) -> dict[int, str]:
+    """Why each job is built, if it is, in words: the first of the changes. To be asked before
+    anything is learned. `left`: those of which `cache` has no measurement that holds."""
+    if cache is None or cache.store.base is None:
+        return {job.id: UNUSED for job in jobs}
+    found = {job.id: TOGETHER for job in jobs}
+    contexts = functools.cache(partial(_latest_contexts, cache.store.folder))
+    for job in left:
+        changes = dict.fromkeys(islice(_changes(job, cache, contexts), _MOST))
+        found[job.id] = "; ".join(changes) or NEVER
+    return found
 
-    def __init__(self, cache: MeasurementCache) -> None:
-        self.cache = cache
 
-    def of(self, job: Job) -> str:
-        """The first of the changes, in words."""
-        found = dict.fromkeys(islice(self._changes(job), _MOST))
-        return "; ".join(found) or NEVER
-
-    def _changes(self, job: Job) -> Iterator[str]:
-        cache = self.cache
-        if cache.store.trouble:
-            yield f"nothing is kept: {cache.store.trouble}"
-            return
-        latest = next(iter(cache.variants(job)), None)
-        if latest is None:
-            yield from self._of_surroundings(job)
-            return
+def _changes(
+    job: Job, cache: MeasurementCache, contexts: Callable[[], Mapping[str, str]]
+) -> Iterator[str]:
+    if cache.store.trouble:
+        yield f"nothing is kept: {cache.store.trouble}"
+    elif latest := next(iter(cache.variants(job)), None):
         inputs, shared = cache.facts(latest.inputs), cache.facts(latest.shared)
         for known in (cache.facts_of_interpreter(), inputs, shared):
             for change in cache.state.changes(known):
                 yield in_words(*change)
+    elif before := contexts().get(cache.name_of(job)):
+        yield from _of_surroundings(cache.parts_of(before), cache.context_parts)
 
-    def _of_surroundings(self, job: Job) -> Iterator[str]:
-        """Why nothing is known with this interpreter, and these variables, of a model that was
-        measured with others."""
-        before = self._latest_contexts.get(self.cache.name_of(job))
-        then = self.cache.parts_of(before) if before else None
-        if then is None:
-            return
-        now = self.cache.context_parts
-        if then["nparam-lint"] != now["nparam-lint"]:
-            yield "nparam-lint is another version"
-        for name in ("Python", "system"):
-            if then[name] != now[name]:
-                yield f"{name} is {now[name]}, and was {then[name]}"
-        yield from _packages(then["packages"], now["packages"])
-        yield from _variables(then["variables"], now["variables"])
 
-    @cached_property
-    def _latest_contexts(self) -> dict[str, str]:
-        """For what each entry is about, the surroundings in which it was measured last."""
-        found: dict[str, tuple[float, str]] = {}
-        folder = self.cache.store.folder
-        for entry in os.scandir(folder) if os.path.isdir(folder) else ():
-            kind, _, rest = entry.name.partition("-")
-            name, _, context = rest.partition("-")
-            if kind == "model" and len(name) == len(context):
-                found[name] = max(found.get(name, (0.0, "")), (entry.stat().st_mtime, context))
-        return {name: context for name, (_, context) in found.items()}
+def _of_surroundings(then: Mapping[str, str] | None, now: Mapping[str, str]) -> Iterator[str]:
+    """Why nothing is known with this interpreter, and these variables, of a model that was measured
+    with others."""
+    if then is None:
+        return
+    if then["nparam-lint"] != now["nparam-lint"]:
+        yield "nparam-lint is another version"
+    for name in ("Python", "system"):
+        if then[name] != now[name]:
+            yield f"{name} is {now[name]}, and was {then[name]}"
+    yield from _packages(then["packages"], now["packages"])
+    yield from _variables(then["variables"], now["variables"])
+
+
+def _latest_contexts(folder: str) -> dict[str, str]:
+    """For what each entry is about, the surroundings in which it was measured last."""
+    found: dict[str, tuple[float, str]] = {}
+    for entry in os.scandir(folder) if os.path.isdir(folder) else ():
+        kind, _, rest = entry.name.partition("-")
+        name, _, context = rest.partition("-")
+        if kind == "model" and len(name) == len(context):
+            found[name] = max(found.get(name, (0.0, "")), (entry.stat().st_mtime, context))
+    return {name: context for name, (_, context) in found.items()}
 
 
 def in_words(asked: str, was: str | None, now: str | None) -> str:

@@ -70,24 +70,22 @@ class ReplayInputs:
         for path in sorted(self.paths | self.unread):
             raw = os.fsencode(path)
             state = state_of(raw)
-            if b"\n" in raw or self._is_new(state):
+            if self._is_new(state):
                 return 0
             known = self.contents.get(path, "").encode()
             content = UNREAD if path in self.unread else known or content_of(raw)
-            lines.append(b" ".join((state, content, raw)))
-        for path in sorted(self.looks):
-            raw = os.fsencode(path)
-            lines.append(b" ".join((look_of(raw), LOOKED, raw)))
-            self.is_complete = self.is_complete and b"\n" not in raw
-        for variable in sorted(self.variables):
-            raw = os.fsencode(variable)
-            lines.append(b" ".join((value_state(variable, environ), ASKED, raw)))
-            self.is_complete = self.is_complete and b"\n" not in raw
+            lines.append((state, content, raw))
+        looks = map(os.fsencode, sorted(self.looks))
+        lines += [(look_of(path), LOOKED, path) for path in looks]
+        lines += [
+            (value_state(name, environ), ASKED, os.fsencode(name))
+            for name in sorted(self.variables)
+        ]
         output = text.encode(sys.stdout.encoding, sys.stdout.errors or "replace")
-        if len(output) > _LONGEST or not self.is_complete:
+        if len(output) > _LONGEST or any(b"\n" in name for _, _, name in lines):
             return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
-        body = head + output + b"\n".join(lines)
+        body = head + output + b"\n".join(map(b" ".join, lines))
         store = answers(environ)
         store.save(name_of(arguments, environ), body)
         return store.saved

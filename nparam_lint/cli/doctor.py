@@ -35,8 +35,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     settings = common.settings_for(options, environ, Path.cwd())
     if settings.on != "local":
         return _tell_machines(settings)
-    named = settings.python, settings.python_from
-    found = find_interpreter(settings.root, *named, environ, settings.place)
+    found = find_interpreter(settings, environ)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
@@ -69,9 +68,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _tell_machines(settings: Settings) -> int:
     """Print the machines that build the models, each with its versions. Raises UsageError where one
     of them cannot."""
-    from nparam_lint.count.remote_machines import Destination, interpreters
+    from nparam_lint.count.remote_machines import interpreters
 
-    machines = interpreters(Destination(settings.on, settings.remote_python))
+    machines = interpreters(settings.on, settings.remote_python)
     print(f"{'machines':<15} {len(machines)} at {settings.on}")
     for name, facts in machines.items():
         versions = f"nparam-lint {facts['nparam_lint']}, Python {facts['python']}"

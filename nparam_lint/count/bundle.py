@@ -10,7 +10,7 @@ import shutil
 import stat
 import tarfile
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -100,13 +100,11 @@ def _hold(tree: Path, how: int) -> int | None:
     import fcntl
 
     held = None
-    try:
+    with suppress(FileNotFoundError, BlockingIOError):
         held = os.open(tree, os.O_RDONLY)
         fcntl.flock(held, how)
         if os.path.samestat(os.fstat(held), tree.stat()):  # else it was removed meanwhile
             return held
-    except (FileNotFoundError, BlockingIOError):
-        pass
     if held is not None:
         os.close(held)
     return None

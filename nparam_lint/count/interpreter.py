@@ -19,6 +19,8 @@ from nparam_lint import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from nparam_lint.config.settings import Settings
+
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
@@ -43,23 +45,14 @@ class NoInterpreter(UsageError):
     """An interpreter that was asked for by name does not exist."""
 
 
-def find_interpreter(
-    root: Path,
-    named: str | None,
-    named_by: str,
-    environ: Mapping[str, str],
-    place: Path | None = None,
-) -> Interpreter:
-    """The interpreter to build models with. `named`: an executable or an environment that was
-    asked for, relative to `root`; `named_by`: where it was asked for. `place`: the directory of
-    the models, `root` or below it: the nearest environment is theirs.
-
-    Raises NoInterpreter where `named` is nothing that can be run.
-    """
-    if named:
-        return Interpreter(named_interpreter(named, root, named_by), named_by)
+def find_interpreter(settings: Settings, environ: Mapping[str, str]) -> Interpreter:
+    """The interpreter to build models with: the one that the settings name, or the nearest to the
+    models. Raises NoInterpreter where what they name is nothing that can be run."""
+    root, reason = settings.home, settings.python_from
+    if settings.python:
+        return Interpreter(named_interpreter(settings.python, root, reason), reason)
     without: list[tuple[str, str]] = []
-    for python, why in _candidates(root, environ, place or root):
+    for python, why in _candidates(root, environ, settings.place or root):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):
@@ -77,8 +70,7 @@ def named_interpreter(value: str, base: Path, why: str) -> str:
     if os.sep not in value and not (base / path).exists():
         from shutil import which
 
-        found = which(value)
-        if found:
+        if found := which(value):
             return found
     path = path if path.is_absolute() else base / path
     if path.is_dir():  # an environment rather than its executable
@@ -96,14 +88,11 @@ def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator
     isolated environment has no torch, and one that has torch was given it on purpose."""
     for where, what in _directories(root, place):
         for name in _ENVIRONMENTS:
-            python = _executable(where / name)
-            if python:
+            if python := _executable(where / name):
                 yield str(python), f"{name} in {what}"
     active = environ.get("VIRTUAL_ENV")
-    if active and not _same(active, sys.prefix):
-        python = _executable(Path(active))
-        if python:
-            yield str(python), "VIRTUAL_ENV"
+    if active and not _same(active, sys.prefix) and (python := _executable(Path(active))):
+        yield str(python), "VIRTUAL_ENV"
     if _own_has_torch():
         yield sys.executable, "nparam-lint's own environment has torch"
     for directory in environ.get("PATH", "").split(os.pathsep):
@@ -113,8 +102,7 @@ def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator
                 yield str(path), "next on PATH"
                 break
     conda = environ.get("CONDA_PREFIX")
-    python = _executable(Path(conda)) if conda else None
-    if python:
+    if conda and (python := _executable(Path(conda))):
         yield str(python), "CONDA_PREFIX"
 
 
@@ -160,10 +148,9 @@ def _worktrees(root: Path) -> tuple[Path, Path | None]:
         git = directory / ".git"
         if git.is_file():
             text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
-            parts = Path(text).parts
-            if "worktrees" in parts:
-                last = len(parts) - 1 - parts[::-1].index("worktrees")
-                return directory, (directory / Path(*parts[:last])).parent
+            main, found, _ = text.rpartition("/worktrees/")
+            if found:
+                return directory, (directory / main).parent
         if git.exists():
             return directory, None
     return root, None

@@ -25,14 +25,11 @@ from nparam_lint import UsageError, __version__
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.interpreter import named_interpreter
 from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
-from nparam_lint.count.worker_environment import Secrets
-from nparam_lint.count.worker_process import SILENCE, CannotStart, lingering_worker, running
+from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
 from nparam_lint.repository.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from nparam_lint.count.worker_process import Worker
 
 LINGER = 5.0  # seconds that a worker waits for the next group, since importing torch takes long
 NAME = f"{__name__}:run_group"
@@ -111,18 +108,16 @@ def _built(
             {"settings": worker_settings(context, worker), "jobs": order["jobs"], "probe": False}
         )
         for frame, body in worker.frames():
-            worker.patience = SILENCE
             if frame.get("event") in ("alive", "building") and is_wanted():
                 continue
             if not is_wanted():
                 break
             frames.append((frame, body.replace(there, shown)))
-            worker.takes_more = frame.get("more") is True
             if frame.get("event") in ("end", "no torch"):
                 break
         else:
-            return {"frames": frames, "ended": worker.why_it_ended(), "output": _tail(worker)}
-    return {"frames": frames, "ended": ("died", "nobody waits for it any more"), "output": ""}
+            return {"frames": frames, "ended": worker.why_it_ended()}
+    return {"frames": frames, "ended": ("died", "nobody waits for it any more")}
 
 
 def _snapshot(order: dict[str, Any], tree: Path) -> Snapshot | None:
@@ -132,10 +127,6 @@ def _snapshot(order: dict[str, Any], tree: Path) -> Snapshot | None:
     home, untracked = order["copied"]
     top = tree / order["inside"].partition("/")[0]
     return Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
-
-
-def _tail(worker: Worker) -> str:
-    return Secrets(os.environ).mask(worker.tail_text())
 
 
 def _in_words(error: Exception, size: int) -> str:

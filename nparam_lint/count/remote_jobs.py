@@ -24,7 +24,7 @@ from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run_jobs import Answers, RecordedFrames, read_answers, with_names
+from nparam_lint.count.run_jobs import Answers, read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.records import NotMeasured
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.count.bundle import Bundle
-    from nparam_lint.count.engines import Machines
-    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.count.run_jobs import BuildContext, Job
 
 TRIES = 3  # of a group, before its models are not measured
@@ -55,25 +52,24 @@ _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
 def run_jobs_on(
-    destination: Destination,
+    address: str,
+    python: str | None,
     context: BuildContext,
     jobs: Sequence[Job],
-    progress: Callable[[int, int, str], None] | None = None,
-    replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """As `run_jobs`, on other machines. Nothing is recalled or remembered. Raises UsageError where
-    there is no machine that can build anything."""
-    if replay_inputs and jobs:
-        replay_inputs.is_complete = False
-    if progress and jobs:
-        progress(0, len(jobs), "sending the project…")
-    run = _Run(machines_at(destination.address), destination, context, progress)
+    """As `run_jobs`, on the machines at an address, in the interpreter that is called `python`
+    there. Nothing is recalled or remembered. Raises UsageError where there is no machine that can
+    build anything."""
+    if context.replay_inputs:
+        context.replay_inputs.is_complete = False
+    context.progress(0, len(jobs), "sending the project…")
+    run = _Run(address, python, context)
     groups = run.grouped(jobs)
     answers = run.answers(groups, meanwhile)
     # What a module changes in others would be seen by the models of its own group alone.
     if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
-        run = _Run(run.machines, destination, context, progress)
+        run = _Run(address, python, context)
         answers = run.answers(run.grouped(jobs, whole=True))
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
@@ -90,19 +86,14 @@ class _Group:
 
 
 class _Run:
-    def __init__(
-        self,
-        machines: Machines,
-        destination: Destination,
-        context: BuildContext,
-        progress: Callable[[int, int, str], None] | None,
-    ) -> None:
-        self.machines, self.destination, self.context = machines, destination, context
-        self.progress = progress
+    def __init__(self, address: str, python: str | None, context: BuildContext) -> None:
+        self.address, self.python, self.context = address, python, context
+        self.machines = machines_at(address)
         self.secrets = Secrets(context.environ)
         self.bundle: Bundle = _packed(context)
         self.shared: object = None  # what stands for it in the arguments of calls
-        self.first = dict([*interpreters(destination).items()][:1])  # all others have to be like it
+        # All others have to be like the first.
+        self.first = dict([*interpreters(address, python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
         self.found = Answers(torch=first.get("torch"), python=first.get("python"))
@@ -112,7 +103,7 @@ class _Run:
         nowhere = Store(None, "")
         state = ProjectState(context.root, context.names, {}, InstalledFiles(nowhere, []))
         # What the answers depend on is not kept; it shows whether models can tell each other.
-        self.facts = MeasurementCache(nowhere, state, destination.address, {})
+        self.facts = MeasurementCache(nowhere, state, address, {})
         self.order = self._order()
 
     def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
@@ -144,9 +135,8 @@ class _Run:
                 for future in done:
                     if (ended := self.pending.pop(future, None)) is not None:
                         self._take(ended, future)
-                        if self.progress:
-                            count = len(self.found.measurements)
-                            self.progress(count, every, ended.jobs[0].label)
+                        count = len(self.found.measurements)
+                        self.context.progress(count, every, ended.jobs[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -159,8 +149,8 @@ class _Run:
         context, snapshot = self.context, self.context.snapshot
         untracked = snapshot.untracked if snapshot else ()
         return {
-            "engine": engine_of(self.destination.address),
-            "python": self.destination.python,
+            "engine": engine_of(self.address),
+            "python": self.python,
             "digest": self.bundle.digest,
             "inside": self.bundle.inside,
             "root": str(context.root),
@@ -225,7 +215,7 @@ class _Run:
             return f"the machine {name}: {answer['fault']}"
         try:
             frames = [(dict(frame), bytes(body)) for frame, body in answer["frames"]]
-            cause, why = answer["ended"]
+            _, why = answer["ended"]
             self.seconds.append(float(answer["seconds"]))
         except (KeyError, TypeError, ValueError):
             return f"the answer of the machine {name} cannot be read"
@@ -233,13 +223,15 @@ class _Run:
             said = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
             return f"the machine {name}: {said}"
         self.first = self.first or {name: facts}
-        self._read(group, RecordedFrames(frames, (cause, why)))
+        self._read(group, frames)
         return None
 
-    def _read(self, group: _Group, frames: RecordedFrames) -> None:
+    def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
         own, found = Answers(), self.found
-        cause, why = read_answers(frames, group.jobs, own, self.secrets, self.facts, None)
+        ended = read_answers(frames, group.jobs, own, self.secrets, self.facts)
+        assert ended is not None  # the last of them says so
+        cause, why = ended
         for job in group.jobs:
             lost = NotMeasured("NPL005", why, cause=cause)
             found.measurements[job.id] = own.measurements.get(job.id, lost)
@@ -262,9 +254,9 @@ class _Run:
             self.seen = now
         why, step = self.machines.why_lost(), "start it again"
         if why:
-            why = f"the connection to {self.destination.address} was lost: {why}"
+            why = f"the connection to {self.address} was lost: {why}"
         elif now - self.seen > PATIENCE:
-            why = f"no machine can be used at {self.destination.address}, for {PATIENCE:g} s now"
+            why = f"no machine can be used at {self.address}, for {PATIENCE:g} s now"
             step = "start workers there, and see that they stay"
         if not why or not self.pending:
             return

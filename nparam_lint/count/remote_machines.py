@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError, __version__
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.count.engines import Machines
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where models are built: the machines at an `address`, in the interpreter that is called
-    `python` there; None: the one that each machine names."""
-
-    address: str
-    python: str | None = None
 
 
 _open: dict[str, Machines] = {}
@@ -39,12 +29,13 @@ def machines_at(address: str) -> Machines:
     return machines
 
 
-def interpreters(destination: Destination) -> dict[str, dict[str, str]]:
-    """What each machine says of itself, by name: see `remote_group.describe`.
+def interpreters(address: str, python: str | None) -> dict[str, dict[str, str]]:
+    """What each machine says of itself, by name: see `remote_group.describe`. `python`: how the
+    interpreter is called there; None: the one that each machine names.
 
     Raises UsageError where one of them cannot build models, or not in the same versions."""
-    machines = machines_at(destination.address)
-    asked = machines.ask(*call_of(f"{remote_group.__name__}:describe", destination.python))
+    machines = machines_at(address)
+    asked = machines.ask(*call_of(f"{remote_group.__name__}:describe", python))
     found: dict[str, dict[str, str]] = {}
     for name, facts in sorted(asked.items()):
         if not isinstance(facts, dict):
@@ -55,11 +46,11 @@ def interpreters(destination: Destination) -> dict[str, dict[str, str]]:
     return found
 
 
-def interpreter_at(destination: Destination) -> Interpreter:
+def interpreter_at(address: str, python: str | None) -> Interpreter:
     """The interpreter of the machines there, for a report. Raises UsageError as above."""
-    found = interpreters(destination)
+    found = interpreters(address, python)
     pythons = dict.fromkeys(facts["interpreter"] for facts in found.values())
-    reason = f"{destination.address}, {len(found)} machine{'s' * (len(found) != 1)}"
+    reason = f"{address}, {len(found)} machine{'s' * (len(found) != 1)}"
     return Interpreter(", ".join(pythons) or "an interpreter there", reason)
 
 

@@ -19,21 +19,21 @@ from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.count.worker.path_facts import unescaped
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
-    SILENCE,
     TAB,
     CannotStart,
     Worker,
     running,
 )
-from nparam_lint.records import Cause, Measured, Measurement, NotMeasured
+from nparam_lint.records import Cause, Environment, Measured, Measurement, NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.cache.measurement_cache import MeasurementCache
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
+    from nparam_lint.count.interpreter import Interpreter
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -96,7 +96,9 @@ class BuildContext:
     """The project whose models are built, and how. `python`: the interpreter that builds them;
     `environ`: the user's environment; `names`: those under which anything of the project could be
     imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything; `why_built`: it is to be told why a model is built."""
+    measure everything; `why_built`: it is to be told why a model is built. `progress(done, all,
+    label)` is called when a model is begun and after each answer, and before that with what is
+    waited for; `replay_inputs` collects what the answers depend on."""
 
     python: str
     root: Path
@@ -106,6 +108,8 @@ class BuildContext:
     snapshot: Snapshot | None = None
     store: Store | None = None
     why_built: bool = False
+    progress: Callable[[int, int, str], None] = lambda *_: None
+    replay_inputs: ReplayInputs | None = None
 
     @property
     def home(self) -> Path:
@@ -117,7 +121,9 @@ class BuildContext:
 class Answers:
     """The result of a run: measurements by job id, and what the worker reported about its
     interpreter (`devices`: those that are there, where no job was given; `guards`: against
-    accidents). `broken`: why nothing at all could be measured (no torch), else None."""
+    accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added
+    by who chose it: the `interpreter`; and if that is broken, `inside`: the directories of the
+    project with their own environments, and these environments."""
 
     measurements: dict[int, Measurement] = field(default_factory=dict)
     torch: str | None = None
@@ -125,6 +131,41 @@ class Answers:
     devices: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
     broken: str | None = None
+    interpreter: Interpreter | None = None
+    inside: Mapping[str, str] = field(default_factory=dict)
+
+    def environment(self, devices: Iterable[str]) -> Environment | None:
+        """The interpreter, for a report. `devices`: those on which something was measured."""
+        if (found := self.interpreter) is None:
+            return None
+        return Environment(found.python, found.reason, self.torch, tuple(devices), self.guards)
+
+    @property
+    def error(self) -> str | None:
+        """Why no model can be built at all, in lines; None where models can be."""
+        if self.broken is None or self.interpreter is None:
+            return None
+        python, passed_over = self.interpreter.python, self.interpreter.passed_over
+        return "\n".join(
+            (
+                f"no model can be built with {python}",
+                f"  chosen because: {self.interpreter.reason}",
+                f"  error: {self.broken}",
+                *(
+                    f"  passed over: {text}"
+                    for text in passed_over
+                    if not text.startswith(f"{python} (")
+                ),
+                *(
+                    f"  found, but only for a part of the project: {environment}; to check that "
+                    f"part: nparam-lint {folder}"
+                    for folder, environment in self.inside.items()
+                ),
+                "  next: install torch there, or name the interpreter that has it:",
+                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
+                " config",
+            )
+        )
 
 
 def default_memory() -> int:
@@ -138,17 +179,11 @@ def default_memory() -> int:
 def run_jobs(
     context: BuildContext,
     jobs: Sequence[Job],
-    progress: Callable[[int, int, str], None] | None = None,
-    replay_inputs: ReplayInputs | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every job, except those that the cache has from an earlier run.
-
-    `progress(done, all, label)` is called when a model is begun and after each answer, and before
-    that with what is waited for; `replay_inputs` collects what the answers depend on; `meanwhile`
+    """Build and count every job, except those that the cache has from an earlier run. `meanwhile`
     is called once the worker has its orders. Every job gets an answer: a failure is a
-    `NotMeasured`.
-    """
+    `NotMeasured`."""
     cache = _cache_of(context) if context.store and jobs else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
     known = cache.installation() if cache and any(recalled.values()) else None
@@ -161,24 +196,29 @@ def run_jobs(
         if measured
     }
     left = [job for job in jobs if job.id not in found]
-    reasons = _reasons(cache, jobs, left) if context.why_built else {}
+    reasons: dict[int, str] = {}
+    if context.why_built:
+        from nparam_lint.cache.reasons import why_built  # few runs ask for them
+
+        reasons = why_built(cache, jobs, left)
     if cache and known and not left and cache.settle(built=False):
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
     else:
         if cache and not left:
             found, left, cache = {}, list(jobs), _cache_of(context)
-        answers = _ask_worker(context, left, cache, progress, meanwhile)
+        answers = _ask_worker(context, left, cache, meanwhile)
         if cache and found and not cache.settle(built=True):  # all of them together, then
             found, cache = {}, _cache_of(context)
-            answers = _ask_worker(context, jobs, cache, progress)
+            answers = _ask_worker(context, jobs, cache)
         answers.measurements.update(found)
     if cache:
         cache.store.keep(partial(_save, cache, answers))
-    if replay_inputs and cache and cache.known == len(jobs):
-        cache.tell_inputs(replay_inputs, str(context.home))
-    elif replay_inputs and jobs:  # some of them rest on nothing that is known
-        replay_inputs.is_complete = False
+    if (inputs := context.replay_inputs) and jobs:
+        if cache and cache.known == len(jobs):
+            cache.tell_inputs(inputs, str(context.home))
+        else:  # some of them rest on nothing that is known
+            inputs.is_complete = False
     for number, measured in answers.measurements.items():
         why = "" if measured.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
@@ -193,25 +233,8 @@ def _save(cache: MeasurementCache, answers: Answers) -> None:
     cache.state.installed.save()
 
 
-def _reasons(
-    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
-) -> Mapping[int, str]:
-    """Why each job is built, if it is; to be told before anything is learned. `left`: those of
-    which nothing is known."""
-    from nparam_lint.cache.reasons import TOGETHER, UNUSED, Reasons
-
-    if cache is None or cache.store.base is None:
-        return {job.id: UNUSED for job in jobs}
-    reasons = Reasons(cache)
-    own = {job.id: reasons.of(job) for job in left}
-    return {job.id: own.get(job.id, TOGETHER) for job in jobs}
-
-
 def what_was_read(
-    context: BuildContext,
-    jobs: Sequence[Job],
-    is_named: Callable[[str], bool],
-    replay_inputs: ReplayInputs | None = None,
+    context: BuildContext, jobs: Sequence[Job], is_named: Callable[[str], bool]
 ) -> list[str | None]:
     """For each job the first path, of those that are named, that an earlier build of it has read;
     empty where it read none of them, and would read the same now; None where that is not known."""
@@ -219,8 +242,8 @@ def what_was_read(
     if cache.installation() is None:
         return [None] * len(jobs)
     found = cache.paths_read(jobs, is_named)
-    if replay_inputs:
-        cache.tell_inputs(replay_inputs, str(context.home))
+    if context.replay_inputs:
+        cache.tell_inputs(context.replay_inputs, str(context.home))
     return found
 
 
@@ -234,7 +257,6 @@ def _ask_worker(
     context: BuildContext,
     jobs: Sequence[Job],
     cache: MeasurementCache | None,
-    progress: Callable[[int, int, str], None] | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
     """The worker's answers to all jobs; the cache learns what they depend on."""
@@ -245,13 +267,13 @@ def _ask_worker(
         with running(context.python, context.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
-            if progress and jobs:
-                progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
+            context.progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
             settings = worker_settings(context, worker)
             jobs_given = [asdict(job) for job in jobs]
             worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
             meanwhile()
-            cause, why = read_answers(worker, jobs, answers, secrets, cache, progress)
+            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, context.progress)
+            cause, why = ended or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -262,21 +284,6 @@ def _ask_worker(
         if job.id not in answers.measurements:
             answers.measurements[job.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
-
-
-class RecordedFrames:
-    """The frames of a worker that ran on another machine, and why they end."""
-
-    patience, takes_more = SILENCE, False
-
-    def __init__(self, frames: Sequence[tuple[dict[str, Any], bytes]], ended: tuple[Cause, str]):
-        self.recorded, self.ended = frames, ended
-
-    def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
-        yield from self.recorded
-
-    def why_it_ended(self) -> tuple[Cause, str]:
-        return self.ended
 
 
 def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
@@ -323,16 +330,17 @@ def _cache_of(context: BuildContext) -> MeasurementCache:
 
 
 def read_answers(
-    worker: Worker | RecordedFrames,
+    frames: Iterable[tuple[dict[str, Any], bytes]],
     jobs: Sequence[Job],
     answers: Answers,
     secrets: Secrets,
     cache: MeasurementCache | None,
-    progress: Callable[[int, int, str], None] | None,
-) -> tuple[Cause, str]:
-    """Take in frames until the end marker; returns why a job without an answer has none."""
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> tuple[Cause, str] | None:
+    """Take in frames until the end marker; returns why a job without an answer has none, or None
+    where there is no such marker."""
     by_id = {job.id: job for job in jobs}
-    for frame, body in worker.frames():
+    for frame, body in frames:
         event = frame.get("event")
         if event == "ready":
             if frame.get("protocol") != PROTOCOL:
@@ -345,11 +353,8 @@ def read_answers(
             answers.devices = tuple(map(str, frame.get("devices") or ()))
             if cache:
                 cache.sites = frame.get("sites")
-            # It watches over its own children; this only catches the worker itself hanging.
-            worker.patience = SILENCE
-            if progress and jobs:
-                progress(0, len(jobs), IMPORTING)
-        elif event == "building" and progress and frame.get("id") in by_id:
+            progress(0, len(jobs), IMPORTING)
+        elif event == "building" and frame.get("id") in by_id:
             progress(len(answers.measurements), len(jobs), by_id[frame["id"]].label)
         elif event == "no torch":
             return "no_worker", str(frame.get("reason"))
@@ -367,18 +372,16 @@ def read_answers(
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
                     cache.learn(by_id[number], found, text, inputs)
-                if progress:
-                    progress(len(answers.measurements), len(jobs), by_id[number].label)
+                progress(len(answers.measurements), len(jobs), by_id[number].label)
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":
             answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.ended = True
-            worker.takes_more = frame.get("more") is True
             return "died", "the worker ended without a result for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
-    return worker.why_it_ended()
+    return None
 
 
 def measurement(ok: bool, body: bytes) -> Measurement:
@@ -387,7 +390,8 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     from msgspec import ValidationError
 
     try:
-        found: Measurement = json_decoder(Measured if ok else NotMeasured).decode(body)
+        kind: type[Measurement] = Measured if ok else NotMeasured
+        found = json_decoder(kind).decode(body)
         if isinstance(found, NotMeasured):
             if not re.fullmatch(r"NPL00[34589]", found.code):
                 raise ValueError(f"code {found.code}")
@@ -441,8 +445,7 @@ def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
         return found
     lost = next((name for name in secrets.names if repr(name) in found.reason), None)
     step = "which builds do not get; make the model build without it"
-    hint = lost and f"{lost} looks like a secret, {step}"
-    return replace(found, hint=hint)
+    return replace(found, hint=lost and f"{lost} looks like a secret, {step}")
 
 
 def _check(found: Measured) -> None:

@@ -111,15 +111,12 @@ def worker_environment(
     }
     if kept.get("PATH"):
         kept["PATH"] = os.pathsep.join(_programs(kept["PATH"], python))
-    given = {name: kept.pop(name) for name in [*kept] if _is_given(name)}
+    known = (n for n in kept if n in NEEDED or is_read_by_c(n) or n.startswith("NPARAM_LINT_"))
+    given = {name: kept.pop(name) for name in [*known]}
     given.update(OFFLINE)
     given.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
     given.update(TMPDIR=place, TEMP=place, TMP=place)
     return BuildEnvironment(given, {n: value for n, value in kept.items() if n not in given})
-
-
-def _is_given(name: str) -> bool:
-    return name in NEEDED or is_read_by_c(name) or name.startswith("NPARAM_LINT_")
 
 
 def _programs(path: str, python: str) -> Iterator[str]:

@@ -36,10 +36,10 @@ _waiting: list[Worker] = []  # those that have nothing to do
 _working: list[Worker] = []
 _closing: list[threading.Thread] = []  # what waits for the processes of those that have done theirs
 # Not empty: one that has done its work waits for the next run. Each is the number of a context
-# whose runs share their imports, or 0.
-_reuses: list[int] = []
+# whose runs share their imports, or 0; and whether one that waits imports for the next run what
+# this one needed.
+_reuses: list[tuple[int, bool]] = []
 _numbers = itertools.count(1)
-_ahead: list[bool] = []  # whether one that waits imports for the next run what this one needed
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads
 
 
@@ -79,20 +79,18 @@ def reused_worker(*, imports: bool = True, ahead: bool = False) -> Iterator[None
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
     the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
     is made ready, and imports the packages that the run before had to import."""
-    _ahead.append(ahead)
-    _reuses.append(next(_numbers) if imports else 0)
+    _reuses.append((next(_numbers) if imports else 0, ahead))
     try:
         yield
     finally:
         _reuses.pop()
-        _ahead.pop()
         end_waiting()
 
 
 @contextmanager
 def lingering_worker(seconds: float) -> Iterator[None]:
     """The same, but after the last run within it waits for more that long."""
-    _reuses.append(0)
+    _reuses.append((0, False))
     try:
         yield
     finally:
@@ -118,10 +116,10 @@ def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
         if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
         worker = _waiting.pop() if _waiting else Worker(python, environ)
-        keeps = next(filter(None, _reuses), 0)
+        keeps = next((number for number, _ in _reuses if number), 0)
         if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
-        worker.keeps_imports, worker.imports_ahead = keeps, any(_ahead)
+        worker.keeps_imports, worker.imports_ahead = keeps, any(ahead for _, ahead in _reuses)
         _working.append(worker)
     try:
         yield worker
@@ -247,6 +245,7 @@ class Worker:
     def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The frames that carry this run's nonce, with what follows them, until the end or until
         none has come for `patience` seconds."""
+        # Once it is ready it watches over its own children: this catches itself hanging.
         while True:
             try:
                 line = self.lines.get(timeout=self.patience)
@@ -259,6 +258,9 @@ class Worker:
             with suppress(ValueError):
                 frame = json.loads(head)
                 if isinstance(frame, dict):
+                    if frame.get("event") == "ready":
+                        self.patience = SILENCE
+                    self.takes_more = frame.get("event") == "end" and frame.get("more") is True
                     yield frame, body
 
     def why_it_ended(self) -> tuple[Cause, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ from nparam_lint.discover import (
     discover,
     list_below,
     list_files,
-    list_project,
+    list_importable,
     named_files,
     place_of,
     scan_source,
@@ -63,7 +63,7 @@ from nparam_lint.gate.requests import (
     select_models,
     with_doc_claims,
 )
-from nparam_lint.records import Environment, ImportAttempt, Measured, Position, Report
+from nparam_lint.records import ImportAttempt, Measured, Position, Report
 from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.remote_machines import Destination
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
@@ -114,51 +113,6 @@ class RunContext:
     causes: Causes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CountResult:
-    """The worker's answers by number of the request, and the interpreter that it ran in; None if
-    nothing had to be built. `inside`: if that interpreter has no torch, the directories of the
-    project with their own environments, and these environments."""
-
-    answers: Answers = field(default_factory=Answers)
-    interpreter: Interpreter | None = None
-    inside: Mapping[str, str] = field(default_factory=dict)
-
-    def environment(self, devices: Iterable[str]) -> Environment | None:
-        """The interpreter, for a report. `devices`: those on which something was measured."""
-        if self.interpreter is None:
-            return None
-        python, reason = self.interpreter.python, self.interpreter.reason
-        return Environment(python, reason, self.answers.torch, tuple(devices), self.answers.guards)
-
-    @property
-    def error(self) -> str | None:
-        """Why no model can be built at all, in lines; None where models can be."""
-        if self.answers.broken is None or self.interpreter is None:
-            return None
-        python = self.interpreter.python
-        return "\n".join(
-            (
-                f"no model can be built with {python}",
-                f"  chosen because: {self.interpreter.reason}",
-                f"  error: {self.answers.broken}",
-                *(
-                    f"  passed over: {text}"
-                    for text in self.interpreter.passed_over
-                    if not text.startswith(f"{python} (")
-                ),
-                *(
-                    f"  found, but only for a part of the project: {environment}; to check that "
-                    f"part: nparam-lint {folder}"
-                    for folder, environment in self.inside.items()
-                ),
-                "  next: install torch there, or name the interpreter that has it:",
-                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
-                " config",
-            )
-        )
-
-
 @rare_collection()  # of large projects as much is kept as is read
 def check(
     settings: Settings,
@@ -199,13 +153,11 @@ def check(
         if source.places and dependents:
             from nparam_lint.gate.dependents import with_dependents
 
-            source, elsewhere = with_dependents(
-                source,
-                # What one machine remembers, the others do not know.
-                lambda requests: _paths_read(
-                    requests, source, context, unknown=static_only or division is not None
-                ),
-            )
+            # A run that builds nothing does not look for an interpreter; and what one machine
+            # remembers, the others do not know.
+            is_known = not static_only and division is None
+            read = partial(_paths_read, source=source, context=context) if is_known else None
+            source, elsewhere = with_dependents(source, read)
         selection = Selection() if static_only else select_models(source.requests, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
@@ -354,26 +306,18 @@ def measure(
     """Count and judge the selected models of a source, and report. `resize`: formulas are checked
     with other arguments too. `complete`: see `complete_codes`. `lint`: lints the source while the
     worker builds."""
-    findings, left = [*source.findings, *selection.findings], [lint]
-
-    def count(requests: Sequence[ModelRequest]) -> CountResult:
-        return count_models(
-            requests,
-            source.found,
-            context,
-            meanwhile=lambda: findings.extend(left.pop()() if left else ()),
-        )
-
+    findings = [*source.findings, *selection.findings]
+    asked = selection.requests, source.found, context, lambda: findings.extend(lint())
     resize = resize and any(b.value.names for r in selection.requests for b in r.budgets)
     asks_again = resize or context.causes is not None
     with reused_worker(imports=resize) if asks_again else nullcontext():
         if resize:
             from nparam_lint.gate.formula_check import count_resized, with_missing_terms
 
-            counted, others = count_resized(selection.requests, context, count)
+            counted, others = count_resized(count_models, *asked)
         else:
-            counted, others = count(selection.requests), {}
-        outcomes = judge_models(selection, counted.answers, source.settings, others)
+            counted, others = count_models(*asked), {}
+        outcomes = judge_models(selection, counted, source.settings, others)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if resize:
             models = with_missing_terms(models, selection.requests, context)
@@ -425,12 +369,9 @@ def read_source(
     tracked = copy.files(root) if copy else None
     below = settings.below or cache(list_below)
     there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
-    if copy:
-        files = list_files(root, there, settings.exclude, tracked)
-        importable = copy.files(root, importable=True)
-    else:
-        files, importable = list_project(root, there, settings.exclude, below)
-    files = files if there or not paths else []
+    is_gone = bool(paths) and not there
+    files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
+    importable = copy.files(root, importable=True) if copy else list_importable(root, below)
     others: set[str] = set()
     if places and dependents:
         others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
@@ -553,14 +494,15 @@ def count_models(
     found: Discovery,
     context: RunContext,
     meanwhile: Callable[[], None] = lambda: None,
-) -> CountResult:
-    """Build and count every request; `meanwhile` is called while the worker is busy.
+) -> Answers:
+    """Build and count every request; the measurements are by its number. `meanwhile` is called
+    while the worker is busy.
 
     Raises NoInterpreter where the settings name an interpreter that does not exist.
     """
     if not requests:
         meanwhile()
-        return CountResult()
+        return Answers()
     settings = context.settings
     interpreter = _interpreter(context)
     builds, jobs = _planned(requests, found, context, interpreter)
@@ -572,31 +514,26 @@ def count_models(
     if settings.on != "local":
         from nparam_lint.count.remote_jobs import run_jobs_on
 
-        run = partial(run_jobs_on, _destination(settings))
-    answers = run(builds, jobs, context.progress, settings.replay_inputs, meanwhile)
+        run = partial(run_jobs_on, settings.on, settings.remote_python)
+    answers = run(builds, jobs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
-    if answers.broken is None:
-        return CountResult(answers, interpreter)
-    inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
-    return CountResult(answers, interpreter, inside)
+    answers.interpreter = interpreter
+    if answers.broken is not None:
+        answers.inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
+    return answers
 
 
 def _paths_read(
-    requests: Sequence[ModelRequest],
-    source: ProjectSource,
-    context: RunContext,
-    *,
-    unknown: bool,
+    requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
 ) -> list[str | None]:
-    """Which of the given places earlier builds have read; see `what_was_read`. A run that builds
-    nothing does not look for an interpreter, so it does not know (`unknown`)."""
+    """Which of the given places earlier builds have read; see `what_was_read`."""
     settings = source.settings
-    if unknown or not requests or not settings.store.folder:
+    if not requests or not settings.store.folder:
         return [None] * len(requests)
     builds, jobs = _planned(requests, source.found, context, _interpreter(context))
-    read = what_was_read(builds, jobs, within(source.places), settings.replay_inputs)
+    read = what_was_read(builds, jobs, within(source.places))
     if None in read and settings.replay_inputs:  # the next run knows more
         settings.replay_inputs.is_complete = False
     return read
@@ -624,6 +561,8 @@ def _planned(
         settings.snapshot,
         settings.store,
         settings.why_built,
+        context.progress or (lambda *_: None),
+        settings.replay_inputs,
     )
     return builds, jobs
 
@@ -637,26 +576,14 @@ def limits(settings: Settings) -> Limits:
     return Limits(settings.timeout, memory, settings.jobs or cores())
 
 
-def _destination(settings: Settings) -> Destination:
-    from nparam_lint.count.remote_machines import Destination
-
-    return Destination(settings.on, settings.remote_python)
-
-
 def _interpreter(context: RunContext) -> Interpreter:
     """The interpreter to build with. A kept answer depends on which one it is."""
     settings, inputs = context.settings, context.settings.replay_inputs
     if settings.on != "local":
         from nparam_lint.count.remote_machines import interpreter_at
 
-        return interpreter_at(_destination(settings))
-    interpreter = context.interpreter or find_interpreter(
-        settings.home,
-        settings.python,
-        settings.python_from,
-        context.environ,
-        settings.place,
-    )
+        return interpreter_at(settings.on, settings.remote_python)
+    interpreter = context.interpreter or find_interpreter(settings, context.environ)
     if inputs:
         unread = watched(interpreter)
         inputs.unread.update(unread or ())

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import Recipe
 
 # Functions that run a file which no import statement names.
 _COMPUTED = re.compile(
@@ -36,11 +35,13 @@ _DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pk
 
 
 def with_dependents(
-    source: ProjectSource, paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]]
+    source: ProjectSource,
+    paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]] | None,
 ) -> tuple[ProjectSource, Elsewhere]:
     """A source that was read with its `dependents`, without the models elsewhere that depend on
     none of its `places`; and the number of these models. `paths_read`: for each model the place
-    that an earlier build of it has read; empty where it read none, None where that is not known.
+    that an earlier build of it has read; empty where it read none, None where that is not known,
+    as of all of them without it.
 
     Raises UsageError for a place that never was, or has no project around it.
     """
@@ -61,13 +62,12 @@ def with_dependents(
         request.because = said or why.get(request.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
-    for request, path in zip(left, paths_read(left), strict=True):
+    read = paths_read(left) if paths_read else [None] * len(left)
+    for request, path in zip(left, read, strict=True):
         request.because = f"depends on {path}" if path else ""
         unknown += [request] if path is None else []
     if unknown:
-        perhaps = _perhaps(source, tree, importers, files.values())
-        for request in unknown:
-            request.because = perhaps(files[request.built.location], request.recipe)
+        _note_perhaps(unknown, source, tree, importers, files)
     kept = {*why, *filter(own, locations), *(r.target.location for r in outside if r.because)}
     kept |= {r.built.location for r in outside if r.because}
     narrowed = replace(
@@ -111,8 +111,7 @@ def _tree(source: ProjectSource) -> SourceTree:
     python = {path for path in gone if path.endswith(".py")}
     if not python:
         return tree
-    read = reader(settings.root)
-    return SourceTree(tree.files | python, read, tree.name, settings.store)
+    return SourceTree(tree.files | python, reader(settings.root), tree.name, settings.store)
 
 
 def _file(tree: SourceTree, location: str) -> str:
@@ -182,25 +181,23 @@ def _config_among(source: ProjectSource) -> str | None:
     return next(found, None)
 
 
-def _perhaps(
+def _note_perhaps(
+    unknown: Iterable[ModelRequest],
     source: ProjectSource,
     tree: SourceTree,
     importers: Mapping[str, Sequence[str]],
-    starts: Iterable[str],
-) -> Callable[[str, Recipe], str]:
-    """A function that says why a model of one of the files `starts` may depend on a place, if it is
-    unknown what its build reads; it gives nothing if that is impossible."""
+    files: Mapping[str, str],
+) -> None:
+    """Say of models of which it is unknown what their builds read that they may depend on a place,
+    unless that is impossible. `files`: those of their locations."""
     place = _data(source, tree)
-    reached = {*starts, *importers}.intersection(tree.files)
+    reached = {*files.values(), *importers}.intersection(tree.files)
     computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
-
-    def why(file: str, recipe: Recipe) -> str:
-        imports = "import" in f"{recipe.setup} {recipe.call}"
-        if place is None and file not in computed and not imports:
-            return ""
-        return f"may depend on {place or source.places[0]}: what it reads is known once it is built"
-
-    return why
+    at = place or source.places[0]
+    for request in unknown:
+        imports = "import" in f"{request.recipe.setup} {request.recipe.call}"
+        if place is not None or imports or files[request.built.location] in computed:
+            request.because = f"may depend on {at}: what it reads is known once it is built"
 
 
 def _data(source: ProjectSource, tree: SourceTree) -> str | None:

@@ -7,14 +7,14 @@ import ast
 import re
 from collections import Counter, defaultdict
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.gate.requests import filled_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from nparam_lint.discover import Discovery
     from nparam_lint.gate.requests import ProjectSource
@@ -39,28 +39,23 @@ def arguments_to_fill_in(
     unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
     definitions = [item for item in found.definitions if item.target in needy | unset]
     defaults, given = _defaults(found), _given(calls)
-
-    @cache
-    def options() -> dict[str, str]:
-        return _options(found)
+    options = cache(partial(_options, found))
 
     def known(path: str, name: str) -> str:
         own = defaults.get((path, name)) or given.get(name) or defaults.get(("", name))
         return own or options().get(name, "")
 
-    def value(item: Definition, parameter: Parameter) -> str:
-        return known(item.path, parameter.name) or _made(item.path, parameter, found, known) or "…"
+    def written(item: Definition) -> Iterator[str]:
+        for one in item.parameters or ():
+            if one.required:
+                value = known(item.path, one.name) or _made(item.path, one, found, known) or "…"
+                yield f"{one.name}={value}"
 
     return {
         item.target: filled_entry(Target(item.path, item.qualname), arguments, source.settings)
         for item in definitions
-        if (arguments := _written(item, value)) and (item.target in needy or "…" in arguments)
+        if (arguments := ", ".join(written(item))) and (item.target in needy or "…" in arguments)
     }
-
-
-def _written(item: Definition, value: Callable[[Definition, Parameter], str]) -> str:
-    required = [parameter for parameter in item.parameters or () if parameter.required]
-    return ", ".join(f"{one.name}={value(item, one)}" for one in required)
 
 
 def _given(calls: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.gate import CountResult, RunContext
+    from nparam_lint.count.run_jobs import Answers
+    from nparam_lint.discover import Discovery
+    from nparam_lint.gate import RunContext
     from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.records import (
         Budget,
@@ -38,18 +40,21 @@ TRACED = 10.0  # seconds in which a traced build has to begin
 
 
 def count_resized(
+    count: Callable[..., Answers],
     requests: Sequence[ModelRequest],
+    found: Discovery,
     context: RunContext,
-    count: Callable[[Sequence[ModelRequest]], CountResult],
-) -> tuple[CountResult, Others]:
-    """Count the models, and those whose budgets are formulas with other arguments as well: first
-    with multiples and primes, then on all sides of the conditions that show while the declared call
-    is traced. Others: by the number of the request."""
+    meanwhile: Callable[[], None],
+) -> tuple[Answers, Others]:
+    """As `count_models`, which `count` is; those whose budgets are formulas are counted with other
+    arguments as well: first with multiples and primes, then on all sides of the conditions that
+    show while the declared call is traced. Others: by the number of the request."""
     wanted = [n for n, one in enumerate(requests) if any(names_in(one.budgets))]
     resized = [(n, one) for n in wanted for one in resized_requests(requests[n])]
     traced = [(n, traced_request(requests[n])) for n in wanted if context.analysis]
-    counted = count([*requests, *(request for _, request in (*resized, *traced))])
-    measured = counted.answers.measurements
+    more = [request for _, request in (*resized, *traced)]
+    counted = count([*requests, *more], found, context, meanwhile)
+    measured = counted.measurements
     first, second = len(requests), len(requests) + len(resized)
     others: Others = {}
     _keep(others, resized, [measured[n] for n in range(first, second)])
@@ -59,7 +64,7 @@ def count_resized(
         for values in _boundaries(measured[place], context)
     ]
     if sides:
-        again = count([request for _, request in sides]).answers.measurements
+        again = count([one for _, one in sides], found, context).measurements
         _keep(others, sides, [again[n] for n in range(len(sides))])
     return counted, others
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import AUTO
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.run_jobs import Answers
-    from nparam_lint.gate import CountResult
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
@@ -68,7 +68,7 @@ class Outcomes:
     ) -> tuple[list[ModelReport], _Skipped]:
         """The models, of which it is known now which stand for themselves; and those that are
         skipped, the `uncalled` first."""
-        reports = [model for _, model in sorted(self.models, key=lambda one: one[0])]
+        reports = [model for _, model in sorted(self.models, key=itemgetter(0))]
         # That a model contains an nn.Sequential says nothing about a factory that returns another.
         kinds = {kind for m in reports for kind in _types(m) if not kind.startswith("torch.nn.")}
         built = {_bare(m.target) for m in reports if isinstance(m.host or m.measurement, Measured)}
@@ -86,7 +86,7 @@ class Outcomes:
         # and of one that has been built in one way, no other need be told.
         known = {_bare(m.target) for m in reports if m.declared}
         known |= {m.target for m in reports if m.way}
-        failures = [(at, why) for _, at, why in sorted(self.failures, key=lambda one: one[0])]
+        failures = [(at, why) for _, at, why in sorted(self.failures, key=itemgetter(0))]
         return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in known]
 
 
@@ -116,8 +116,10 @@ def judge_models(
         answer, own = answers.measurements[number], settings.for_file(request.target.location)
         judged: _Judged
         if request.way is not None:  # it is evidence: nothing is judged by it
-            if not isinstance(answer, Measured):
-                found.failed_ways.extend((place, way) for way in failed_way(request, answer))
+            if isinstance(answer, NotMeasured):
+                if answer.cause != "not_a_model":  # else the call is none of a model
+                    failed = FailedWay(str(request.target), request.way, answer)
+                    found.failed_ways.append((place, failed))
                 continue
             judged = [], []
         elif isinstance(answer, Measured):
@@ -151,13 +153,6 @@ def judge_models(
         )
         found.models.append((place, report))
     return found
-
-
-def failed_way(request: ModelRequest, failure: NotMeasured) -> list[FailedWay]:
-    """What is said of a way that failed; nothing where the call turned out to make no model."""
-    if request.way is None or failure.cause == "not_a_model":
-        return []
-    return [FailedWay(str(request.target), request.way, failure)]
 
 
 def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settings) -> _Judged:
@@ -256,14 +251,14 @@ def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
 
 def assemble_report(
     source: ProjectSource,
-    counted: CountResult,
+    counted: Answers,
     models: Sequence[ModelReport],
     skipped: _Skipped,
     complete: frozenset[str] = frozenset(),
 ) -> Report:
     """The report on a source whose models were counted and judged. `complete`: see
     `complete_codes`."""
-    if counted.answers.broken is not None:  # then the models' findings say nothing of the models
+    if counted.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
     kept = in_order(reported_findings(every, source, complete))
@@ -347,9 +342,5 @@ def said_once(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_on(code: str, settings: Settings) -> bool:
-    is_on = (
-        any(code.startswith(selected) for selected in settings.select)
-        if settings.select
-        else RULES[code].enabled
-    )
-    return is_on and not any(code.startswith(ignored) for ignored in settings.ignore)
+    is_on = code.startswith(settings.select) if settings.select else RULES[code].enabled
+    return is_on and not code.startswith(settings.ignore)

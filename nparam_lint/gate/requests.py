@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
-from nparam_lint.claims import DOC_SUFFIXES, Target
+from nparam_lint.claims import Target
 from nparam_lint.claims.docstring_budgets import (
+    Malformed,
     declares,
     has_prose_count,
     mentions,
@@ -31,13 +32,15 @@ from nparam_lint.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from nparam_lint.claims.doc_comments import Bound
+    from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways.configs import ConfigModels
-    from nparam_lint.records import Definition, Finding, Measurement, NameValue
+    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Origin, Problem
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _BIND = (
@@ -151,122 +154,152 @@ def declared_requests(
 ) -> tuple[list[ModelRequest], list[Finding]]:
     """Every model to build, with its budgets, and the findings about the declarations themselves.
     `in_scope`: whether the config's entries for a location are looked at."""
-    requests: dict[object, ModelRequest] = {}
-    findings: list[Finding] = []
+    declared = _Declared(found, settings, in_scope)
     for definition in found.definitions:
-        bare = Target(definition.path, definition.qualname)
-        position = Position(definition.path, definition.line, definition.column)
-        if bare not in requests:
-            requests[bare] = request_model(bare, position, settings, found)
-        requests[bare].definitions.append(definition)
-        if not definition.docstrings:
-            continue
-        try:
-            with time_limit(settings.timeout):
-                budgets = list(_docstring_budgets(definition, findings))
-                budgets = list(_with_hosts(budgets, findings, found, settings))
-        except TooSlow:
-            why = f"took longer than the {settings.timeout:g} s of --timeout"
-            message = f"not checked: reading the docstring of {definition.qualname} {why}"
-            late = finding("NPL003", position, message, definition.target)
-            findings.append(replace(late, timed_out=True))
-            continue
-        for budget in budgets:
-            if budget.target not in requests:
-                requests[budget.target] = request_model(budget.target, position, settings, found)
-            requests[budget.target].budgets.append(budget)
-    _add_config_budgets(requests, findings, found, settings, in_scope)
-    commented = _add_config_files(requests, findings, found, settings, in_scope)
+        declared.add_definition(definition)
+    declared.add_config_budgets()
+    commented = declared.add_config_files()
+    findings = declared.findings
     for target, at in settings.recipe_positions.items():
         if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [
-        replace(
-            finding("NPL003", p.position, p.message, "", [_NOTHING_CHECKED]),
-            severity=p.severity,
-            timed_out=p.timed_out,
-        )
-        for p in found.problems
-    ]
+    findings += [unreadable(problem, _NOTHING_CHECKED) for problem in found.problems]
     unread = (p for p in found.unread if p.position.path not in commented)
     findings += [finding("NPL002", p.position, p.message, "") for p in unread]
-    return list(requests.values()), findings
+    return list(declared.requests.values()), findings
 
 
-def _add_config_budgets(
-    requests: dict[object, ModelRequest],
-    findings: list[Finding],
-    found: Discovery,
-    settings: Settings,
-    in_scope: Callable[[str], bool],
-) -> None:
-    for declared in settings.budgets:
-        if not (in_scope(declared.target.location) or in_scope(declared.target.built.location)):
-            continue
-        gone = why_gone(declared.target, settings.root, found)
-        if gone:
-            findings.append(finding("NPL008", declared.position, gone, str(declared.target)))
-            continue
-        entry = next(_with_hosts([declared], findings, found, settings), None)
-        if entry is None:
-            continue
-        key = entry.target if entry.recipe is None else (entry.target, entry.recipe, entry.device)
-        if key not in requests:
-            requests[key] = request_model(entry.target, entry.position, settings, found)
-        request = requests[key]
-        request.recipe = _completed(entry.target, entry.recipe, request.recipe)
-        request.device = entry.device or request.device
-        request.budgets.append(entry)
+def unreadable(problem: Problem, *detail: str) -> Finding:
+    """NPL003 for a file that was not read."""
+    found = finding("NPL003", problem.position, problem.message, "", detail)
+    return replace(found, severity=problem.severity, timed_out=problem.timed_out)
 
 
-def _add_config_files(
-    requests: dict[object, ModelRequest],
-    findings: list[Finding],
-    found: Discovery,
-    settings: Settings,
-    in_scope: Callable[[str], bool],
-) -> frozenset[str]:
-    """The config files that are targets: by a recipe, or because a comment declares a budget. Gives
-    those that are Python, whose comments were read."""
-    contents = {at: text for at, text in _config_files(found, settings).items() if in_scope(at)}
-    for path, content in contents.items():
-        target = Target(path, "")
-        budgets = list(_comment_budgets(path, content, findings)) if mentions(content) else []
-        if target not in requests and (budgets or settings.recipe(target)):
-            requests[target] = request_model(target, Position(path), settings, found)
-        if budgets:
-            requests[target].budgets += budgets
-    for pattern in settings.patterns:
-        if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
-            message = f"no file of the project matches {pattern.text!r}"
-            findings.append(finding("NPL008", pattern.position, message, pattern.text))
-    unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
-    several = known_kinds(unknown, found, settings) if unknown else {}
-    for key, request in [*requests.items()]:
-        if request.target.callable:
-            continue
-        if request.recipe.call is None:
-            at = request.budgets[0].position if request.budgets else request.position
-            del requests[key]
-            message = f"how to build a model from {request.target} is not known"
-            message += several.get(request.target.location, "")
-            said = _config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
-            findings.append(finding("NPL004", at, message, str(request.target), said))
-        elif not request.budgets:
-            request.way = Way("config", request.position, str(request.target))
-    return frozenset(path for path in contents if path.endswith(".py"))
+class _Declared:
+    """What is declared, as it is read: the models to build, by their targets (or by these and how
+    a budget of the config says to build them); and what is wrong with the declarations."""
+
+    def __init__(
+        self, found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
+    ) -> None:
+        self.found, self.settings, self.in_scope = found, settings, in_scope
+        self.requests: dict[object, ModelRequest] = {}
+        self.findings: list[Finding] = []
+
+    def request(self, target: Target, position: Position, key: object = None) -> ModelRequest:
+        """That for a target; one is made where there is none yet."""
+        key = key or target
+        if key not in self.requests:
+            self.requests[key] = request_model(target, position, self.settings, self.found)
+        return self.requests[key]
+
+    def add_definition(self, definition: Definition) -> None:
+        """A model, with the budgets in its docstrings."""
+        position = Position(definition.path, definition.line, definition.column)
+        bare = Target(definition.path, definition.qualname)
+        self.request(bare, position).definitions.append(definition)
+        if not definition.docstrings:
+            return
+        timeout = self.settings.timeout
+        try:
+            with time_limit(timeout):
+                budgets = _docstring_budgets(definition, self.findings)
+                budgets = [own for budget in budgets if (own := self.hosted(budget))]
+        except TooSlow:
+            why = f"took longer than the {timeout:g} s of --timeout"
+            message = f"not checked: reading the docstring of {definition.qualname} {why}"
+            late = finding("NPL003", position, message, definition.target)
+            self.findings.append(replace(late, timed_out=True))
+            return
+        for budget in budgets:
+            self.request(budget.target, position).budgets.append(budget)
+
+    def add_config_budgets(self) -> None:
+        for declared in self.settings.budgets:
+            target = declared.target
+            if not (self.in_scope(target.location) or self.in_scope(target.built.location)):
+                continue
+            if gone := why_gone(target, self.settings.root, self.found):
+                self.findings.append(finding("NPL008", declared.position, gone, str(target)))
+            elif entry := self.hosted(declared):
+                key = entry.recipe and (entry.target, entry.recipe, entry.device)
+                request = self.request(entry.target, entry.position, key)
+                request.recipe = _completed(entry.target, entry.recipe, request.recipe)
+                request.device = entry.device or request.device
+                request.budgets.append(entry)
+
+    def hosted(self, budget: Budget) -> Budget | None:
+        """The budget; that of a class inside a model with the file of that model. None, and a
+        finding, where there is no such model."""
+        if budget.target.host is None:
+            return budget
+        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
+
+        tree = self.found.tree
+        target, files = resolved(budget.target, tree), list[str]()
+        if target.built.location:
+            gone = why_gone(target.built, self.settings.root, self.found)
+        else:
+            name = target.built.callable
+            files = files_with(name, target.location, tree)
+            gone = f"{name} is defined in {', '.join(files[:5]) or 'no file'}"
+        if gone is None:
+            return replace(budget, target=target)
+        step = f"next: name a model that contains {target.callable}, or delete the budget"
+        if files:
+            step = f"next: name its file: (in {files[0]}::{target.built.callable})"
+        code = "NPL002" if files else "NPL008"
+        self.findings.append(finding(code, budget.position, gone, str(target), [step]))
+        return None
+
+    def add_config_files(self) -> frozenset[str]:
+        """The config files that are targets: by a recipe, or because a comment declares a budget.
+        Gives those that are Python, whose comments were read."""
+        requests, findings, settings = self.requests, self.findings, self.settings
+        every = _config_files(self.found, settings)
+        contents = {at: text for at, text in every.items() if self.in_scope(at)}
+        for path, content in contents.items():
+            target = Target(path, "")
+            budgets = _comment_budgets(target, content, findings) if mentions(content) else []
+            if target in requests or budgets or settings.recipe(target):
+                self.request(target, Position(path)).budgets += budgets
+        for pattern in settings.patterns:
+            if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
+                message = f"no file of the project matches {pattern.text!r}"
+                findings.append(finding("NPL008", pattern.position, message, pattern.text))
+        unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
+        several = known_kinds(unknown, self.found, settings) if unknown else {}
+        for key, request in [*requests.items()]:
+            if request.target.callable:
+                continue
+            if request.recipe.call is None:
+                at = request.budgets[0].position if request.budgets else request.position
+                del requests[key]
+                message = f"how to build a model from {request.target} is not known"
+                message += several.get(request.target.location, "")
+                said = _config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
+                findings.append(finding("NPL004", at, message, str(request.target), said))
+            elif not request.budgets:
+                request.way = Way("config", request.position, str(request.target))
+        return frozenset(path for path in contents if path.endswith(".py"))
+
+
+def listed(
+    settings: Settings, kind: Callable[..., list[str]], *more: Callable[..., list[str]]
+) -> list[str]:
+    """The project's files of some kinds: what functions such as `list_configs` give."""
+    root, copy = settings.root, settings.snapshot
+    tracked = copy.files(root, "") if copy else None
+    kinds = (kind, *more)
+    return [at for one in kinds for at in one(root, settings.exclude, tracked, settings.below)]
 
 
 def config_models(found: Discovery, settings: Settings) -> ConfigModels:
     """The models of the project's config files."""
     from nparam_lint.discover.ways.configs import ConfigModels  # few runs ask for them
 
-    root, exclude, copy = settings.root, settings.exclude, settings.snapshot
-    tracked = copy.files(root, "") if copy else None
-    paths = list_configs(root, exclude, tracked, settings.below)
-    return ConfigModels(
-        found, paths, reader(root), partial(list_texts, root, exclude, tracked, settings.below)
-    )
+    paths, texts = listed(settings, list_configs), partial(listed, settings, list_texts)
+    return ConfigModels(found, paths, reader(settings.root), texts)
 
 
 def known_kinds(
@@ -292,9 +325,7 @@ def known_kinds(
 
 def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
     """The content of each config file that a recipe is for, or that may declare a budget."""
-    copy, root = settings.snapshot, settings.root
-    tracked = copy.files(root, "") if copy else None
-    others = list_configs(root, settings.exclude, tracked, settings.below)
+    others = listed(settings, list_configs)
     contents = dict.fromkeys(others, b"")
     contents |= _contents([path for path in others if not path.endswith(".json")], settings)
     families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
@@ -324,73 +355,70 @@ def _contents(paths: Sequence[str], settings: Settings) -> dict[str, bytes]:
 def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
     """The settings with the budgets in the project's Markdown and reStructuredText beside those of
     the config; and the findings about comments there that cannot be read."""
-    copy, root = settings.snapshot, settings.root
-    tracked = copy.files(root, DOC_SUFFIXES) if copy else None
-    paths = list_docs(root, settings.exclude, tracked, settings.below)
-    contents = {p: text for p, text in _contents(paths, settings).items() if mentions(text)}
+    contents = _contents(listed(settings, list_docs), settings)
     findings: list[Finding] = []
-    budgets = [one for at, text in contents.items() for one in _doc_budgets(at, text, findings)]
-    return replace(settings, budgets=(*settings.budgets, *budgets)), findings
+    budgets = [*settings.budgets]
+    for path, text in contents.items():
+        budgets += _doc_budgets(path, text, findings) if mentions(text) else []
+    return replace(settings, budgets=tuple(budgets)), findings
 
 
-def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator[Budget]:
+def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a text's comments; what cannot be read is added to the findings."""
     from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
 
     found, malformed = parse_docs(path, content.decode("utf-8", "replace"))
-    for fault in malformed:
-        at = Position(path, fault.line, fault.column)
-        findings.append(finding("NPL002", at, fault.message, path, [_BIND]))
-    for one in found:
-        at = Position(path, one.line, one.column)
-        yield Budget(one.target, one.selector, one.value, one.value.text, at, "docs")
+    findings += [_unread(fault, path, path, _BIND) for fault in malformed]
+    return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
 
 
-def _comment_budgets(path: str, content: bytes, findings: list[Finding]) -> Iterator[Budget]:
+def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a config file's comments; what cannot be read is added to the findings."""
     from nparam_lint.claims.comment_budgets import parse_comments  # few have any
 
-    target = Target(path, "")
+    path = target.location
     declared, malformed = parse_comments(path, content.decode("utf-8", "replace"))
-    for fault in malformed:
-        at = Position(path, fault.line, fault.column)
-        findings.append(finding("NPL002", at, fault.message, path))
-    for line in declared:
-        at = Position(path, line.line, line.column)
-        yield Budget(target, line.selector, line.value, line.text, at, "comment")
+    findings += [_unread(fault, path, path) for fault in malformed]
+    return [_budget(line, target, "comment", path, line.text) for line in declared]
 
 
-def _docstring_budgets(definition: Definition, findings: list[Finding]) -> Iterator[Budget]:
+def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[Budget]:
     """The budgets and the claims in prose of a definition's docstrings; what cannot be read is
     added to the findings."""
     path, name = definition.path, definition.qualname
-    defined_at = Position(path, definition.line, definition.column)
+    budgets: list[Budget] = []
     for lines in definition.docstrings:
         declared, malformed = parse_docstring(lines)
-        for fault in malformed:
-            at = Position(path, fault.line, fault.column)
-            findings.append(finding("NPL002", at, fault.message, definition.target))
+        findings += [_unread(fault, path, definition.target) for fault in malformed]
         for line in declared:
             if line.host and definition.kind == "factory":
                 message = f"found `(in {line.host})` in the docstring of a function, expected it in"
                 message += " that of a class: what a function made cannot be told inside a model"
-                at = Position(path, line.line, line.column)
-                findings.append(finding("NPL002", at, message, definition.target))
+                fault = Malformed(message, line.line, line.column)
+                findings.append(_unread(fault, path, definition.target))
                 continue
             target = Target(path, name, line.arguments, line.host)
-            at = Position(path, line.line, line.column)
-            yield Budget(
-                target, line.selector, line.value, line.text, at, "docstring", definition=defined_at
-            )
-        if not has_prose_count(lines):
-            continue
-        from nparam_lint.claims.prose import find_claims  # dozens of patterns, for few docstrings
+            budgets.append(_budget(line, target, "docstring", path, line.text))
+        if has_prose_count(lines):
+            from nparam_lint.claims.prose import find_claims  # dozens of patterns
 
-        for claim in find_claims(lines):
-            at, target = Position(path, claim.line, claim.column), Target(path, name)
-            yield Budget(
-                target, claim.selector, claim.value, claim.text, at, "prose", definition=defined_at
-            )
+            target = Target(path, name)
+            budgets += [_budget(one, target, "prose", path, one.text) for one in find_claims(lines)]
+    defined_at = Position(path, definition.line, definition.column)
+    return [replace(budget, definition=defined_at) for budget in budgets]
+
+
+def _budget(
+    found: Bound | Declared, target: Target, origin: Origin, path: str, text: str
+) -> Budget:
+    at = Position(path, found.line, found.column)
+    return Budget(target, found.selector, found.value, text, at, origin)
+
+
+def _unread(fault: Malformed, path: str, target: str, *detail: str) -> Finding:
+    """NPL002 for a declaration that cannot be read."""
+    at = Position(path, fault.line, fault.column)
+    return finding("NPL002", at, fault.message, target, detail)
 
 
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
@@ -416,34 +444,6 @@ def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     )
 
 
-def _with_hosts(
-    budgets: Sequence[Budget], findings: list[Finding], found: Discovery, settings: Settings
-) -> Iterator[Budget]:
-    """The budgets, those of classes inside models with the file of that model; what there is none
-    for is added to the findings."""
-    for budget in budgets:
-        if budget.target.host is None:
-            yield budget
-            continue
-        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
-
-        target = resolved(budget.target, found.tree)
-        host, files = target.built, list[str]()
-        if host.location:
-            gone = why_gone(host, settings.root, found)
-        else:
-            files = files_with(host.callable, target.location, found.tree)
-            gone = f"{host.callable} is defined in {', '.join(files[:5]) or 'no file'}"
-        if gone is None:
-            yield replace(budget, target=target)
-            continue
-        step = f"next: name a model that contains {target.callable}, or delete the budget"
-        if files:
-            step = f"next: name its file: (in {files[0]}::{host.callable})"
-        code = "NPL002" if files else "NPL008"
-        findings.append(finding(code, budget.position, gone, str(target), [step]))
-
-
 def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
     """Why a target that the config names no longer exists; None where it does, and for an installed
     package, which only the worker can ask."""
@@ -466,16 +466,13 @@ def select_models(requests: Sequence[ModelRequest], declared_only: bool = False)
     """The models to build. A model without a budget whose required arguments are not provided is
     skipped: building it could only fail. `declared_only`: all models without a budget are
     skipped."""
-    chosen: list[ModelRequest] = []
-    skipped: list[tuple[str, NotMeasured]] = []
-    for request in requests:
-        if declared_only:
-            chosen += [request] if request.is_declared else []
-        elif failure := _lacks_arguments(request):
-            skipped.append((str(request.target), failure))
-        else:
-            chosen.append(request)
-    return Selection(chosen, skipped)
+    if declared_only:
+        return Selection([request for request in requests if request.is_declared])
+    failures = [(request, _lacks_arguments(request)) for request in requests]
+    return Selection(
+        [request for request, failure in failures if failure is None],
+        [(str(request.target), failure) for request, failure in failures if failure],
+    )
 
 
 def one_reason(request: ModelRequest, answer: Measurement) -> Measurement:

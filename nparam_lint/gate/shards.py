@@ -158,8 +158,7 @@ def _parts(
 
 
 def _commit(settings: Settings) -> str:
-    found = ask_git(settings.home, "rev-parse", "HEAD") or b""
-    return found.decode().strip()
+    return (ask_git(settings.home, "rev-parse", "HEAD") or b"").decode().strip()
 
 
 def _digest(*parts: object) -> str:

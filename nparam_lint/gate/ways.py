@@ -10,8 +10,7 @@ from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest, Selection, config_models
-from nparam_lint.judge import finding
+from nparam_lint.gate.requests import ModelRequest, Selection, config_models, listed, unreadable
 from nparam_lint.records import Way
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     """The selection, with the ways to build the models that nobody declares a budget for; as many
     for each as the settings allow."""
-    settings, found, copy = source.settings, source.found, source.settings.snapshot
+    settings, found = source.settings, source.found
     wanted = {r.target.bare for r in source.requests}
     requested = frozenset(wanted)
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
@@ -45,11 +44,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         return selection
     from nparam_lint.discover.ways.find import find_ways  # many modules
 
-    tracked = copy.files(settings.root, "") if copy else None
-    others = [
-        *list_configs(settings.root, settings.exclude, tracked, settings.below),
-        *list_texts(settings.root, settings.exclude, tracked, settings.below),
-    ]
+    others = listed(settings, list_configs, list_texts)
     read = reader(settings.root)
     if settings.replay_inputs:
         settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
@@ -77,13 +72,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         selection,
         requests=[*selection.requests, *added],
         ways_left=tuple(sorted(left.items())),
-        findings=[
-            *selection.findings,
-            *(
-                replace(finding("NPL003", p.position, p.message, ""), severity=p.severity)
-                for p in sought.problems
-            ),
-        ],
+        findings=[*selection.findings, *map(unreadable, sought.problems)],
     )
 
 

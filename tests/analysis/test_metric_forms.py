@@ -172,7 +172,7 @@ def test_the_form_of_a_metric_is_its_count(settings, environ, given):
     whole = replace(model.request, metric="total")
     found = count_models([replace(whole, values=p) for p in points], model.found, model.context)
     for number, point in enumerate(points):
-        measured = found.answers.measurements[number]
+        measured = found.measurements[number]
         assert isinstance(measured, Measured)
         place = MOVING[given](point["depth"]) if given in MOVING else selector.module
         rows = selected(replace(selector, module=place), measured.modules)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import nparam_lint
+from nparam_lint.config.settings import Settings
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -47,14 +48,15 @@ def root(tmp_path: Path) -> Path:
 
 
 def find(root: Path, environ: Mapping[str, str] | None = None) -> Interpreter:
-    return find_interpreter(root, None, "", environ or {})
+    return find_interpreter(Settings(root), environ or {})
 
 
 # --- asked for ---------------------------------------------------------------------------------
 
 
 def named(root: Path, value: str) -> Interpreter:
-    return find_interpreter(root, value, "asked for by the test", {})
+    settings = Settings(root, python=value, python_from="asked for by the test")
+    return find_interpreter(settings, {})
 
 
 def test_an_absolute_path(root: Path, tmp_path: Path) -> None:
@@ -203,11 +205,12 @@ def test_the_nearest_environment_up_to_the_top_of_the_repository(
     environment(tmp_path / ".venv")  # outside of the repository
     for top in (main, linked):
         for root in (top, top / place):
-            found = find_interpreter(root, None, "", {}, top / place)
+            found = find_interpreter(Settings(root, place=top / place), {})
             assert Path(found.python) == expected
     assert environments_in(linked, ["a", "a/deep", "b"]) == {"a": "a/.venv", "b": "b/venv"}
     own = environment(linked / "venv")  # what is in the worktree itself comes first
-    assert find_interpreter(linked, None, "", {}, linked / place).python == str(own)
+    settings = Settings(linked, place=linked / place)
+    assert find_interpreter(settings, {}).python == str(own)
 
 
 def test_virtual_env(root: Path, tmp_path: Path) -> None:
@@ -239,8 +242,11 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
 ASK = """
 import dataclasses, json, os, sys
 from pathlib import Path
+from types import SimpleNamespace
 from nparam_lint.count.interpreter import find_interpreter
-found = find_interpreter(Path(sys.argv[1]), None, "", os.environ)
+# Of the settings, whose packages are not there, as much as is asked.
+settings = SimpleNamespace(home=Path(sys.argv[1]), python=None, python_from="", place=None)
+found = find_interpreter(settings, os.environ)
 print(json.dumps(dataclasses.asdict(found)))
 """
 

@@ -327,11 +327,14 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_progress_is_told(jobs: list[Job]) -> None:
     told: list[tuple[int, int, str]] = []
-    run_jobs(
-        BuildContext(PYTHON, PROJECTS / "counting", os.environ, Limits(jobs=1)),
-        jobs,
-        lambda done, every, label: told.append((done, every, label)),
+    context = BuildContext(
+        PYTHON,
+        PROJECTS / "counting",
+        os.environ,
+        Limits(jobs=1),
+        progress=lambda done, every, label: told.append((done, every, label)),
     )
+    run_jobs(context, jobs)
     built = [item for item in told if item[2].startswith("zoo.py::")]
     assert [done for done, _, _ in built] == sorted(done for done, _, _ in built)
     assert {(done, every) for done, every, _ in built} >= {(1, 2), (2, 2)}

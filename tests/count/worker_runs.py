@@ -70,13 +70,13 @@ def run(
     memory: int = 0,
     width: int = 2,
     environ: Mapping[str, str] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Run:
     listed = [j for j in jobs if isinstance(j, Job)]
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
     limits = Limits(timeout, memory, width)
     everything = os.environ | (environ or {})
-    answers = run_jobs(BuildContext(PYTHON, root, everything, limits), listed, progress)
+    answers = run_jobs(BuildContext(PYTHON, root, everything, limits, progress=progress), listed)
     wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
 
 if TYPE_CHECKING:
@@ -72,16 +73,12 @@ class Part(NamedTuple):
         return self.size * self.element_size
 
 
+_SIZE: Callable[[Part], Amount] = attrgetter("size")
+_BYTES: Callable[[Part], Amount] = attrgetter("bytes")
+
+
 def _nothing(part: Part) -> int:
     return 0
-
-
-def _size(part: Part) -> int:
-    return part.size
-
-
-def _bytes(part: Part) -> int:
-    return part.bytes
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def _in_training(name: str, states: int, optimizer: str) -> Metric:
         "bytes",
         note,
         lambda p: p.bytes * (copies if p.is_trainable else 1),
-        _bytes,
+        _BYTES,
         assumed=f"{note}, each in the dtype of its weight; no activations",
         is_derived=True,
         is_listed=False,
@@ -145,11 +142,11 @@ WITH_FIELDS = (
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("total", "parameters", "", _size),
+        Metric("total", "parameters", "", _SIZE),
         Metric("trainable", "parameters", "", lambda p: p.size if p.is_trainable else 0),
         Metric("frozen", "parameters", "", lambda p: 0 if p.is_trainable else p.size),
-        Metric("buffers", "buffer elements", "", buffer=_size),
-        Metric("bytes", "bytes", "parameters and buffers", _bytes, _bytes),
+        Metric("buffers", "buffer elements", "", buffer=_SIZE),
+        Metric("bytes", "bytes", "parameters and buffers", _BYTES, _BYTES),
         Metric(
             "non_embedding",
             "parameters",

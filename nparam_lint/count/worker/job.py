@@ -15,7 +15,7 @@ from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.project_import import cause_of
-from .building.script_effects import Loaders, without_effects
+from .building.script_effects import without_effects, without_loaders
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
 from .state import STATE
@@ -114,7 +114,6 @@ class ModelBuild:
         self.compare(result)
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
         result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
-        result.pop("signature")
         return result
 
     @staticmethod
@@ -150,13 +149,12 @@ class ModelBuild:
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
         lost, package = explain(root_cause(error))
         package = package or missing_package(error)
-        is_memory = needs_memory(error)
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
         unknown = self.call.unknown_argument(error) if self.call else None
         if unknown is not None:
             cause, reason = "argument_unknown", unknown
-        denied = NO_MEMORY if is_memory else ONLY_COUNTED if is_denied else None
+        denied = NO_MEMORY if needs_memory(error) else ONLY_COUNTED if is_denied else None
         hint = CALL_SUPER if is_early else denied or install(package)
         if download.what:
             cause, hint = "refused", download.hint(self.text, self.call.names)
@@ -171,13 +169,18 @@ class ModelBuild:
             notes=self.partial_note(),
         )
 
-    def build(self, context):
+    def build(self, *contexts):
         """One build: (model, call). The arguments are made again each time, because constructors
         change the config objects that they get."""
         self.left_out = []
-        effects = without_effects(self.torch, self.left_out)
-        with context, effects if self.job["way"] else contextlib.nullcontext():
-            model, call = self.without_loaders() if self.job["way"] else self.called()
+        with contextlib.ExitStack() as stack:
+            for context in contexts:
+                stack.enter_context(context)
+            if self.job["way"]:
+                stack.enter_context(without_effects(self.torch, self.left_out))
+                model, call = without_loaders(self.called, self.torch, self.left_out)
+            else:
+                model, call = self.called()
             model = only_module(self.torch, model, call.text)
             if self.job["input"]:
                 self.forward(model)
@@ -193,19 +196,6 @@ class ModelBuild:
             return call(), call
         finally:
             self.text = call.text
-
-    def without_loaders(self):
-        """As `called`, once more without each method that only loads weights that are not there."""
-        loaders = Loaders(self.torch, self.left_out)
-        try:
-            while True:
-                try:
-                    return self.called()
-                except Exception as error:
-                    if not loaders.leave_out(error):
-                        raise
-        finally:
-            loaders.restore()
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""
@@ -255,7 +245,7 @@ class ModelBuild:
             self.check_on_cpu(count, text)
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
-        result["signature"] = count.signature
+        self.signature = count.signature  # that of the first build
         result["names"], result["known_names"] = resolve_names(
             self.job["names"], call.arguments, model
         )
@@ -321,7 +311,7 @@ class ModelBuild:
         answer = {"status": "measured", "total": total}
         if before is not None:
             answer["bytes"] = device.allocated_bytes(torch) - before
-        answer["differences"] = differences(result["signature"](), signature)
+        answer["differences"] = differences(self.signature(), signature)
         return answer
 
 

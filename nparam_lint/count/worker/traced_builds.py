@@ -1,6 +1,5 @@
 """Builds a model at several points with traced numbers, and tells what was recorded."""
 
-import contextlib
 import sys
 import time
 import types
@@ -60,7 +59,7 @@ def run(build, point):
     build.job = dict(job, vary=list(point.items()))
     parameters, error = [], None
     try:
-        model, _ = build.build(stacked(rung(build.mode, RUNGS[0]), carried(torch)))
+        model, _ = build.build(rung(build.mode, RUNGS[0]), carried(torch))
         trace.paused += 1
         metric = METRICS[job["metric"]]
         declared = job["experts_per_token"]
@@ -78,14 +77,6 @@ def run(build, point):
         "lost": list(trace.lost),
         "error": error,
     }
-
-
-@contextlib.contextmanager
-def stacked(*contexts):
-    with contextlib.ExitStack() as stack:
-        for context in contexts:
-            stack.enter_context(context)
-        yield
 
 
 def rows(count, metric, with_origins):

@@ -4,6 +4,7 @@ without."""
 import ast
 import contextlib
 import re
+from traceback import walk_tb
 
 from ..tracing.failures import describe
 from ..tracing.project_paths import is_project, relative
@@ -40,16 +41,9 @@ class Download:
         while error is not None and not any(error is one for one in self.errors):
             self.errors.append(error)
             error = error.__cause__ or error.__context__
-        self.frames = list(self.all_frames())
+        # (frame, line) of every active call, the outermost first.
+        self.frames = [pair for one in self.errors for pair in walk_tb(one.__traceback__)]
         self.what = self.in_words()
-
-    def all_frames(self):
-        """(frame, line) of every active call, the outermost first."""
-        for error in self.errors:
-            trace = error.__traceback__
-            while trace is not None:
-                yield trace.tb_frame, trace.tb_lineno
-                trace = trace.tb_next
 
     def in_words(self):
         inner = []  # what the project's code called in the end

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import types
+from traceback import walk_tb
 from typing import NamedTuple
 
 from ..state import STATE
@@ -415,10 +416,8 @@ def explain(error):
 def absent(error):
     """The missing name that an exception is about, and the file that should have it."""
     if isinstance(error, NameError):
-        trace = error.__traceback__
-        while trace.tb_next is not None:
-            trace = trace.tb_next
-        return missing_name(error), os.path.realpath(trace.tb_frame.f_code.co_filename)
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        return missing_name(error), os.path.realpath(frame.f_code.co_filename)
     found = re.match(OF_MODULE, str(error)) if isinstance(error, AttributeError) else None
     found = found or (re.match(FROM_MODULE, str(error)) if isinstance(error, ImportError) else None)
     module = sys.modules.get(found["module"]) if found else None

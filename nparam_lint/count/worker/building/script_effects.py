@@ -29,12 +29,6 @@ class AbsentWeights(dict):
             raise AttributeError(name)
         return self
 
-    def __call__(self, *args, **kwargs):
-        return self
-
-    def __getitem__(self, name):
-        return self
-
     def __contains__(self, name):
         return True
 
@@ -50,14 +44,10 @@ class AbsentWeights(dict):
             raise TypeError("the arguments of the model are stored with weights that are not here")
         return super().keys()
 
-    def get(self, name, default=None):
+    def itself(self, *args, **kwargs):
         return self
 
-    def pop(self, name, default=None):
-        return self
-
-    def copy(self):
-        return self
+    __call__ = __getitem__ = get = pop = copy = itself
 
 
 @contextlib.contextmanager
@@ -92,45 +82,44 @@ def without_effects(torch, addresses):
         names = getattr(module, "__dict__", {})
         if names.get("load_state_dict_from_url") is fetch:
             changes.append((names, "load_state_dict_from_url", fetch_nothing))
-    before = [(names, name, names[name]) for names, name, _ in changes]
-    for names, name, value in changes:
-        names[name] = value
-    torch.nn.Module.load_state_dict = load_known
-    try:
-        yield
-    finally:
-        torch.nn.Module.load_state_dict = load
-        for names, name, value in before:
+    with contextlib.ExitStack() as undo:
+        for names, name, value in changes:
+            undo.callback(names.__setitem__, name, names[name])
             names[name] = value
+        undo.callback(setattr, torch.nn.Module, "load_state_dict", load)
+        torch.nn.Module.load_state_dict = load_known
+        yield
 
 
-class Loaders:
-    """Methods that load weights into a module and do nothing else, and that had to download them:
-    where one fails, the model is built without it. `addresses` gets what they would have fetched.
-    """
+def without_loaders(build, torch, addresses):
+    """What `build()` gives, once more without each method that had to download weights, if it loads
+    them into a module and does nothing else. `addresses` gets what it would have fetched."""
+    with contextlib.ExitStack() as undo:
+        while True:
+            try:
+                return build()
+            except Exception as error:
+                found = failed_loader(error, torch)
+                if found is None:
+                    raise
+                kind, name, method, address = found
+                undo.callback(setattr, kind, name, method)
+                setattr(kind, name, do_nothing)
+                addresses.append(address)
 
-    def __init__(self, torch, addresses):
-        self.module, self.addresses = torch.nn.Module, addresses
-        self.before = []  # (class, name, method)
 
-    def leave_out(self, error):
-        """Whether an exception comes from such a method, which then does nothing the next time."""
-        download = Download(error)
-        for frame, _ in reversed(download.frames) if download.what else ():
-            owner, code = frame.f_locals.get("self"), frame.f_code
-            if isinstance(owner, self.module) and only_loads(code):
-                for kind in type(owner).__mro__:
-                    method = vars(kind).get(code.co_name)
-                    if getattr(method, "__code__", None) is code:
-                        self.before.append((kind, code.co_name, method))
-                        setattr(kind, code.co_name, do_nothing)
-                        self.addresses.append(download.what.partition(" from ")[2] or code.co_name)
-                        return True
-        return False
-
-    def restore(self):
-        for kind, name, method in self.before:
-            setattr(kind, name, method)
+def failed_loader(error, torch):
+    """(class, name, method, what it fetches) of such a method, if an exception comes from one."""
+    download = Download(error)
+    for frame, _ in reversed(download.frames) if download.what else ():
+        owner, code = frame.f_locals.get("self"), frame.f_code
+        if isinstance(owner, torch.nn.Module) and only_loads(code):
+            for kind in type(owner).__mro__:
+                method = vars(kind).get(code.co_name)
+                if getattr(method, "__code__", None) is code:
+                    address = download.what.partition(" from ")[2] or code.co_name
+                    return kind, code.co_name, method, address
+    return None
 
 
 def only_loads(code):

@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 import urllib.parse
+from traceback import walk_tb
 
 from ..state import STATE
 from ..tracing.project_paths import is_project, line_of, without_copy
@@ -196,10 +197,8 @@ def needs_memory(error):
     this process has no /dev/shm of its own."""
     if STATE.has_own_memory or not is_refusal(error):
         return False
-    last = error.__traceback__
-    while last.tb_next:
-        last = last.tb_next
-    module = last.tb_frame.f_globals.get("__name__", "")
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    module = frame.f_globals.get("__name__", "")
     return MEMORY in str(error) or "shared memory" in str(error) or "multiprocessing" in module
 
 

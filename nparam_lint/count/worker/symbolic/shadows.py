@@ -102,45 +102,33 @@ def shadowed(modules, looping):
     """While a model is built: in these modules, and in `math` itself; `range` in those that are
     `looping`, too."""
     of_math = shadows()
-    undo = []
-    for module in modules:
-        own = vars(module)
-        for name, value in list(own.items()):
-            if id(value) in of_math:
-                undo.append((own, name, value))
-                own[name] = of_math[id(value)][1]
-        for name, value in BUILTINS.items():
-            if name not in own:
-                undo.append((own, name, None))
-                own[name] = value
-    for module in looping:
-        undo.append((vars(module), "range", vars(module).get("range")))
-        module.range = counted
-    for one, other in of_math.values():
-        undo.append((vars(math), one.__name__, one))
-        setattr(math, one.__name__, other)
-    codes = [found for module in modules for found in with_constants(module)]
-    try:
-        yield
-    finally:
-        for function, code in codes:
-            function.__code__ = code
-        for own, name, value in reversed(undo):
-            if value is None:
-                own.pop(name, None)
+    with contextlib.ExitStack() as undo:
+
+        def put(names, name, value):
+            if name in names:
+                undo.callback(names.__setitem__, name, names[name])
             else:
-                own[name] = value
+                undo.callback(names.pop, name, None)
+            names[name] = value
 
-
-def with_constants(module):
-    """Replace the floats in the code of a module's functions; gives what they had before."""
-    found = []
-    for function in functions_of(module):
-        code = traced_code(function.__code__)
-        if code is not None:
-            found.append((function, function.__code__))
-            function.__code__ = code
-    return found
+        for module in modules:
+            own = vars(module)
+            for name, value in list(own.items()):
+                if id(value) in of_math:
+                    put(own, name, of_math[id(value)][1])
+            for name, value in BUILTINS.items():
+                if name not in own:
+                    put(own, name, value)
+        for module in looping:
+            put(vars(module), "range", counted)
+        for one, other in of_math.values():
+            put(vars(math), one.__name__, other)
+        for function in [found for module in modules for found in functions_of(module)]:
+            code = traced_code(function.__code__)
+            if code is not None:
+                undo.callback(setattr, function, "__code__", function.__code__)
+                function.__code__ = code
+        yield
 
 
 def functions_of(module):

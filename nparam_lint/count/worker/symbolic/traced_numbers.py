@@ -41,8 +41,13 @@ class Traced:
     def __reduce__(self):
         return type(self).__base__, (plain(self),)
 
-    def __getnewargs__(self):
-        return (plain(self),)
+    def __hash__(self):
+        STATE.trace.key(self.row)
+        return hash(plain(self))
+
+    def __int__(self):
+        STATE.trace.lose("int()", self.row)
+        return int(plain(self))
 
     def __bool__(self):
         outcome = plain(self) != 0
@@ -66,14 +71,6 @@ class Traced:
 
 
 class TracedInt(Traced, int):
-    def __hash__(self):
-        STATE.trace.key(self.row)
-        return int.__hash__(self)
-
-    def __int__(self):
-        STATE.trace.lose("int()", self.row)
-        return plain(self)
-
     def __float__(self):
         STATE.trace.lose("float()", self.row)
         return float(plain(self))
@@ -103,14 +100,6 @@ class TracedInt(Traced, int):
 
 
 class TracedFloat(Traced, float):
-    def __hash__(self):
-        STATE.trace.key(self.row)
-        return float.__hash__(self)
-
-    def __int__(self):
-        STATE.trace.lose("int()", self.row)
-        return int(plain(self))
-
     def __float__(self):
         return plain(self)
 
@@ -190,23 +179,18 @@ def arithmetic(sign, name):
             return value
         return made(value, sign, left, right)
 
-    def is_number(other):
-        kinds = int if sign in OF_WHOLE else (int, float)
-        return isinstance(other, kinds)
+    numbers = int if sign in OF_WHOLE else (int, float)
+
+    def of_other(number, other):
+        if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
+            STATE.trace.lose("loop", number.row)
+        return NotImplemented
 
     def straight(self, other):
-        if not is_number(other):
-            if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
-                STATE.trace.lose("loop", self.row)
-            return NotImplemented
-        return compute(self, other)
+        return compute(self, other) if isinstance(other, numbers) else of_other(self, other)
 
     def reflected(self, other):
-        if not is_number(other):
-            if sign == "*" and hasattr(other, "__len__"):
-                STATE.trace.lose("loop", self.row)
-            return NotImplemented
-        return compute(other, self)
+        return compute(other, self) if isinstance(other, numbers) else of_other(self, other)
 
     return straight, reflected
 
@@ -218,8 +202,7 @@ def comparison(sign, name):
         if not isinstance(other, (int, float)):
             return NotImplemented
         outcome = function(plain(self), plain(other))
-        trace = STATE.trace
-        trace.decide(sign, self.row, row_of(other), outcome)
+        STATE.trace.decide(sign, self.row, row_of(other), outcome)
         return outcome
 
     return compare

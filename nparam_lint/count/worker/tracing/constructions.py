@@ -133,15 +133,12 @@ class Signature:
     first of `*args`, `is_wrapped`."""
 
     def __init__(self, code):
-        self.code = code
-        count, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-        names = code.co_varnames
-        more = iter(names[named:])
-        self.varargs = next(more) if code.co_flags & inspect.CO_VARARGS else None
-        self.varkeywords = next(more) if code.co_flags & inspect.CO_VARKEYWORDS else None
+        self.code = code  # whose id must not be given away
+        names, self.varargs, self.varkeywords = inspect.getargs(code)
+        count = code.co_argcount
         self.is_wrapped = not count
         self.first = names[0] if count else self.varargs
-        self.positional, self.keywords = names[1:count], names[count:named]
+        self.positional, self.keywords = names[1:count], names[count:]
 
     def makes(self, frame):
         value = frame.f_locals.get(self.first)

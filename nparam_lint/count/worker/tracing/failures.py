@@ -6,9 +6,10 @@ import os
 import re
 import shlex
 import sys
+from typing import NamedTuple
 
 from ..capabilities import INSTALLED_AS
-from .project_paths import OWN, is_installed, is_project, relative, without_copy
+from .project_paths import OWN, is_installed, is_project, line_text, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on
 # What faulthandler prints of a crash, or of a model that takes too long; and the lines in it that
@@ -123,12 +124,12 @@ class BarredImport(ImportError):
         self.cause = cause
 
 
-class Ending:
+class Ending(NamedTuple):
     """How a process ended that should not have: a cause of `records.Cause`, and the same in
     words that follow the name of the process."""
 
-    def __init__(self, cause, words):
-        self.cause, self.words = cause, words
+    cause: str
+    words: str
 
 
 def missing_package(error):
@@ -142,17 +143,13 @@ def missing_package(error):
 
 def died(what, ending, tail):
     """The result of a job whose process ended without one; `what`: what it did last, in words."""
-    source = None
-    for path, line in re.findall(r'File "([^"]+)", line (\d+)', tail):
-        if is_project(path):
-            source = "{}:{}".format(relative(path), line)
-            break
+    lines = re.findall(r'File "([^"]+)", line (\d+)', tail)
     return {
         "ok": False,
         "code": "NPL005",
         "cause": ending.cause,
         "reason": f"the process that {what} {ending.words}",
-        "source": source,
+        "source": next((line_text(*line) for line in lines if is_project(line[0])), None),
         "output": last_words(tail),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from traceback import walk_tb
 
 from ..state import STATE
 
@@ -205,18 +206,13 @@ def line_text(name, number):
 
 def line_of_error(error):
     """The innermost line of the project in the traceback of `error`."""
-    found = None
     if isinstance(error, SyntaxError) and error.filename and is_project(error.filename):
-        return "{}:{}".format(relative(error.filename), error.lineno or 1)
+        return line_text(error.filename, error.lineno or 1)
     mark = getattr(error, "problem_mark", None)  # where PyYAML stopped to understand a file
     if is_project(os.path.abspath(str(getattr(mark, "name", "")))):
-        return "{}:{}".format(relative(os.path.abspath(mark.name)), mark.line + 1)
-    trace = error.__traceback__
-    while trace is not None:
-        if is_project(trace.tb_frame.f_code.co_filename):
-            found = "{}:{}".format(relative(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
-        trace = trace.tb_next
-    return found
+        return line_text(os.path.abspath(mark.name), mark.line + 1)
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((line_text(*line) for line in reversed(lines) if is_project(line[0])), None)
 
 
 def upwards(path):
