@@ -3,13 +3,12 @@ wrong that is right for the declared ones."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Learned
-from nparam_lint.analysis.closed_forms.observations import differs, exactly, variable_of
+from nparam_lint.analysis.closed_forms.observations import differs, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 
@@ -56,7 +55,7 @@ def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
     asked = [(c, conditions[:n]) for n, c in enumerate(conditions)]
     asked.sort(key=lambda pair: "torch/nn/" in taken[len(pair[1])].place)
     asked += [(one, conditions) for one in _extremes(run)]
-    for sides in zip_longest(*(_sides(condition, tracer) for condition, _ in asked), fillvalue=()):
+    for sides in zip_longest(*(_sides(condition) for condition, _ in asked), fillvalue=()):
         for (_, above), side in zip(asked, sides, strict=True):
             found = (way.search.satisfying([*above, one], run.point) for one in side)
             point = next((one for one in found if one is not None), None)
@@ -69,7 +68,7 @@ def _extremes(run: Run) -> Iterator[Condition]:
     for own in run.form.generators:
         if isinstance(own, Operation) and own.kind in ("min", "max"):
             found = Condition(">=", own.left - own.right)
-            yield found if _holds(found, run.point) else found.negated
+            yield found if found.test()(run.point) else found.negated
 
 
 def _is_deep(value: NameValue, base: NameValue) -> bool:
@@ -78,7 +77,7 @@ def _is_deep(value: NameValue, base: NameValue) -> bool:
     return isinstance(value, numbers) and isinstance(base, numbers) and value > 4 * base + DEEP
 
 
-def _sides(condition: Condition, tracer: Tracer) -> list[Sequence[Condition]]:
+def _sides(condition: Condition) -> list[Sequence[Condition]]:
     """Its other side, of a bound where that begins; what lies farther beyond a bound, and the bound
     itself."""
     other = condition.negated
@@ -87,14 +86,4 @@ def _sides(condition: Condition, tracer: Tracer) -> list[Sequence[Condition]]:
     bound = Polynomial.constant(condition.form.constant_term)
     farther = Condition(">=", other.form - (bound if bound.constant_term > 0 else -bound))
     begin, end = Condition("==", other.form), Condition("==", condition.form)
-    for one in (other, farther, begin, end):
-        tracer.tests.setdefault(one, partial(_holds, one))
     return [[begin, other], [farther], [end]]
-
-
-def _holds(condition: Condition, point: Point) -> bool:
-    try:
-        value = condition.form.value(exactly(point))
-    except ArithmeticError:
-        return False
-    return value >= 0 if condition.operation == ">=" else value == 0

@@ -9,7 +9,6 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
     compiled,
-    growing,
     polynomial_of,
     substituted,
 )
@@ -20,6 +19,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.analysis.closed_forms.search import Searching
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
+from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.analysis.solutions import Met
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.records import NotMeasured

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled, from_least
 from nparam_lint.analysis.closed_forms.expressions import (
     Quotient,
     Value,
     as_opaque,
-    is_above_zero,
-    is_positive,
-    lower_bound,
 )
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -27,11 +25,24 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Operation,
     Polynomial,
 )
+from nparam_lint.analysis.closed_forms.signs import is_positive, lower_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.records import NameValue
+
+    Test = Callable[[Mapping[str, NameValue]], bool]
 
 Ray = tuple[Opaque, str, float]
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -76,18 +87,44 @@ class Condition:
         if self.ray is not None:
             value, operation, bound = self.ray
             is_above = bound < 0 or (bound == 0 and operation == ">=")
-            return operation in (">", ">=") and is_above and is_above_zero(value)
+            return operation in (">", ">=") and is_above and is_positive(value)
         if self.left is not None or self.operation == "==":
             return not self.names and self.left is None and self.form == ZERO
-        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
         try:
-            shifted = substituted(self.form, above)
+            shifted = from_least(self.form, least)
         except ArithmeticError:
             return False
         if self.operation == ">=":
             return is_positive(shifted)
         bounds = (lower_bound(part) for part in (shifted, -shifted))
         return any(bound is not None and bound > 0 for bound in bounds)
+
+    @property
+    def constants(self) -> set[int]:
+        """The numbers that stand alone in it, or divide."""
+        found = {abs(self.form.constant_term.numerator)} - {0}
+        for own in self.form.generators:
+            if isinstance(own, Operation):
+                found.update(abs(c.numerator) for _, c in own.right.terms)
+        return found
+
+    def test(self) -> Test:
+        """Whether it holds at a point, as Python finds it; not where it has no value there."""
+        names, compare = sorted(self.names), _COMPARED[self.operation]
+        both = self.form, ZERO
+        if self.left is not None and self.right is not None:
+            both = Polynomial.generator(self.left), Polynomial.generator(self.right)
+        left, right = (compiled(side, names) for side in both)
+
+        def holds(point: Mapping[str, NameValue]) -> bool:
+            values = [point[name] for name in names]
+            try:
+                sides = left(*values), right(*values)
+                return NOWHERE not in sides and compare(*sides)
+            except (ArithmeticError, ValueError, TypeError):
+                return False
+
+        return holds
 
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
@@ -192,14 +229,7 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
     """With whole coefficients that have nothing in common, and one sign for both of `==`."""
     number = form.number
     if number is not None:
-        return {
-            "==": number == 0,
-            "!=": number != 0,
-            "<": number < 0,
-            "<=": number <= 0,
-            ">": number > 0,
-            ">=": number >= 0,
-        }[operation]
+        return _COMPARED[operation](number, 0)
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
         case (((((Operation(kind="floor") as own), 1),), _),) if is_positive(own.left):

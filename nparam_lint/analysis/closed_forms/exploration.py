@@ -104,7 +104,7 @@ class Exploration:
                 refused.setdefault(name, []).append(run)
                 continue
             kept.append(run)
-            self.compare(name, run)
+            self.differ(self.base, run, {name})
         for name, failed in refused.items():
             kept += self.few_values(name, failed)
         self.search.repeated |= self.lost.keys()
@@ -127,31 +127,25 @@ class Exploration:
             self.fixed[name] = failed[0].error or ""
             return []
         for run in built:
-            self.compare(name, run)
+            self.differ(self.base, run, {name})
         self.choices[name] = [self.base.point[name], *(run.point[name] for run in built)]
         return built
 
-    def compare(self, name: str, run: Run) -> None:
-        """Learn that a variable is lost, where a build on the same path differs in more than its
-        value."""
-        self.differ(self.base, run, {name})
-
-    def differ(self, one: Run, other: Run, changed: set[str]) -> bool:
+    def differ(self, one: Run, other: Run, changed: set[str]) -> None:
+        """Learn what is lost, where two builds on the same path differ in more than the values of
+        what was `changed`."""
         first, second = ({d.condition: d.place for d in run.decisions} for run in (one, other))
         extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
         sides = {c for c in extra if c.negated in extra}
         extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
         if sides and not extra:
-            return False  # another path, that is all
+            return  # another path, that is all
         if extra and other.error is None:
             self.ignored |= set(extra.values())
             names = {n for c in extra for n in c.names} | (changed if not sides else set())
             self.lose(names, IN_LOOP)
-            return True
-        if not extra and other.error is None and one.form != other.form:
+        elif not extra and other.error is None and one.form != other.form:
             self.lose(changed, UNSEEN)
-            return True
-        return False
 
     def lose(self, names: set[str], why: str) -> None:
         for name in names:

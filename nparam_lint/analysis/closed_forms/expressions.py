@@ -1,4 +1,4 @@
-"""What traced numbers recorded, read: rows of a table as polynomials, and as a fast function.
+"""What traced numbers recorded, read: rows of a table as polynomials.
 
 Numbers are exact as far as Python's own result is: whole numbers, and quotients of two of them that
 are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). What is rounded twice
@@ -16,34 +16,22 @@ from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applie
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     ZERO,
-    Generator,
+    Kind,
     Opaque,
     Polynomial,
 )
+from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
-    from nparam_lint.records import NameValue
 
 Row = tuple[str | int, ...]
 _DYADIC = 1 << 20  # the largest power of two by which whole numbers are divided exactly
 _MOST_POWER = 12
-_PYTHON = {
-    "trunc": "math.trunc",
-    "floor": "math.floor",
-    "ceil": "math.ceil",
-    "invert": "~",
-    "neg": "-",
-    **{name: f"math.{name}" for name in ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt")},
-    **{name: f"math.{name}" for name in ("gcd", "lcm", "comb", "factorial")},
-}
 _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())  # of whole numbers
 _WHOLE = frozenset("trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count".split())
-_RISING = _WHOLE | frozenset("float whole + * / // ** % & | << >> max min sqrt round".split())
-_METHODS = ("bit_length", "bit_count")
-_INFIX = frozenset("+ - * / // % ** & | ^ << >> == != < <= > >=".split())
 
 
 @dataclass(frozen=True)
@@ -94,53 +82,6 @@ class ExpressionTable:
         except ValueError:
             return float_constant(float(text))
 
-    def function(
-        self, numbers: Sequence[int], names: Sequence[str]
-    ) -> Callable[..., tuple[NameValue, ...]]:
-        """The values of rows where the names have these values, computed as Python did."""
-        lines, known = [], {name: f"x{place}" for place, name in enumerate(names)}
-        texts: dict[int, str] = {}
-
-        def text(number: int) -> str:
-            if number not in texts:
-                operation, *parts = self.rows[number]
-                if operation == "s":
-                    texts[number] = known[str(parts[0])]
-                elif operation == "n":
-                    texts[number] = f"({parts[0]})"
-                else:
-                    inner = [text(int(part)) for part in parts]
-                    lines.append(f" t{number} = {python_text(str(operation), inner)}")
-                    texts[number] = f"t{number}"
-            return texts[number]
-
-        for row in sorted(self._below(numbers)):  # those below first: no deep recursion
-            text(row)
-        results = ", ".join(text(number) for number in numbers)
-        body = "\n".join([*lines, f" return ({results}{',' if len(numbers) == 1 else ''})"])
-        space: dict[str, object] = {"math": math, "inf": math.inf, "nan": math.nan}
-        exec(f"def f({', '.join(known.values())}):\n{body}", space)
-        return space["f"]  # type: ignore[return-value]
-
-    def _below(self, numbers: Sequence[int]) -> set[int]:
-        found: set[int] = set()
-        todo = [*numbers]
-        while todo:
-            number = todo.pop()
-            if number not in found:
-                found.add(number)
-                operation, *parts = self.rows[number]
-                todo += [int(p) for p in parts] if operation not in ("s", "n") else []
-        return found
-
-
-def python_text(operation: str, parts: Sequence[str]) -> str:
-    if operation in _INFIX:
-        return f"({parts[0]} {operation} {parts[1]})"
-    if operation in _METHODS:
-        return f"({parts[0]}).{operation}()"
-    return f"{_PYTHON.get(operation, operation)}({', '.join(parts)})"
-
 
 def float_constant(value: float) -> Value:
     """A float of few binary places is exact in what is done with it; others are as written."""
@@ -190,8 +131,7 @@ def _exact(operation: str, values: Sequence[Value]) -> Value | None:
     if operation in ("trunc", "floor", "ceil"):
         if operation == "trunc" and not is_positive(first.top):
             return None
-        kind = "ceil" if operation == "ceil" else "floor"
-        return _rounded(kind, first.top, first.bottom)
+        return _rounded("ceil" if operation == "ceil" else "floor", first.top, first.bottom)
     if operation == "float":
         return first
     if not all(q.is_exact for q in quotients):
@@ -217,12 +157,12 @@ def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
     return Quotient(top, bottom, is_exact=True)
 
 
-def _rounded(kind: str, top: Polynomial, bottom: Polynomial) -> Polynomial | None:
+def _rounded(kind: Kind, top: Polynomial, bottom: Polynomial) -> Polynomial | None:
     if bottom == ONE:
         return top
     try:
-        return applied("ceil" if kind == "ceil" else "floor", top, bottom)
-    except (NoPolynomial, ZeroDivisionError):
+        return applied(kind, top, bottom)
+    except ArithmeticError:
         return None
 
 
@@ -274,55 +214,3 @@ def _power(base: Polynomial, exponent: Polynomial) -> Value | None:
         except NoPolynomial:
             return None
     return None
-
-
-def is_positive(form: Polynomial) -> bool:
-    """Whether it is never below zero where no variable is."""
-    low = lower_bound(form)
-    return low is not None and low >= 0
-
-
-def lower_bound(form: Polynomial) -> Fraction | None:
-    """What it is never below, where no variable is below zero; None where nothing is known."""
-    total = Fraction(0)
-    for monomial, coefficient in form.terms:
-        if not monomial:
-            total += coefficient
-            continue
-        least = coefficient
-        for generator, exponent in monomial:
-            low = _least(generator)
-            if low is None or low < 0 or coefficient < 0:
-                return None
-            least *= low**exponent
-        total += least
-    return total
-
-
-def _least(generator: Generator) -> Fraction | None:
-    if isinstance(generator, str):
-        return Fraction(0)
-    if isinstance(generator, Opaque):
-        if generator.operation == "**" and isinstance(base := generator.parts[0], Polynomial):
-            least = lower_bound(base)
-            if least is not None and least >= 1 and is_above_zero(generator.parts[1]):
-                return Fraction(1)
-        return Fraction(0) if is_above_zero(generator) else None
-    left, right = lower_bound(generator.left), lower_bound(generator.right)
-    match generator.kind:
-        case "**":
-            return Fraction(1) if right is not None and right >= 0 else None
-        case "max":
-            return max((low for low in (left, right) if low is not None), default=None)
-        case "min":
-            return None if left is None or right is None else min(left, right)
-    is_known = left is not None and left >= 0 and right is not None and right >= 0
-    return Fraction(0) if is_known else None
-
-
-def is_above_zero(part: Polynomial | Opaque) -> bool:
-    if isinstance(part, Polynomial):
-        return is_positive(part)
-    if part.operation == "number":
-        return float(part.text) >= 0
-    return part.operation in _RISING and all(map(is_above_zero, part.parts))

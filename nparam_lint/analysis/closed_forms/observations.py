@@ -89,11 +89,6 @@ def exact(value: Value) -> int | Fraction:
     raise TypeError(f"{value!r} is no number")
 
 
-def written(number: Fraction) -> int | float:
-    """A number as an argument."""
-    return int(number) if number.denominator == 1 else float(number)
-
-
 def exactly(point: Point) -> dict[str, int | Fraction]:
     """The numbers of a point."""
     return {
@@ -124,14 +119,14 @@ class BuildHistory:
     def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
         """The points, completed by the base, each with its outcome; only new ones are built."""
         full = [{**self.base, **point} for point in points]
-        new = {_key(point): point for point in full if _key(point) not in self._outcomes}
+        new = {key_of(point): point for point in full if key_of(point) not in self._outcomes}
         if new:
             changed = [
                 {name: value for name, value in p.items() if differs(value, self._origin[name])}
                 for p in new.values()
             ]
             self._outcomes.update(zip(new, self._ask(changed), strict=True))
-        return [(point, self._outcomes[_key(point)]) for point in full]
+        return [(point, self._outcomes[key_of(point)]) for point in full]
 
 
 def differs(value: Value, other: Value) -> bool:
@@ -139,5 +134,6 @@ def differs(value: Value, other: Value) -> bool:
     return type(value) is not type(other) or value != other
 
 
-def _key(point: Point) -> tuple[tuple[str, str], ...]:
+def key_of(point: Point) -> tuple[tuple[str, str], ...]:
+    """What tells it from other points: `1` is not `True`."""
     return tuple((name, repr(value)) for name, value in sorted(point.items()))

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.fitting import fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -66,7 +66,7 @@ def form_of(
         columns = fitted.columns.setdefault(tuple(map(id, runs)), {})
         total = _fitted(rows, Samples(points, [], columns), list(fitted.symbols))
         return None if total is None else substituted(total, others)
-    except (NoPolynomial, ArithmeticError):
+    except ArithmeticError:
         return None
 
 

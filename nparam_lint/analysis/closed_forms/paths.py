@@ -69,8 +69,7 @@ class PathTree:
                 node.condition = decision.condition
                 node.sides = {True: PathNode(), False: PathNode()}
                 for one in early:
-                    side = self.tracer.tests[decision.condition](one.point)
-                    node.sides[side].runs.append(one)
+                    node.sides[self.tracer.test(node.condition)(one.point)].runs.append(one)
             if node.condition not in (decision.condition, decision.condition.negated):
                 raise Diverged(next(runs_below(node)), run)
             node = node.sides[node.condition == decision.condition]
@@ -78,7 +77,7 @@ class PathTree:
             if run.error is None:
                 raise Diverged(next(runs_below(node)), run)
             while node.condition is not None:  # refused, where others went on
-                node = node.sides[self.tracer.tests[node.condition](run.point)]
+                node = node.sides[self.tracer.test(node.condition)(run.point)]
         node.runs.append(run)
 
     def leaves(self) -> list[Leaf]:

@@ -300,6 +300,26 @@ def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polyno
     return Polynomial.generator(Operation(kind, top * share, bottom * share))
 
 
+def quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """left / right, where a product divides every term; a sum divides only itself."""
+    if left == right:
+        return ONE
+    if len(right.terms) != 1:
+        return None
+    ((below, number),) = right.terms
+    terms: dict[Monomial, Number] = {}
+    for monomial, coefficient in left.terms:
+        powers = dict(monomial)
+        for generator, exponent in below:
+            powers[generator] = powers.get(generator, 0) - exponent
+        if any(exponent < 0 for exponent in powers.values()):
+            return None
+        # In the order of the monomial, which has all that the divisor has.
+        rest = tuple((g, e) for g, e in powers.items() if e)
+        terms[rest] = Fraction(coefficient) / number
+    return Polynomial.of(terms)
+
+
 def power_of_two(name: str) -> Operation:
     """What doubles with every level."""
     return Operation("**", Polynomial.constant(2), Polynomial.generator(name))

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
-from nparam_lint.analysis.closed_forms.implications import solved
+from nparam_lint.analysis.closed_forms.implications import solved, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
 if TYPE_CHECKING:
@@ -97,19 +96,10 @@ def _equalities(form: PathForm) -> int:
 
 def _covers(total: Polynomial, form: PathForm) -> bool:
     """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
-    if total == form.total:
-        return True
     difference = total - form.total
-    for condition in form.conditions:
-        if condition.operation == "==" and condition.left is None:
-            for name in sorted(condition.names):
-                value = solved(condition.form, name)
-                try:
-                    if value is not None and substituted(difference, {name: value}) == ZERO:
-                        return True
-                except (NoPolynomial, ArithmeticError):
-                    continue
-    return False
+    return difference == ZERO or any(
+        other == ZERO for own in form.conditions for other in with_value(difference, own)
+    )
 
 
 def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list[Conjunction]]:

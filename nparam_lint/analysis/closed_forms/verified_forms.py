@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs, exactly
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Point, Value
     from nparam_lint.analysis.closed_forms.paths import Leaf, PathNode, PathTree
-    from nparam_lint.analysis.closed_forms.traced_runs import Run, Test
+    from nparam_lint.analysis.closed_forms.traced_runs import Run
 
 FEW = 4  # values of a choice for which forms are derived, where more than that one was lost
 KEPT = 8  # the same, where nothing else was
@@ -47,10 +47,6 @@ class PathForm:
     leaf: PathNode
     fitted: Fitted
     is_of_all: bool  # on its path, not for one value of a variable alone
-
-
-def _equals(name: str, value: Value) -> Test:
-    return lambda point: point[name] == value
 
 
 class PathForms(Exploration):
@@ -111,7 +107,7 @@ class PathForms(Exploration):
         own = {name: Polynomial.constant(run.numbers[name]) for name in self.lost}
         try:
             return substituted(form.total, own) == substituted(run.form, own)
-        except (NoPolynomial, ArithmeticError):
+        except ArithmeticError:
             return False
 
     def samples(self, leaves: Sequence[Leaf]) -> dict[int, list[Run]]:
@@ -213,7 +209,6 @@ class PathForms(Exploration):
                     continue  # a list of counts is no form
                 number = Polynomial.constant(exactly({name: value})[name])
                 only = Condition("==", Polynomial.generator(name) - number)
-                self.tracer.tests.setdefault(only, _equals(name, value))
                 forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
             if forms:
                 return forms
@@ -238,7 +233,7 @@ class PathForms(Exploration):
     ) -> PathForm:
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
         doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
-        for kind, form in {lost for run in runs for lost in run.lost}:
+        for kind, form in dict.fromkeys(lost for run in runs for lost in run.lost):
             if kind in USES and form.names & total.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
