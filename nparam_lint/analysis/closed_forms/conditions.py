@@ -11,11 +11,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled, from_least
-from nparam_lint.analysis.closed_forms.expressions import (
-    Quotient,
-    Value,
-    as_opaque,
-)
+from nparam_lint.analysis.closed_forms.expressions import Quotient, Value, as_opaque
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
@@ -146,13 +142,13 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
     for generator in form.generators:
         if isinstance(generator, Operation) and generator.kind == "floor":
             top, bottom = generator.left, generator.right
-            rest = form - (top - bottom * Polynomial.generator(generator))
-            if rest.number is None:
-                rest = -form - (top - bottom * Polynomial.generator(generator))
-            if rest.number is not None:
-                left, right = expanded(top, order), expanded(bottom, order)
-                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in (left, right))
-                return " % ".join(sides), str(-rest.number)
+            remainder = top - bottom * Polynomial.generator(generator)
+            rests = ((one - remainder).number for one in (form, -form))
+            rest = next((number for number in rests if number is not None), None)
+            if rest is not None:
+                texts = expanded(top, order), expanded(bottom, order)
+                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
+                return " % ".join(sides), str(-rest)
     return None
 
 
@@ -173,12 +169,10 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     if not negative.terms:
         return _bound(expanded(positive, order), ">=", -constant)
     if constant == -1:
-        return f"{expanded(positive, order)} > {expanded(negative, order)}"
-    if constant < 0:
-        right = negative - Polynomial.constant(constant)
-        return f"{expanded(positive, order)} >= {expanded(right, order)}"
-    left = positive + Polynomial.constant(constant)
-    return f"{expanded(left, order)} >= {expanded(negative, order)}"
+        operation, constant = ">", 0
+    left = positive + Polynomial.constant(max(constant, 0))
+    right = negative - Polynomial.constant(min(constant, 0))
+    return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
 def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:

@@ -155,15 +155,12 @@ class Derivation(PathForms):
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
-        forms = self.forms(tree)
-        for _ in range(RESTARTS):
-            if forms is not None:
-                break
-            forms = self.forms(tree)
-        if not any(self.is_asked(form) for form in forms or ()):
+        tries = (self.forms(tree) for _ in range(RESTARTS + 1))
+        forms = next((forms for forms in tries if forms is not None), [])
+        if not any(map(self.is_asked, forms)):
             none = NoForm("no closed form found", self.lost)
             return late if self.learned.is_late else none
-        found = self.closed(tree, forms or [])
+        found = self.closed(tree, forms)
         if found:
             return found
         only = "the model can only be built as called"

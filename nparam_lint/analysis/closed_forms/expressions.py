@@ -13,13 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
-from nparam_lint.analysis.closed_forms.polynomial import (
-    ONE,
-    ZERO,
-    Kind,
-    Opaque,
-    Polynomial,
-)
+from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
 from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:

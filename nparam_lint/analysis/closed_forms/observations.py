@@ -80,19 +80,10 @@ Outcome = Built | NotMeasured
 Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 
-def exact(value: Value) -> int | Fraction:
-    """A number as it was written: 0.1 is one tenth, not its binary neighbour."""
-    if isinstance(value, float):
-        return Fraction(repr(value))
-    if isinstance(value, int):
-        return int(value)
-    raise TypeError(f"{value!r} is no number")
-
-
 def exactly(point: Point) -> dict[str, int | Fraction]:
-    """The numbers of a point."""
+    """The numbers of a point, as they were written: 0.1 is one tenth, not its binary neighbour."""
     return {
-        name: exact(value)
+        name: Fraction(repr(value)) if isinstance(value, float) else int(value)
         for name, value in point.items()
         if isinstance(value, int | float) and value == value
     }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
     _Members = list[tuple[int, Generator]]
+    _Family = list[list[TracedParameter]]  # those of each run
 
 LEAST = 5  # different points that a fit rests on
 _NUMBER = re.compile(r"\d+")
@@ -174,25 +175,15 @@ def outline(own: Generator | Polynomial) -> Hashable:
     return kind, tuple(map(outline, own.parts))
 
 
-def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:
+def families_of(runs: Sequence[Run]) -> dict[str, _Family]:
     """Name with `*` for indices that run → the parameters of that name in each run."""
-    found: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in runs])
-    for number, run in enumerate(runs):
-        for parameter in run.parameters:
-            found[_NUMBER.sub("*", parameter.name)][number].append(parameter)
-    parted: dict[str, list[list[TracedParameter]]] = {}
-    for pattern, members in found.items():
-        for name, own in _parted(pattern, members):
-            parted[name] = own
-    return parted
+    patterns = _grouped([run.parameters for run in runs], lambda p, _: _NUMBER.sub("*", p.name))
+    return dict(part for pattern, own in patterns for part in _parted(pattern.count("*"), own))
 
 
-def _parted(
-    pattern: str, members: list[list[TracedParameter]]
-) -> list[tuple[str, list[list[TracedParameter]]]]:
-    """By the indices that do not run, as those of a Sequential; then, where that makes their shapes
-    the same, the first and the last apart from the others."""
-    width = pattern.count("*")
+def _parted(width: int, members: _Family) -> list[tuple[str, _Family]]:
+    """By the indices that do not run, as those of a Sequential, of the `width` in their names;
+    then, where that makes their shapes the same, the first and the last apart from the others."""
     indices = [[_indices(p) for p in own] for own in members]
     there = [own for own in indices if own]
     running = [
@@ -208,9 +199,7 @@ def _parted(
 _ENDS = ((True, False), (False, True), (True, True))
 
 
-def _split(
-    name: str, members: list[list[TracedParameter]], running: Sequence[int]
-) -> list[tuple[str, list[list[TracedParameter]]]]:
+def _split(name: str, members: _Family, running: Sequence[int]) -> list[tuple[str, _Family]]:
     if not running or _is_uniform(members):
         return [(name, members)]
     for place, ends in product(running, _ENDS):
@@ -253,8 +242,8 @@ def _starred(name: str, marks: Mapping[int, str]) -> str:
 def _grouped(
     members: Sequence[Sequence[TracedParameter]],
     name: Callable[[TracedParameter, Sequence[TracedParameter]], str],
-) -> list[tuple[str, list[list[TracedParameter]]]]:
-    groups: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in members])
+) -> list[tuple[str, _Family]]:
+    groups: dict[str, _Family] = defaultdict(lambda: [[] for _ in members])
     for number, own in enumerate(members):
         for parameter in own:
             groups[name(parameter, own)][number].append(parameter)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.point_search import PointSearch
-    from nparam_lint.analysis.closed_forms.traced_runs import Decision, Run, Tracer
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
 LEAVES = 40  # paths of which the forms are derived
 ROUNDS = 12  # of building the other sides of what was met
@@ -55,24 +55,21 @@ class PathTree:
         self.tracer, self.ignored = tracer, ignored
         self.root = PathNode()
 
-    def path(self, run: Run) -> list[Decision]:
-        return [d for d in run.decisions if d.place not in self.ignored]
-
     def insert(self, run: Run) -> None:
         """Raises Diverged."""
         node = self.root
-        for decision in self.path(run):
+        for condition in (d.condition for d in run.decisions if d.place not in self.ignored):
             if node.condition is None:
                 if node.runs and any(one.error is None for one in node.runs):
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
-                node.condition = decision.condition
+                node.condition = condition
                 node.sides = {True: PathNode(), False: PathNode()}
                 for one in early:
                     node.sides[self.tracer.test(node.condition)(one.point)].runs.append(one)
-            if node.condition not in (decision.condition, decision.condition.negated):
+            if node.condition not in (condition, condition.negated):
                 raise Diverged(next(runs_below(node)), run)
-            node = node.sides[node.condition == decision.condition]
+            node = node.sides[node.condition == condition]
         if node.condition is not None:
             if run.error is None:
                 raise Diverged(next(runs_below(node)), run)
@@ -87,17 +84,15 @@ class PathTree:
         """Sides that nothing was built on, and that may be within reach."""
         return [end for end in self.ends() if not end.runs and not end.node.is_out_of_reach]
 
-    def ends(self) -> Iterator[Leaf]:
-        """All of them, also where nothing was built."""
-        return self._ends(self.root, [])
-
-    def _ends(self, node: PathNode, above: list[Condition]) -> Iterator[Leaf]:
+    def ends(self, node: PathNode | None = None, above: Sequence[Condition] = ()) -> Iterator[Leaf]:
+        """All of them, also where nothing was built; those below a node, if that is given."""
+        node = node or self.root
         if node.condition is None:
-            yield Leaf(above, node)
+            yield Leaf([*above], node)
             return
         for side, below in node.sides.items():
             condition = node.condition if side else node.condition.negated
-            yield from self._ends(below, [*above, condition])
+            yield from self.ends(below, [*above, condition])
 
     def explore(self, search: PointSearch) -> None:
         """Build on all sides, as far as points are found and within LEAVES."""
@@ -132,11 +127,5 @@ class PathTree:
 
 def runs_below(node: PathNode) -> Iterator[Run]:
     """Those that were built, first."""
-    found = list(_all(node))
-    yield from sorted(found, key=lambda run: run.error is not None)
-
-
-def _all(node: PathNode) -> Iterator[Run]:
-    yield from node.runs
-    for side in node.sides.values():
-        yield from _all(side)
+    below = (run for side in node.sides.values() for run in runs_below(side))
+    yield from sorted([*node.runs, *below], key=lambda run: run.error is not None)

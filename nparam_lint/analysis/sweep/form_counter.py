@@ -22,10 +22,8 @@ class FormCounter:
 
     def count(self, point: Point) -> int | None:
         """None where no form is proved, or its conditions do not hold: then it has to be built."""
-        for case in self.cases:
-            if (count := case.count(point)) is not None:
-                return count
-        return None
+        counts = (case.count(point) for case in self.cases)
+        return next((count for count in counts if count is not None), None)
 
 
 class _Case:
@@ -36,9 +34,8 @@ class _Case:
         base = {**form.base, **form.case}
         numbers = [n for n, v in base.items() if type(v) in (int, float) and n not in form.case]
         self.numbers = {name: base[name] for name in numbers if name not in form.fixed}
-        self.steady = {name: value for name, value in base.items() if name not in self.numbers}
-        idle = {n for n in form.idle if n in self.steady and n not in form.fixed}
-        self.steady = {name: value for name, value in self.steady.items() if name not in idle}
+        open_ = self.numbers.keys() | (set(form.idle) - form.fixed.keys())
+        self.steady = {name: value for name, value in base.items() if name not in open_}
         self.form = compiled(form.total, [*self.numbers])
         self.rules = Requirements(base, self.numbers, {}, [*map(as_formula, form.rules)])
 
