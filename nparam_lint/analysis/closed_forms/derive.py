@@ -235,9 +235,9 @@ class Derivation(PathForms):
         if not self.rests_on_enough(cases[0]):
             return []
         cases = [*filter(self.rests_on_enough, cases)]
-        there = {id(part.leaf) for case in cases for part in case.parts}
-        left_out = sum(id(one.node) not in there for one in tree.leaves() if not one.is_refused)
-        left_out += sum(not end.runs and not end.node.is_out_of_reach for end in tree.ends())
+        there = {part.leaf for case in cases for part in case.parts}
+        left_out = sum(one not in there for one in tree.leaves() if not one.is_refused)
+        left_out += len(tree.missing())
         for case in cases:
             divides = [r.condition for r in case.rules if r.condition is not None]
             case.total = divided(case.total, divides)

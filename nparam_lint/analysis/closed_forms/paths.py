@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.point_search import PointSearch
@@ -24,28 +24,38 @@ class Diverged(Exception):
         self.runs = one, other
 
 
-@dataclass
+@dataclass(eq=False)
 class PathNode:
-    """A decision with both its sides, or a path's end with the runs that came there."""
+    """A decision with both its sides, or a path's end with the runs that came there. `conditions`:
+    those on the way to it."""
 
-    condition: Condition | None = None
+    conditions: list[Condition] = field(default_factory=list)
+    decision: Condition | None = None
     sides: dict[bool, PathNode] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     is_out_of_reach: bool = False  # no point was found there
 
-
-@dataclass
-class Leaf:
-    conditions: list[Condition]
-    node: PathNode
-
-    @property
-    def runs(self) -> list[Run]:
-        return self.node.runs
+    def decide(self, condition: Condition) -> None:
+        """Become a decision."""
+        self.decision = condition
+        both = {True: condition, False: condition.negated}
+        self.sides = {side: PathNode([*self.conditions, one]) for side, one in both.items()}
 
     @property
     def is_refused(self) -> bool:
         return all(run.error is not None for run in self.runs)
+
+    def ends(self) -> Iterator[PathNode]:
+        """All of them at or below it, also where nothing was built."""
+        if self.decision is None:
+            yield self
+        for side in self.sides.values():
+            yield from side.ends()
+
+    def built(self) -> list[Run]:
+        """The runs that ended at or below it, those that were not refused first."""
+        below = (run for end in self.ends() for run in end.runs)
+        return sorted(below, key=lambda run: run.error is not None)
 
 
 class PathTree:
@@ -59,40 +69,28 @@ class PathTree:
         """Raises Diverged."""
         node = self.root
         for condition in (d.condition for d in run.decisions if d.place not in self.ignored):
-            if node.condition is None:
-                if node.runs and any(one.error is None for one in node.runs):
+            if node.decision is None:
+                if not node.is_refused:
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
-                node.condition = condition
-                node.sides = {True: PathNode(), False: PathNode()}
+                node.decide(condition)
                 for one in early:
-                    node.sides[self.tracer.test(node.condition)(one.point)].runs.append(one)
-            if node.condition not in (condition, condition.negated):
-                raise Diverged(next(runs_below(node)), run)
-            node = node.sides[node.condition == condition]
-        if node.condition is not None:
-            if run.error is None:
-                raise Diverged(next(runs_below(node)), run)
-            while node.condition is not None:  # refused, where others went on
-                node = node.sides[self.tracer.test(node.condition)(run.point)]
+                    node.sides[self.tracer.test(condition)(one.point)].runs.append(one)
+            if node.decision not in (condition, condition.negated):
+                raise Diverged(node.built()[0], run)
+            node = node.sides[node.decision == condition]
+        if node.decision is not None and run.error is None:
+            raise Diverged(node.built()[0], run)
+        while node.decision is not None:  # refused, where others went on
+            node = node.sides[self.tracer.test(node.decision)(run.point)]
         node.runs.append(run)
 
-    def leaves(self) -> list[Leaf]:
-        return [leaf for leaf in self.ends() if leaf.runs]
+    def leaves(self) -> list[PathNode]:
+        return [end for end in self.root.ends() if end.runs]
 
-    def missing(self) -> list[Leaf]:
+    def missing(self) -> list[PathNode]:
         """Sides that nothing was built on, and that may be within reach."""
-        return [end for end in self.ends() if not end.runs and not end.node.is_out_of_reach]
-
-    def ends(self, node: PathNode | None = None, above: Sequence[Condition] = ()) -> Iterator[Leaf]:
-        """All of them, also where nothing was built; those below a node, if that is given."""
-        node = node or self.root
-        if node.condition is None:
-            yield Leaf([*above], node)
-            return
-        for side, below in node.sides.items():
-            condition = node.condition if side else node.condition.negated
-            yield from self.ends(below, [*above, condition])
+        return [end for end in self.root.ends() if not end.runs and not end.is_out_of_reach]
 
     def explore(self, search: PointSearch) -> None:
         """Build on all sides, as far as points are found and within LEAVES."""
@@ -103,7 +101,7 @@ class PathTree:
                 near = self.neighbour(end)
                 point = search.satisfying(end.conditions, near.point)
                 if point is None:
-                    end.node.is_out_of_reach = True
+                    end.is_out_of_reach = True
                 else:
                     points.append((end, point))
             if not points or self.tracer.is_late():
@@ -111,21 +109,14 @@ class PathTree:
             runs = self.tracer.build([point for _, point in points])
             for (end, _), run in zip(points, runs, strict=True):
                 if run is None:
-                    end.node.is_out_of_reach = True
+                    end.is_out_of_reach = True
                 else:
                     self.insert(run)
 
-    def neighbour(self, end: Leaf) -> Run:
+    def neighbour(self, end: PathNode) -> Run:
         """A run that took the same decisions as far as possible."""
-        node, best = self.root, next(runs_below(self.root))
+        node, runs = self.root, self.root.built()
         for condition in end.conditions:
-            assert node.condition is not None
-            node = node.sides[node.condition == condition]
-            best = next(runs_below(node), best)
-        return best
-
-
-def runs_below(node: PathNode) -> Iterator[Run]:
-    """Those that were built, first."""
-    below = (run for side in node.sides.values() for run in runs_below(side))
-    yield from sorted([*node.runs, *below], key=lambda run: run.error is not None)
+            node = node.sides[node.decision == condition]
+            runs = node.built() or runs
+        return runs[0]

@@ -59,10 +59,8 @@ def merged(
     cases: list[FormCase] = []
     unseen = [
         end.conditions
-        for end in tree.ends()
-        if end.node.is_out_of_reach
-        and not end.runs
-        and not tracer.implied.contradict(end.conditions)
+        for end in tree.root.ends()
+        if end.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
     ]
     for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
         case = next((case for case in cases if _covers(case.total, form)), None)
@@ -75,16 +73,15 @@ def merged(
         texts = (f"no arguments were found with {c[-1].text(tracer.names)}" for c in own)
         case.doubts += [*form.doubts, *(((), text) for text in texts)]
     writer = _Writer(tracer, base)
-    accepted = {id(leaf.node): [()] for leaf in tree.leaves() if not leaf.is_refused}
+    accepted = {leaf: [()] for leaf in tree.leaves() if not leaf.is_refused}
     required = _region(tree.root, accepted) or [()]
     shared = _shared(required)
     rest = writer.alternatives(required, shared)
     needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
     for case in cases:
-        ends: dict[int, list[Conjunction]] = {}
+        ends: dict[PathNode, list[Conjunction]] = {}
         for part in case.parts:
-            beyond = () if part.is_of_all else (part.conditions[-1],)
-            ends.setdefault(id(part.leaf), []).append(beyond)
+            ends.setdefault(part.leaf, []).append(() if part.only is None else (part.only,))
         case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
     return cases
 
@@ -101,16 +98,16 @@ def _covers(total: Polynomial, form: PathForm) -> bool:
     )
 
 
-def _region(node: PathNode, ends: Mapping[int, list[Conjunction]]) -> list[Conjunction] | None:
+def _region(node: PathNode, ends: Mapping[PathNode, list[Conjunction]]) -> list[Conjunction] | None:
     """The alternatives under which a path comes to one of the `ends`, each with what must hold
     there beyond its decisions; None where no point was found, so that it does not matter."""
-    if node.condition is None:
-        return None if node.is_out_of_reach and not node.runs else ends.get(id(node), [])
+    if node.decision is None:
+        return None if node.is_out_of_reach and not node.runs else ends.get(node, [])
     yes, no = (_region(node.sides[side], ends) for side in (True, False))
     if yes is None or no is None or yes == no:
         return no if yes is None else yes
-    found = [(node.condition, *rest) for rest in yes]
-    return found + [(node.condition.negated, *rest) for rest in no]
+    found = [(node.decision, *rest) for rest in yes]
+    return found + [(node.decision.negated, *rest) for rest in no]
 
 
 def _shared(region: Sequence[Conjunction]) -> list[Condition]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
 from nparam_lint.records import Measured, ModelReport
+from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,13 +65,11 @@ def _of_one_name(
     by the same call first."""
     pairs: _Pairs = []
     evidence = "git renamed the file" if moved else None
-    groups: dict[object, list[ModelReport]] = {}
-    for now in new:
-        groups.setdefault(split_target(now), []).append(now)
+    groups = grouped(new, split_target)
     for exact in (True, False):
         for old in gone:
-            place, *name = split_target(old)
-            left = groups.get((moved.get(place, place), *name), [])
+            place, called, arguments = split_target(old)
+            left = groups.get((moved.get(place, place), called, arguments), [])
             same = [now for now in left if not exact or _call(now) == _call(old)]
             if same and not any(old is one for one, _, _ in pairs):
                 left.remove(same[0])
