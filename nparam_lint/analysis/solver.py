@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.analysis.case_solver import CaseSolver
 from nparam_lint.analysis.closed_forms.conventions import conventions
-from nparam_lint.analysis.closed_forms.coverage import uncovered
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
+from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula, uncovered
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt

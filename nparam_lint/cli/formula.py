@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
+from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
@@ -16,7 +17,6 @@ from nparam_lint.analysis.closed_forms.observations import (
     variable_of,
 )
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
-from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common

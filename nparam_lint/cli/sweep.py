@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
-from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
-from nparam_lint.analysis.sweep.form_counter import FormCounter
 from nparam_lint.analysis.sweep.row_files import (
     COLUMNS,
     Csv,
@@ -27,7 +26,7 @@ from nparam_lint.analysis.sweep.row_files import (
     rows_of_parquet,
     to_parquet,
 )
-from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep
+from nparam_lint.analysis.sweep.sweep import FormCounter, Mismatch, Sweep
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
