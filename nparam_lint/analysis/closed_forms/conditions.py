@@ -125,16 +125,13 @@ class Condition:
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
         if self.left is not None and self.right is not None:
-            left, right = (_opaque_text(part, order) for part in (self.left, self.right))
+            both = map(Polynomial.generator, (self.left, self.right))
+            left, right = (expanded(side, order) for side in both)
             return f"{left} {self.operation} {right}"
         remainder = _remainder(self.form, order) if self.operation != ">=" else None
         if remainder is not None:
             return f"{remainder[0]} {self.operation} {remainder[1]}"
         return _two_sides(self.operation, self.form, order)
-
-
-def _opaque_text(part: Opaque, order: Sequence[str]) -> str:
-    return expanded(Polynomial.generator(part), order)
 
 
 def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None:

@@ -68,11 +68,11 @@ class Exploration:
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
         met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
-        for decision in run.decisions:
-            form, is_bound = decision.condition.form, decision.condition.operation == ">="
+        for condition, place in run.decisions.items():
+            form, is_bound = condition.form, condition.operation == ">="
             constant = Polynomial.of({m: c for m, c in form.terms if not m})
             for rest in (form - constant, constant - form):
-                met.setdefault((decision.place, is_bound, rest), set()).add(decision.condition)
+                met.setdefault((place, is_bound, rest), set()).add(condition)
         for (place, _, rest), conditions in met.items():
             if rest.terms and len(conditions) > 1:
                 self.ignored.add(place)
@@ -80,7 +80,7 @@ class Exploration:
 
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
-        conditions = [d.condition for d in self.base.decisions]
+        conditions = list(self.base.decisions)
         todo: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
             values = [
@@ -112,8 +112,7 @@ class Exploration:
 
     def is_prefix(self, run: Run) -> bool:
         """Whether a refused build took no other decision than that of the call."""
-        own = {d.condition for d in run.decisions}
-        return own <= {d.condition for d in self.base.decisions}
+        return run.decisions.keys() <= self.base.decisions.keys()
 
     def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
         """What takes some values only, for a reason that no decision shows: a key of a table."""
@@ -134,7 +133,7 @@ class Exploration:
     def differ(self, one: Run, other: Run, changed: set[str]) -> None:
         """Learn what is lost, where two builds on the same path differ in more than the values of
         what was `changed`."""
-        first, second = ({d.condition: d.place for d in run.decisions} for run in (one, other))
+        first, second = one.decisions, other.decisions
         extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
         sides = {c for c in extra if c.negated in extra}
         extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
@@ -168,7 +167,7 @@ class Exploration:
                 before = set(self.lost), set(self.ignored)
                 self.differ(one, other, changed)
                 if before == (set(self.lost), set(self.ignored)):
-                    places = {d.place for d in one.decisions} ^ {d.place for d in other.decisions}
+                    places = {*one.decisions.values()} ^ {*other.decisions.values()}
                     if not places - self.ignored:
                         return None
                     self.ignored |= places

@@ -45,9 +45,10 @@ class Fitted:
     symbols: Mapping[str, Polynomial]
     columns: dict[tuple[int, ...], Columns] = field(default_factory=dict)
 
-    def replaced(self) -> dict[str, Polynomial]:
+    @property
+    def numbers(self) -> set[str]:
         """The variables that are numbers while a form is fitted in them."""
-        return {n: form for n, form in self.symbols.items() if form == Polynomial.generator(n)}
+        return {n for n, form in self.symbols.items() if form == Polynomial.generator(n)}
 
 
 def form_of(
@@ -56,13 +57,10 @@ def form_of(
     """The form of a quantity that has one of these in each run; None where none was found."""
     if not fitted.symbols:
         return quantities[0] if all(q == quantities[0] for q in quantities) else None
-    own = fitted.replaced()
-    others = {n: form for n, form in fitted.symbols.items() if n not in own}
+    known = fitted.numbers
+    others = {n: form for n, form in fitted.symbols.items() if n not in known}
     try:
-        rows = [
-            substituted(quantity, {n: Polynomial.constant(run.numbers[n]) for n in own})
-            for quantity, run in zip(quantities, runs, strict=True)
-        ]
+        rows = [run.at_values(own, known) for own, run in zip(quantities, runs, strict=True)]
         points = [{n: f.value(run.numbers) for n, f in fitted.symbols.items()} for run in runs]
         columns = fitted.columns.setdefault(tuple(map(id, runs)), {})
         total = _fitted(rows, Samples(points, [], columns), list(fitted.symbols))

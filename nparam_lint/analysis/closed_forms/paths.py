@@ -68,7 +68,7 @@ class PathTree:
     def insert(self, run: Run) -> None:
         """Raises Diverged."""
         node = self.root
-        for condition in (d.condition for d in run.decisions if d.place not in self.ignored):
+        for condition in (c for c, at in run.decisions.items() if at not in self.ignored):
             if node.decision is None:
                 if not node.is_refused:
                     raise Diverged(node.runs[0], run)

@@ -62,7 +62,12 @@ def merged(
         for end in tree.root.ends()
         if end.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
     ]
-    for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
+
+    def place(form: PathForm) -> tuple[bool, int, int]:
+        own = form.conditions
+        return form is not asked, sum(c.operation == "==" for c in own), len(own)
+
+    for form in sorted(forms, key=place):
         case = next((case for case in cases if _covers(case.total, form)), None)
         if case is None:
             case = FormCase(form.total, [], [], [])
@@ -84,10 +89,6 @@ def merged(
             ends.setdefault(part.leaf, []).append(() if part.only is None else (part.only,))
         case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
     return cases
-
-
-def _equalities(form: PathForm) -> int:
-    return sum(c.operation == "==" for c in form.conditions)
 
 
 def _covers(total: Polynomial, form: PathForm) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
@@ -16,7 +17,7 @@ from nparam_lint.analysis.closed_forms.observations import exactly, key_of
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain, quotient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Test
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
@@ -69,19 +70,13 @@ def factors_of(
     return tuple(factors)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    condition: Condition
-    place: str
-
-
 @dataclass
 class Run:
-    """`decisions`: as they were taken, in their order, each once."""
+    """`decisions`: as they were taken, in their order, each with the place of the first."""
 
     point: Mapping[str, Value]
     parameters: list[TracedParameter]
-    decisions: list[Decision]
+    decisions: dict[Condition, str]
     lost: list[tuple[str, Polynomial]]
     error: str | None = None
 
@@ -97,6 +92,10 @@ class Run:
     def numbers(self) -> Mapping[str, Number]:
         """The point, as far as it is numbers: exact."""
         return exactly(self.point)
+
+    def at_values(self, form: Polynomial, names: Iterable[str]) -> Polynomial:
+        """A form with the values that these names have here. Raises ArithmeticError."""
+        return substituted(form, {n: Polynomial.constant(self.numbers[n]) for n in names})
 
 
 @dataclass
@@ -154,14 +153,13 @@ class Tracer:
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         wanted = self.selected({name: origin for name, *_, origin in run.parameters})
         parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]
-        decisions: dict[Condition, Decision] = {}
+        decisions: dict[Condition, str] = {}
         for row, held, place in run.decisions:
             condition = self.condition(table, row)
             if condition is not None:
-                condition = condition if held else condition.negated
-                decisions.setdefault(condition, Decision(condition, place))
+                decisions.setdefault(condition if held else condition.negated, place)
         lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
-        return Run(point, parameters, list(decisions.values()), lost, run.error)
+        return Run(point, parameters, decisions, lost, run.error)
 
     def condition(self, table: ExpressionTable, row: int) -> Condition | None:
         """None for what always holds, or never."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs, exactly
@@ -110,9 +109,8 @@ class PathForms(Exploration):
 
     def has_form(self, run: Run, form: PathForm) -> bool:
         """Whether a build has a form, where what was lost has the values that it had there."""
-        own = {name: Polynomial.constant(run.numbers[name]) for name in self.lost}
         try:
-            return substituted(form.total, own) == substituted(run.form, own)
+            return run.at_values(form.total, self.lost) == run.at_values(run.form, self.lost)
         except ArithmeticError:
             return False
 
@@ -174,10 +172,8 @@ class PathForms(Exploration):
 
     def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
         """Whether each lost variable in it had more values than a straight line needs."""
-        for name in fitted.replaced():
-            if name in total.names and len({run.point[name] for run in runs}) < 4:
-                return False
-        return True
+        own = fitted.numbers & total.names
+        return all(len({run.point[name] for run in runs}) >= 4 for name in own)
 
     def ways_to_fit(self, runs: Sequence[Run]) -> list[Fitted]:
         if not self.lost:
@@ -208,7 +204,7 @@ class PathForms(Exploration):
                 own = self.with_value(leaf, runs, name, value) if others else list(runs)
                 own = [run for run in own if run.point[name] == value]
                 fitted = Fitted(others)
-                total = form_of([self.at_value(run, name) for run in own], own, fitted)
+                total = form_of([run.at_values(run.form, [name]) for run in own], own, fitted)
                 if total is None or not self.is_supported(total, own, fitted):
                     continue
                 if total.number is not None and name not in self.choices:
@@ -225,9 +221,6 @@ class PathForms(Exploration):
         points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
         more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
         return [*runs, *more]
-
-    def at_value(self, run: Run, name: str) -> Polynomial:
-        return substituted(run.form, {name: Polynomial.constant(run.numbers[name])})
 
     def path_form(
         self,
