@@ -26,7 +26,7 @@ from nparam_lint.analysis.sweep.row_files import (
     rows_of_parquet,
     to_parquet,
 )
-from nparam_lint.analysis.sweep.sweep import FormCounter, Mismatch, Sweep
+from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 for name in given.names
             ]
             forms = [] if options.built else _forms(model, variables)
-            sweep = Sweep(_forgetting(model), _counter(forms))
+            sweep = Sweep(_forgetting(model), forms)
             shown = _written(options, kind, given, sweep, progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
@@ -203,11 +203,6 @@ def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoF
     history = BuildHistory(model.build, variables)
     cases, _ = derive_all(history, variables, model, chosen=True)
     return cases
-
-
-def _counter(forms: Sequence[ClosedForm | NoForm]) -> FormCounter | None:
-    counter = FormCounter(form for form in forms if isinstance(form, ClosedForm))
-    return counter if counter.cases else None
 
 
 def _said(forms: Sequence[ClosedForm | NoForm], built: bool) -> list[str]:

@@ -11,7 +11,7 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled, from_least
-from nparam_lint.analysis.closed_forms.expressions import Quotient, Value, as_opaque
+from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
@@ -196,10 +196,9 @@ def _digits(number: Number) -> int:
 
 def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    sides = [_over_one(side) for side in (left, right)]
-    if None not in sides and all(bottom.number for _, bottom in sides):  # type: ignore[misc]
-        (top, below), (other, under) = sides  # type: ignore[misc]
-        return _whole(operation, top * under - other * below)
+    one, other = as_quotient(left), as_quotient(right)
+    if one and other and one.bottom.number and other.bottom.number:
+        return _whole(operation, one.top * other.bottom - other.top * one.bottom)
     if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
         return condition_of(operation, left.parts[0], right)
     first, second = as_opaque(left), as_opaque(right)
@@ -208,12 +207,6 @@ def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     if not (first.names | second.names):
         return True
     return Condition(operation, ZERO, first, second)
-
-
-def _over_one(value: Value) -> tuple[Polynomial, Polynomial] | None:
-    if isinstance(value, Polynomial):
-        return value, ONE
-    return (value.top, value.bottom) if isinstance(value, Quotient) else None
 
 
 def _whole(operation: str, form: Polynomial) -> Condition | bool:

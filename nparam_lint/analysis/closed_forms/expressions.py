@@ -88,6 +88,13 @@ def float_constant(value: float) -> Value:
     return Opaque("number", (), repr(value))
 
 
+def as_quotient(value: Value) -> Quotient | None:
+    """None for a float that may have been rounded more than once."""
+    if isinstance(value, Polynomial):
+        return Quotient(value, ONE, is_exact=True)
+    return value if isinstance(value, Quotient) else None
+
+
 def as_opaque(value: Value) -> Opaque:
     if isinstance(value, Opaque):
         return value
@@ -118,9 +125,9 @@ def combined(operation: str, values: Sequence[Value]) -> Value:
 def _exact(operation: str, values: Sequence[Value]) -> Value | None:
     if all(isinstance(value, Polynomial) for value in values):
         return _of_whole(operation, [v for v in values if isinstance(v, Polynomial)])
-    if any(isinstance(value, Opaque) for value in values):
+    quotients = [quotient for value in values if (quotient := as_quotient(value))]
+    if len(quotients) < len(values):
         return None
-    quotients = [v if isinstance(v, Quotient) else Quotient(v, ONE, True) for v in values]  # type: ignore[arg-type]
     first = quotients[0]
     if operation in ("trunc", "floor", "ceil"):
         if operation == "trunc" and not is_positive(first.top):

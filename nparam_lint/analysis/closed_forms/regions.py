@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
+    Ends = dict[PathNode, list[Conjunction]]
 
 FAR = 4200  # up to where the values that meet conditions on one variable are listed
 FEW = 8  # values that are named one by one
@@ -78,13 +79,13 @@ def merged(
         texts = (f"no arguments were found with {c[-1].text(tracer.names)}" for c in own)
         case.doubts += [*form.doubts, *(((), text) for text in texts)]
     writer = _Writer(tracer, base)
-    accepted = {leaf: [()] for leaf in tree.leaves() if not leaf.is_refused}
+    accepted: Ends = {leaf: [()] for leaf in tree.leaves() if not leaf.is_refused}
     required = _region(tree.root, accepted) or [()]
     shared = _shared(required)
     rest = writer.alternatives(required, shared)
     needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
     for case in cases:
-        ends: dict[PathNode, list[Conjunction]] = {}
+        ends: Ends = {}
         for part in case.parts:
             ends.setdefault(part.leaf, []).append(() if part.only is None else (part.only,))
         case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
@@ -99,7 +100,7 @@ def _covers(total: Polynomial, form: PathForm) -> bool:
     )
 
 
-def _region(node: PathNode, ends: Mapping[PathNode, list[Conjunction]]) -> list[Conjunction] | None:
+def _region(node: PathNode, ends: Ends) -> list[Conjunction] | None:
     """The alternatives under which a path comes to one of the `ends`, each with what must hold
     there beyond its decisions; None where no point was found, so that it does not matter."""
     if node.decision is None:
@@ -178,8 +179,8 @@ class _Writer:
         found = [rule(c) for c in kept if len(c.names) != 1]
         alone: dict[str, list[Condition]] = {}
         for condition in kept:
-            if len(condition.names) == 1:
-                alone.setdefault(*condition.names, []).append(condition)
+            for name in condition.names if len(condition.names) == 1 else ():
+                alone.setdefault(name, []).append(condition)
         for name, own in alone.items():
             brief = self.brief(name, own)
             if brief is None:
