@@ -100,7 +100,7 @@ def derive(
     )
     is_large = len(first.tensors) >= MANY
     named = {n: asked[n] for n in base}
-    found = Derivation(tracer, named, traces.hints, learned, is_large=is_large).run()
+    found = Derivation(tracer, traces.hints, learned, is_large=is_large).run(named)
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
@@ -184,21 +184,10 @@ def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
 
 
 class Derivation(PathForms):
-    """`asked`: the arguments of the call that was asked about."""
+    """From the first build to the closed forms."""
 
-    def __init__(
-        self,
-        tracer: Tracer,
-        asked: Mapping[str, Value],
-        hints: Sequence[int],
-        learned: Learned,
-        *,
-        is_large: bool = False,
-    ) -> None:
-        super().__init__(tracer, hints, learned, is_large=is_large)
-        self.asked = asked
-
-    def run(self) -> list[ClosedForm] | NoForm:
+    def run(self, asked: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
+        """`asked`: the arguments of the call that was asked about."""
         base, *before = self.tracer.build([{}, *self.learned.points])
         late = NoForm(f"no closed form was found within {SECONDS:.0f} seconds", self.lost)
         if base is None and self.learned.is_late:
@@ -223,7 +212,7 @@ class Derivation(PathForms):
         if not any(map(self.is_asked, forms)):
             none = NoForm("no closed form found", self.lost)
             return late if self.learned.is_late else none
-        found = self.closed(tree, forms)
+        found = self.closed(tree, forms, asked)
         if found:
             return found
         only = "the model can only be built as called"
@@ -293,7 +282,9 @@ class Derivation(PathForms):
             for name in case.total.names.intersection(n for own, _ in case.doubts for n in own)
         )
 
-    def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
+    def closed(
+        self, tree: PathTree, forms: Sequence[PathForm], asked: Mapping[str, Value]
+    ) -> list[ClosedForm]:
         cases = merged(tree, forms, self.tracer, self.base.point)
         if not self.rests_on_enough(cases[0]):
             return []
@@ -317,7 +308,7 @@ class Derivation(PathForms):
             for name in names
         }
         idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
-        point = exactly(self.asked)
+        point = exactly(asked)
         found = []
         for case in cases:
             values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
@@ -326,7 +317,7 @@ class Derivation(PathForms):
                 ClosedForm(
                     total=case.total,
                     shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
-                    base=self.asked if case is cases[0] else case.runs[0].point,
+                    base=asked if case is cases[0] else case.runs[0].point,
                     value=int(case.total.value(here)),
                     rules=tuple(case.rules),
                     idle=idle,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted
@@ -98,29 +99,28 @@ class Implications:
         if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
             return False
         (name,) = conditions[-1].names
-        low, high = self.least[name], None
-        values = set()
+        low: Number | float = self.least[name]
+        high: Number | float = inf
+        values, excluded = set(), set()
         for condition in conditions:
             bound = solved(condition.form, name)
             if bound is None or bound.number is None:
                 return False
-            sign = dict(condition.form.terms)[((name, 1),)]
             if condition.operation == "==":
                 values.add(bound.number)
-            elif condition.operation == ">=" and sign > 0:
+            elif condition.operation == "!=":
+                excluded.add(bound.number)
+            elif dict(condition.form.terms)[((name, 1),)] > 0:
                 low = max(low, bound.number)
-            elif condition.operation == ">=":
-                high = bound.number if high is None else min(high, bound.number)
-        is_outside = any(v < low or (high is not None and v > high) for v in values)
-        excluded = {
-            bound.number
-            for c in conditions
-            if c.operation == "!=" and (bound := solved(c.form, name)) is not None
-        }
-        is_narrow = high is not None and (
-            high < low or (low == high and low in excluded) or (values and values <= excluded)
+            else:
+                high = min(high, bound.number)
+        if low == high:
+            values.add(low)
+        return (
+            high < low
+            or len(values) > 1
+            or any(value in excluded or not low <= value <= high for value in values)
         )
-        return is_outside or len(values) > 1 or bool(values & excluded) or bool(is_narrow)
 
     def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""

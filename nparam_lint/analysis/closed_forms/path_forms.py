@@ -277,16 +277,10 @@ def _shape(
     members: Sequence[Sequence[TracedParameter]], runs: Sequence[Run], fitted: Fitted
 ) -> tuple[Polynomial, ...] | None:
     """Where all members have the same."""
-    shapes = [{parameter.shape for parameter in own} for own in members]
-    if any(len(own) != 1 or None in own for own in shapes if own):
-        return None
-    there = [(next(iter(own)), run) for own, run in zip(shapes, runs, strict=True) if own]
-    ranks = {len(shape) for shape, _ in there if shape is not None}
-    if len(ranks) != 1:
+    there = [({p.shape for p in own}, run) for own, run in zip(members, runs, strict=True) if own]
+    shapes = [shape for own, _ in there if len(own) == 1 for shape in own if shape is not None]
+    if len(shapes) < len(there) or len({*map(len, shapes)}) != 1:
         return None
     kept = [run for _, run in there]
-    dims = [
-        form_of([shape[axis] for shape, _ in there if shape is not None], kept, fitted)
-        for axis in range(ranks.pop())
-    ]
+    dims = [form_of(lengths, kept, fitted) for lengths in zip(*shapes, strict=True)]
     return None if None in dims else tuple(dim for dim in dims if dim is not None)

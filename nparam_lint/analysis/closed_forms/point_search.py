@@ -50,14 +50,7 @@ class PointSearch:
         others = [v for v in self.tracer.base.values() if type(v) is int]
         near = [base, base + 1, base - 1, *(int(base * f) for f in _FACTORS), 2 * base + 1]
         near += [c + step for c in constants for step in (0, 1, -1)]
-        near += [
-            *_SMALL,
-            *others,
-            *_LARGE,
-            *_HUGE,
-            *(2 * o for o in others),
-            *(4 * o for o in others),
-        ]
+        near += [*_SMALL, *others, *_LARGE, *_HUGE, *(n * o for n in (2, 4) for o in others)]
         kept = dict.fromkeys(v for v in near if v >= least)
         if variable.name in self.repeated:
             return [v for v in kept if v <= max(LOOPS, base)]

@@ -107,18 +107,9 @@ class Opaque:
 
     def number(self, values: Values) -> float:
         """Its value as Python has it. Raises what Python raises there."""
-        parts = [_as_python(part, values) for part in self.parts]
-        match self.operation:
-            case "number":
-                return float(self.text)
-            case "float":
-                return float(parts[0])
-            case "bit_length" | "bit_count":
-                return int(getattr(int(parts[0]), self.operation)())
-            case "round":
-                return round(parts[0], *map(int, parts[1:]))
-            case operation:
-                return _PYTHON[operation](*parts)
+        if self.operation == "number":
+            return float(self.text)
+        return _PYTHON[self.operation](*(_as_python(part, values) for part in self.parts))
 
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where Python has no value."""
@@ -147,15 +138,13 @@ _PYTHON: dict[str, Callable[..., float]] = {
     "invert": operator.invert,
     "<<": operator.lshift,
     ">>": operator.rshift,
-    "abs": abs,
-    "max": max,
-    "min": min,
+    "bit_length": int.bit_length,
+    "bit_count": int.bit_count,
     "whole": int,
-    "trunc": math.trunc,
-    "floor": math.floor,
-    "ceil": math.ceil,
+    **{function.__name__: function for function in (abs, float, max, min, round)},
     **{name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "pow")},
     **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
+    **{name: getattr(math, name) for name in ("trunc", "floor", "ceil")},
 }
 
 

@@ -164,20 +164,19 @@ class Tracer:
     def condition(self, table: ExpressionTable, row: int) -> Condition | None:
         """None for what always holds, or never."""
         if row not in table.conditions:
-            table.conditions[row] = self._condition(table, row)
+            operation, left, right = table.rows[row]
+            sides, least = (table.value(int(left)), table.value(int(right))), self.least
+            found = condition_of(str(operation), *sides)
+            if (
+                isinstance(found, bool)
+                or found.is_certain(least)
+                or found.negated.is_certain(least)
+            ):
+                table.conditions[row] = None
+            else:
+                table.conditions[row] = found
+                self.constants |= found.constants
         return table.conditions[row]
-
-    def _condition(self, table: ExpressionTable, row: int) -> Condition | None:
-        operation, left, right = table.rows[row]
-        values = table.value(int(left)), table.value(int(right))
-        found = condition_of(str(operation), *values)
-        if isinstance(found, bool):
-            return None
-        for one in (found, found.negated):
-            if one.is_certain(self.least):
-                return None
-        self.constants |= found.constants
-        return found
 
     def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
         return self.test_of(conditions)(point)
