@@ -78,6 +78,10 @@ class Condition:
         value, operation, bound = sides
         return None if bound.names else (value, operation, bound.number({}))
 
+    def is_settled(self, least: Mapping[str, Number]) -> bool:
+        """Whether it is the same for all values from the `least` on."""
+        return self.is_certain(least) or self.negated.is_certain(least)
+
     def is_certain(self, least: Mapping[str, Number]) -> bool:
         """Whether it holds for all values from the `least` on, by the signs of its terms."""
         if self.ray is not None:

@@ -165,13 +165,9 @@ class Tracer:
         """None for what always holds, or never."""
         if row not in table.conditions:
             operation, left, right = table.rows[row]
-            sides, least = (table.value(int(left)), table.value(int(right))), self.least
+            sides = table.value(int(left)), table.value(int(right))
             found = condition_of(str(operation), *sides)
-            if (
-                isinstance(found, bool)
-                or found.is_certain(least)
-                or found.negated.is_certain(least)
-            ):
+            if isinstance(found, bool) or found.is_settled(self.least):
                 table.conditions[row] = None
             else:
                 table.conditions[row] = found
