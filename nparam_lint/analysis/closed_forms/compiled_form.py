@@ -35,8 +35,12 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-_FUNCTIONS = {"max": max, "min": min, "int": int, "abs": abs, "round": round, "math": math}
-_BUILTINS = {"__builtins__": {}, **_FUNCTIONS, "inf": math.inf, "nan": math.nan}
+NAMES = {  # that forms and conditions may have beside those of arguments
+    "__builtins__": {},
+    "math": math,
+    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
+    **{function.__name__: function for function in (abs, int, max, min, round)},
+}
 
 
 class NoPolynomial(ArithmeticError):
@@ -50,7 +54,7 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
     arguments = [f"x{number}" for number in range(len(names))]
     own = substituted(form, dict(zip(names, map(Polynomial.generator, arguments), strict=True)))
     text = f"lambda {', '.join(arguments)}: {factored(own, arguments, 'python')}"
-    count: Count = eval(compile(text, "<closed form>", "eval"), _BUILTINS)
+    count: Count = eval(compile(text, "<closed form>", "eval"), NAMES)
 
     def guarded(*values: int) -> int:
         try:

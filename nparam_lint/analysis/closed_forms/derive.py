@@ -15,7 +15,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, SECONDS, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
-from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
+from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -54,7 +54,8 @@ def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) 
     built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
         return {}
-    bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW_LAYERS}
+    open_ = (v for v in variables if v.is_number and not v.choices)
+    bases = {v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > FEW_LAYERS}
     more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name

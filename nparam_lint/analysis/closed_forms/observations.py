@@ -46,15 +46,6 @@ def variable_of(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
     return Variable(row.name, base, row.holder, values or known)
 
 
-def whole_numbers(variables: Iterable[Variable]) -> dict[str, int]:
-    """The base values of those that may have any whole number."""
-    return {
-        v.name: v.base
-        for v in variables
-        if isinstance(v.base, int) and v.is_number and not v.choices
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Built:
     """A model: its parameters. `call`: as written; `weights`: what is counted of one element of

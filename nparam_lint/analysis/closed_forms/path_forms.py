@@ -10,7 +10,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.fitting import fit
+from nparam_lint.analysis.closed_forms.fitting import Samples, fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
@@ -18,7 +18,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Generator,
     Opaque,
     Polynomial,
-    Samples,
     monomial_of,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
@@ -26,7 +25,8 @@ from nparam_lint.analysis.closed_forms.traced_runs import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.polynomial import Columns, Number
+    from nparam_lint.analysis.closed_forms.fitting import Columns
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
     _Members = list[tuple[int, Generator]]

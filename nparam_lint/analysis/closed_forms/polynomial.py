@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     Values = Mapping[str, "Number"]
 
@@ -320,61 +320,3 @@ def monomial_of(powers: Iterable[tuple[Generator, int]]) -> Monomial:
     for generator, exponent in powers:
         exponents[generator] = exponents.get(generator, 0) + exponent
     return tuple(sorted(exponents.items(), key=lambda power: place_of(power[0])))
-
-
-# --- many points at once -----------------------------------------------------------------------
-
-Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
-PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Points, and what was observed there. `columns`: the residues of generators, computed once;
-    all that was observed at the same points may share them."""
-
-    points: Sequence[Values]
-    observed: Sequence[Number]
-    columns: Columns = field(default_factory=dict)
-
-    def column(self, generator: Generator) -> list[int] | None:
-        """The residues of a generator at all points."""
-        if generator not in self.columns:
-            try:
-                column = [residue(evaluate(generator, point)) for point in self.points]
-            except ZeroDivisionError:
-                column = None
-            self.columns[generator] = column
-        return self.columns[generator]
-
-    def some(self, indices: Sequence[int]) -> Samples:
-        """Those at some of the points."""
-        observed = [self.observed[i] for i in indices] if self.observed else []
-        return Samples([self.points[i] for i in indices], observed)
-
-    def line(self, name: str, names: Sequence[str]) -> Samples:
-        """Those at points that differ from the first in one of the names alone, the first among
-        them; one for each value."""
-        start, others = self.points[0], [other for other in names if other != name]
-        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
-        return self.some([*{self.points[i][name]: i for i in reversed(there)}.values()][::-1])
-
-    def agree(self, form: Polynomial) -> bool:
-        """Whether a form gives what was observed."""
-        pairs = zip(self.points, self.observed, strict=True)
-        return all(form.value(point) == value for point, value in pairs)
-
-    def depend_only_on(self, names: Sequence[str]) -> bool:
-        """Whether what was observed is the same at points that agree in these names."""
-        seen: dict[tuple[Number, ...], Number] = {}
-        return all(
-            seen.setdefault(tuple(point[name] for name in names), value) == value
-            for point, value in zip(self.points, self.observed, strict=True)
-        )
-
-
-def residue(number: Number) -> int:
-    """A fraction modulo PRIME."""
-    if number.denominator == 1:
-        return number.numerator % PRIME
-    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME

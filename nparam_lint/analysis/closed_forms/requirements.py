@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm, prod
 from random import Random
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, read
+from nparam_lint.analysis.closed_forms.compiled_form import NAMES, NoPolynomial, read
 from nparam_lint.analysis.closed_forms.observations import Built
 from nparam_lint.claims import FormulaError, read_expression
 from nparam_lint.claims.expression import Formula, parse_formula
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
 
 PLACES = 100  # that are looked at for arguments without a form
 BUILT = 8  # of those: the model may refuse them
-_CALLS = {
-    "__builtins__": {},
-    **{name: function for name, function in vars(math).items() if callable(function)},
-    **{function.__name__: function for function in (abs, int, max, min, round)},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +186,7 @@ def _compiled(text: str) -> Test:
 
     def holds(point: Mapping[str, NameValue]) -> bool:
         try:
-            return bool(eval(code, _CALLS, point))
+            return bool(eval(code, NAMES, point))
         except (ArithmeticError, ValueError):  # it divides by zero, or takes a root of less
             return False
 
