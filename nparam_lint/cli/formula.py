@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, options: argparse.Namespace) -> Document:
-    return formula_document(FormulaResult(__version__, options.target, error=error))
+    return formula_document(FormulaResult(options.target, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
-    found = FormulaResult(__version__, options.target)
+    found = FormulaResult(options.target)
     with reused_worker(), common.progress() as progress:
         try:
             model = Model(settings, target, selector, environ, progress)
