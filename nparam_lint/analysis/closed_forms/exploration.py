@@ -60,10 +60,10 @@ class Exploration:
         self, tracer: Tracer, hints: Sequence[int], learned: Learned, *, is_large: bool
     ) -> None:
         self.tracer, self.hints, self.is_large = tracer, hints, is_large
-        self.search = PointSearch(tracer)
         self.learned = learned
         self.lost, self.ignored = learned.lost, learned.ignored
         self.choices, self.fixed = learned.choices, learned.fixed
+        self.search = PointSearch(tracer, self.lost)
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
@@ -100,19 +100,15 @@ class Exploration:
         for (name, _), run in zip(todo, runs, strict=True):
             if run is None:
                 continue
-            if run.error is not None and self.is_prefix(run):
+            # It took no other decision than the call.
+            if run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
                 refused.setdefault(name, []).append(run)
                 continue
             kept.append(run)
             self.differ(self.base, run, {name})
         for name, failed in refused.items():
             kept += self.few_values(name, failed)
-        self.search.repeated |= self.lost.keys()
         return kept
-
-    def is_prefix(self, run: Run) -> bool:
-        """Whether a refused build took no other decision than that of the call."""
-        return run.decisions.keys() <= self.base.decisions.keys()
 
     def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
         """What takes some values only, for a reason that no decision shows: a key of a table."""
@@ -120,8 +116,7 @@ class Exploration:
         whole = name in self.tracer.whole
         more = [v for v in (*self.hints, *range(1, 17)) if v not in tried] if whole else []
         points = [{name: value} for value in dict.fromkeys(more) if value != self.base.point[name]]
-        found = [run for run in self.tracer.build(points) if run is not None]
-        built = [run for run in found if run.error is None]
+        built = self.tracer.accepted(points)
         if not built:
             self.fixed[name] = failed[0].error or ""
             return []
@@ -137,20 +132,19 @@ class Exploration:
         extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
         sides = {c for c in extra if c.negated in extra}
         extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
-        if sides and not extra:
+        if other.error is not None or (sides and not extra):
             return  # another path, that is all
-        if extra and other.error is None:
+        if extra:
             self.ignored |= set(extra.values())
             names = {n for c in extra for n in c.names} | (changed if not sides else set())
             self.lose(names, IN_LOOP)
-        elif not extra and other.error is None and one.form != other.form:
+        elif one.form != other.form:
             self.lose(changed, UNSEEN)
 
     def lose(self, names: set[str], why: str) -> None:
         for name in names:
             if name in self.tracer.names:
                 self.lost.setdefault(name, why)
-        self.search.repeated |= self.lost.keys()
 
     def grown(self, runs: list[Run]) -> PathTree | None:
         """The tree of all paths; None where builds differ for no visible reason."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
@@ -33,9 +33,8 @@ FURTHEST = 4  # times the base, of the values that a form is verified with
 class PointSearch:
     """`repeated`: variables that count loops: large values would only take long."""
 
-    def __init__(self, tracer: Tracer) -> None:
-        self.tracer = tracer
-        self.repeated: set[str] = set()
+    def __init__(self, tracer: Tracer, repeated: Container[str]) -> None:
+        self.tracer, self.repeated = tracer, repeated
         self.random = random.Random(0)
 
     def pool(self, variable: Variable) -> list[Value]:

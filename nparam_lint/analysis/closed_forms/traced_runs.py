@@ -150,6 +150,10 @@ class Tracer:
                     todo = batch[len(done) :] + todo
         return [self.runs.get(key_of(point)) for point in full]
 
+    def accepted(self, points: Sequence[Mapping[str, Value]]) -> list[Run]:
+        """The runs that the model did not refuse."""
+        return [run for run in self.build(points) if run is not None and run.error is None]
+
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         wanted = self.selected({name: origin for name, *_, origin in run.parameters})
         parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]

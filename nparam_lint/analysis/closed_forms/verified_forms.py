@@ -219,8 +219,7 @@ class PathForms(Exploration):
     def with_value(self, leaf: PathNode, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
         """Runs at which a lost variable has one value, and the others many."""
         points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
-        more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
-        return [*runs, *more]
+        return [*runs, *self.tracer.accepted(points)]
 
     def path_form(
         self,
