@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Outcome
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
+    from nparam_lint.analysis.closed_forms.requirements import Arguments
     from nparam_lint.analysis.closed_forms.search import Aim, Candidate, Search, Unknown, Whole
-    from nparam_lint.analysis.closed_forms.where import Arguments
     from nparam_lint.claims.expression import Formula
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory

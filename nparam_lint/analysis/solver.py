@@ -13,9 +13,14 @@ from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula, uncovered
+from nparam_lint.analysis.closed_forms.requirements import (
+    Arguments,
+    Requirements,
+    as_formula,
+    told_apart,
+    uncovered,
+)
 from nparam_lint.analysis.closed_forms.search import Aim
-from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.solutions import CaseForm, Solved
 from nparam_lint.count.worker_process import reused_worker

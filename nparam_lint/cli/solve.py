@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.requirements import comparisons
 from nparam_lint.analysis.closed_forms.search import Unknown
-from nparam_lint.analysis.closed_forms.where import comparisons
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
 from nparam_lint.analysis.solver import solve

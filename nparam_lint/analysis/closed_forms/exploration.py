@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree
-from nparam_lint.analysis.closed_forms.point_search import PointSearch
+from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:

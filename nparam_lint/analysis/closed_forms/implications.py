@@ -101,7 +101,8 @@ class Implications:
         (name,) = conditions[-1].names
         low: Number | float = self.least[name]
         high: Number | float = inf
-        values, excluded = set(), set()
+        values: set[Number | float] = set()
+        excluded: set[Number] = set()
         for condition in conditions:
             bound = solved(condition.form, name)
             if bound is None or bound.number is None:
