@@ -8,20 +8,27 @@ are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). Wh
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
+from nparam_lint.analysis.closed_forms.compiled_form import applied
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
 from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
 
 Row = tuple[str | int, ...]
+_EXACT: dict[str, Callable[..., Polynomial]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "neg": operator.neg,
+}
 _DYADIC = 1 << 20  # the largest power of two by which whole numbers are divided exactly
 _MOST_POWER = 12
 _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())  # of whole numbers
@@ -132,7 +139,7 @@ def _exact(operation: str, values: Sequence[Value]) -> Value | None:
     if operation in ("trunc", "floor", "ceil"):
         if operation == "trunc" and not is_positive(first.top):
             return None
-        return _rounded("ceil" if operation == "ceil" else "floor", first.top, first.bottom)
+        return _applied("ceil" if operation == "ceil" else "floor", first.top, first.bottom)
     if operation == "float":
         return first
     if not all(q.is_exact for q in quotients):
@@ -147,8 +154,7 @@ def _exact(operation: str, values: Sequence[Value]) -> Value | None:
         return None
     if operation == "*":
         return _shortened(top * other, bottom * below)
-    sum_ = top * below + other * bottom if operation == "+" else top * below - other * bottom
-    return _shortened(sum_, bottom * below)
+    return _shortened(_EXACT[operation](top * below, other * bottom), bottom * below)
 
 
 def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
@@ -158,60 +164,43 @@ def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
     return Quotient(top, bottom, is_exact=True)
 
 
-def _rounded(kind: Kind, top: Polynomial, bottom: Polynomial) -> Polynomial | None:
-    if bottom == ONE:
-        return top
+def _applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if right == ONE:  # nothing to round
+        return left
     try:
-        return applied(kind, top, bottom)
+        return applied(kind, left, right)
     except ArithmeticError:
         return None
 
 
 def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
+    if operation in _EXACT:
+        return _EXACT[operation](*values)
     left = values[0]
     right = values[1] if len(values) > 1 else ZERO
     match operation:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "neg":
-            return -left
         case "trunc" | "floor" | "ceil" | "round" if len(values) == 1:
             return left
         case "float":
             return Quotient(left, ONE, is_exact=True)
         case "//" | "%":
-            quotient = _rounded("floor", left, right) if right != ZERO else None
+            quotient = _applied("floor", left, right) if right != ZERO else None
             if quotient is None or operation == "//":
                 return quotient
             return left - right * quotient
         case "/" if right != ZERO:
-            number = right.number
-            if number is not None and number.denominator == 1 and number > 0:
-                power = number.numerator & (number.numerator - 1) == 0
-                return _shortened(left, right) if power else Quotient(left, right, is_exact=False)
-            return Quotient(left, right, is_exact=False)
+            number = right.number or 0
+            is_power = number.denominator == 1 and number.numerator.bit_count() == 1 and number > 0
+            return _shortened(left, right) if is_power else Quotient(left, right, is_exact=False)
         case "**":
-            return _power(left, right)
+            power = right.number
+            if power is not None and power.denominator == 1 and 0 <= power <= _MOST_POWER:
+                return left ** int(power)
+            return _applied("**", left, right) if left.number == 2 else None
         case "max" | "min":
             return applied(operation, left, right)
         case "<<" if right.number is not None and 0 <= right.number <= 64:
             return left * (1 << int(right.number))
         case ">>" if right.number is not None and 0 <= right.number <= 64:
-            return _rounded("floor", left, Polynomial.constant(1 << int(right.number)))
-    return None
-
-
-def _power(base: Polynomial, exponent: Polynomial) -> Value | None:
-    number = exponent.number
-    if number is not None and number.denominator == 1 and 0 <= number <= _MOST_POWER:
-        return base ** int(number)
-    if base.number == 2:
-        try:
-            return applied("**", base, exponent)
-        except NoPolynomial:
-            return None
+            return _applied("floor", left, Polynomial.constant(1 << int(right.number)))
     return None
