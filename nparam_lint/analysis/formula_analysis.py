@@ -32,14 +32,13 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
     arguments; nothing where it could not be traced."""
     rows = [row for row in traced.variables if row.name in traced.names]
     numbers = [one for one in map(variable_of, rows) if one.is_number]
-    base = {variable.name: variable.base for variable in numbers}
-    tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers, base)
-    (run,) = tracer.build([{}]) if base else (None,)
+    tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers)
+    (run,) = tracer.build([{}]) if numbers else (None,)
     if run is None or run.error is not None:
         return []
     found = []
     for point in _beyond(run, tracer):
-        changed = {name: value for name, value in point.items() if differs(value, base[name])}
+        changed = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
         if changed and changed not in found:
             found.append(changed)
         if len(found) == MOST:

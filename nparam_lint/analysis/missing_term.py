@@ -56,7 +56,7 @@ def _derived(budget: Budget, context: RunContext) -> list[ClosedForm]:
         return []
     rows = [row for row in first.variables if row.value is not None or row.choices]
     variables = [variable_of(row) for row in rows]
-    forms = derive(BuildHistory(model.build, variables), variables, model)
+    forms = derive(BuildHistory(model.build, variables), model)
     return [form for form in forms if isinstance(form, ClosedForm)]
 
 

@@ -85,7 +85,7 @@ def _answers(
         if isinstance(as_asked, Built) and not as_asked.tensors:
             what = f"{model.selector.module!r} matches no module"
             raise UsageError(f"{given} has no parameters: {what}")
-        derived = derive(history, variables, model)
+        derived = derive(history, model)
         answers = _Answers(question, asked, given, first.call, history, derived)
         if None not in answers.forms or not floats:
             break

@@ -93,7 +93,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, call=first.call, cases=(NoForm(why),))
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, variables, model, chosen=bool(asked))
+    cases, also_matter = derive_all(history, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,

@@ -201,7 +201,7 @@ def _variable(row: VariableRow, given: Configurations) -> Variable:
 
 def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoForm]:
     history = BuildHistory(model.build, variables)
-    cases, _ = derive_all(history, variables, model, chosen=True)
+    cases, _ = derive_all(history, model, chosen=True)
     return cases
 
 

@@ -422,7 +422,7 @@ def test_what_takes_too_long_is_said():
     variables = [Variable("width", 4)]
     history = BuildHistory(asking(lambda width: nn.Linear(width, 2), width=4), variables)
     learned = Learned(deadline=0.0)
-    found = derive(history, variables, InProcess(nn.Linear), learned=learned)
+    found = derive(history, InProcess(nn.Linear), learned=learned)
     assert [form.reason for form in found] == ["no closed form was found within 40 seconds"]
 
 

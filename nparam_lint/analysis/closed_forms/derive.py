@@ -49,12 +49,12 @@ MANY = 128  # parameters; of a larger model a smaller version is built, if its a
 FEW_LAYERS = 2  # layers, experts, … that it has then
 
 
-def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
+def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
     built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
         return {}
-    open_ = (v for v in variables if v.is_number and not v.choices)
+    open_ = (v for v in history.variables if v.is_number and not v.choices)
     bases = {v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > FEW_LAYERS}
     more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
@@ -72,35 +72,32 @@ def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) 
 
 def derive(
     history: BuildHistory,
-    variables: Sequence[Variable],
     traces: TracedModel,
     case: Point | None = None,
     learned: Learned | None = None,
 ) -> list[Derived]:
-    """The closed forms in those of the `variables` that are numbers, one for each part of their
+    """The closed forms in those of the variables that are numbers, one for each part of their
     values, that of the call first; in a `case`, with other values for other variables. `learned`:
     in other cases."""
     history, case, learned = history.case(case or {}), case or {}, learned or Learned()
     ((asked, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
-    small = shallow(history, variables, first)
-    numbers = [replace(v, base=small.get(v.name, v.base)) for v in variables if v.is_number]
-    others = {v.name: asked[v.name] for v in variables if not v.is_number}
-    base = {v.name: v.base for v in numbers}
+    small = shallow(history, first)
+    numbers = [replace(v, base=small.get(v.name, v.base)) for v in history.variables if v.is_number]
+    others = {v.name: asked[v.name] for v in history.variables if not v.is_number}
     tracer = Tracer(
         lambda batches: traces.trace(
             [[{**others, **point} for point in batch] for batch in batches],
-            {**others, **base},
+            {**others, **tracer.base},
             learned.seconds_left,
         ),
         traces.selected,
         numbers,
-        base,
         is_late=lambda: learned.is_late,
     )
     is_large = len(first.tensors) >= MANY
-    named = {n: asked[n] for n in base}
+    named = {n: asked[n] for n in tracer.base}
     found = Derivation(tracer, traces.hints, learned, is_large=is_large).run(named)
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
@@ -120,21 +117,17 @@ def derive(
 
 
 def derive_all(
-    history: BuildHistory,
-    variables: Sequence[Variable],
-    traces: TracedModel,
-    *,
-    chosen: bool = False,
+    history: BuildHistory, traces: TracedModel, *, chosen: bool = False
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that have an effect but were
     skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
     has an effect is changed alone, to the values that give other parameters."""
     learned = Learned()
-    found = derive(history, variables, traces, learned=learned)
+    found = derive(history, traces, learned=learned)
     base = found[0]
     if not isinstance(base, ClosedForm):
         return found, []
-    switches = [v for v in variables if not v.is_number and v.choices]
+    switches = [v for v in history.variables if not v.is_number and v.choices]
     # All at once: each time that models are built costs something.
     history.build([{v.name: value} for v in switches for value in _values(v)])
     others = {v.name: _others(history, v) for v in switches}
@@ -152,7 +145,7 @@ def derive_all(
             if learned.is_late:
                 left += [name for name in case if name not in left]
                 continue
-            for form in derive(history, variables, traces, case, learned):
+            for form in derive(history, traces, case, learned):
                 if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known:
                     found.append(form)
     return found, left

@@ -84,10 +84,11 @@ def exactly(point: Point) -> dict[str, int | Fraction]:
 
 
 class BuildHistory:
-    """Every point that was built so far, once. `base`: values for names that a point lacks."""
+    """Every point that was built so far, once. `variables`: what the points give values;
+    `base`: those of names that a point lacks."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
-        self._ask = ask
+        self._ask, self.variables = ask, variables
         self._origin: dict[str, Value] = {v.name: v.base for v in variables}
         self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
         self.base = self._origin

@@ -106,15 +106,18 @@ class Tracer:
     trace: Trace
     selected: Callable[[Mapping[str, str]], Container[str]]
     variables: Sequence[Variable]
-    base: Mapping[str, Value]
     is_late: Callable[[], bool] = bool
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
     constants: set[int] = field(default_factory=set)  # in the conditions
     _tests: dict[Condition, Test] = field(default_factory=dict)
 
+    @cached_property
+    def base(self) -> Mapping[str, Value]:
+        return {variable.name: variable.base for variable in self.variables}
+
     @property
     def names(self) -> list[str]:
-        return [variable.name for variable in self.variables]
+        return list(self.base)
 
     @cached_property
     def whole(self) -> frozenset[str]:
