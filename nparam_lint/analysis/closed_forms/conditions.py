@@ -157,7 +157,7 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     constant = form.constant_term
     rest = form - Polynomial.constant(constant)
     positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
-    negative = Polynomial.of({m: -c for m, c in rest.terms if c < 0})
+    negative = positive - rest
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant

@@ -257,14 +257,10 @@ class Derivation(PathForms):
             for name, run in zip(names, self.tracer.build(points), strict=True):
                 if run is None or run.error is not None:
                     continue
-                try:
-                    is_right = case.total.value(run.numbers) == run.total
-                except ArithmeticError:
-                    is_right = False
                 is_within = any(
                     self.tracer.holds(part.conditions, run.point) for part in case.parts
                 )
-                if is_within and not is_right:
+                if is_within and not self.is_right(case.total, run):
                     above = ArgumentRule(f"{name} > 0", frozenset((name,)), is_limit=True)
                     case.rules.append(above)
 

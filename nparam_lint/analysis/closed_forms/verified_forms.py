@@ -262,7 +262,7 @@ class PathForms(Exploration):
             if own and not built:
                 continue
             good = [run for run in built if run.error is None]
-            wrong = next((run for run in good if not self.is_right(form, run)), None)
+            wrong = next((run for run in good if not self.is_right(form.total, run)), None)
             if wrong is None:
                 kept.append(replace(form, runs=[*form.runs, *good]))
             elif self.learn(form, wrong):
@@ -280,7 +280,7 @@ class PathForms(Exploration):
         names = {
             next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
             for p, run in zip(kept, runs, strict=True)
-            if run is not None and run.error is None and self.is_right(form, run)
+            if run is not None and run.error is None and self.is_right(form.total, run)
         }
         self.lose(names, UNSEEN)
         return bool(names)
@@ -289,8 +289,8 @@ class PathForms(Exploration):
         """What was fitted, and goes on beyond the values that it was fitted with."""
         return [n for n in self.lost if n in self.tracer.whole and n not in self.choices]
 
-    def is_right(self, form: PathForm, run: Run) -> bool:
+    def is_right(self, total: Polynomial, run: Run) -> bool:
         try:
-            return form.total.value(run.numbers) == run.total
+            return total.value(run.numbers) == run.total
         except (ArithmeticError, KeyError):
             return False
