@@ -141,8 +141,8 @@ class Exploration:
             self.lose(changed, UNSEEN)
 
     def lose(self, names: set[str], why: str) -> None:
-        for name in names:
-            if name in self.tracer.names:
+        for name in self.tracer.names:  # in their order, so that each run tells the same
+            if name in names:
                 self.lost.setdefault(name, why)
 
     def grown(self, runs: list[Run]) -> PathTree | None:
