@@ -1,4 +1,4 @@
-"""A closed form as a fast function of a few of its names, and with others in their place."""
+"""A closed form as a fast function of a few of its names, and with others in place of some."""
 
 from __future__ import annotations
 
