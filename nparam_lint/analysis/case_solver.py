@@ -9,7 +9,6 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
     compiled,
-    growing,
     polynomial_of,
     substituted,
 )
@@ -20,6 +19,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.analysis.closed_forms.search import Searching
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
+from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.analysis.solutions import Met
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.records import NotMeasured
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Outcome
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
+    from nparam_lint.analysis.closed_forms.requirements import Arguments
     from nparam_lint.analysis.closed_forms.search import Aim, Candidate, Search, Unknown, Whole
-    from nparam_lint.analysis.closed_forms.where import Arguments
     from nparam_lint.claims.expression import Formula
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory

@@ -18,13 +18,13 @@ from nparam_lint.gate.requests import requests_of_other_revision
 from nparam_lint.records import Measured, NotMeasured, Position, SourceLine
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Broken, RunContext
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import BudgetResult, Measurement
+    from nparam_lint.records import Budget, BudgetResult, Measurement
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
 
@@ -54,20 +54,21 @@ def find_causes(
     now = count_models(wanted, source.found, context)
     settings = comparable(past.settings, source.settings, past.back)
     context = replace(context, settings=settings, interpreter=now.interpreter)
-    then = {one.number: one for one in _models_then(wanted, source, context, past)}
+    then = _models_then(wanted, source, context, past)
     edited = cache(lambda file: tuple(_edited(file, source, settings.root, past)))
     measurements = now.measurements
 
     @cache  # a model may have many budgets
     def changes(number: int) -> ParameterChanges | Cause:
-        return _changes(then.get(number), measurements[number], keys[number][1], past)
+        _, built = then.get(number, (None, None))
+        return _changes(built, measurements[number], keys[number][1], past)
 
     causes = []
     for request, result in broken:
         number = keys.index((str(request.target), _metric(result)))
         cause = changes(number)
         if not isinstance(cause, Cause):
-            cause = _cause(result, cause, then[number].declared, past)
+            cause = _cause(result, cause, then[number][0].budgets, past)
         made = (Position.read(change.source) for change in cause.changes)
         files = {request.position.path, *(at.path for at in made if at)} & source.found.tree.files
         lines = tuple(line for file in sorted(files) for line in edited(file))
@@ -116,23 +117,14 @@ def _with_parameters(request: ModelRequest, metric: str) -> ModelRequest:
     return replace(request, parameters=True, metric=metric, device="meta", budgets=[])
 
 
-@dataclass(frozen=True, slots=True)
-class _ModelThen:
-    """A model at the other state; `number`: which of those that were asked for. `declared`: the
-    selector and the text of its budgets there."""
-
-    number: int
-    measurement: Measurement
-    declared: frozenset[tuple[str, str]]
-
-
 def _models_then(
     wanted: Sequence[ModelRequest], source: ProjectSource, context: RunContext, past: Past
-) -> Iterator[_ModelThen]:
-    """The same models at the other state; without those that it does not have."""
+) -> dict[int, tuple[ModelRequest, Measurement]]:
+    """Which of the models that were asked for → how it is declared at the other state, and what was
+    built there; without those that it does not have."""
     settings, back = context.settings, past.back
     if not settings.root.is_dir():
-        return
+        return {}
     locations = (request.target.location for request in wanted)
     places = dict.fromkeys(settings.root / back.get(place, place) for place in locations)
     then = read_source(settings, [place for place in places if place.is_file()])
@@ -146,27 +138,25 @@ def _models_then(
             found[number] = here
     builds = [_with_parameters(here, wanted[number].metric) for number, here in found.items()]
     answers = count_models(builds, then.found, context).measurements
-    for n, (number, here) in enumerate(found.items()):
-        declared = frozenset((str(budget.selector), budget.declared) for budget in here.budgets)
-        yield _ModelThen(number, answers[n], declared)
+    return {number: (here, answers[n]) for n, (number, here) in enumerate(found.items())}
 
 
 def _changes(
-    then: _ModelThen | None, now: Measurement, metric: str, past: Past
+    then: Measurement | None, now: Measurement, metric: str, past: Past
 ) -> ParameterChanges | Cause:
     """What changed in a model, or why that is not known."""
     at = past.called
-    if then is not None and isinstance(then.measurement, NotMeasured):
-        return Cause(f"at {at} it could not be built: {then.measurement.reason}")
-    if then is None or not isinstance(then.measurement, Measured) or not isinstance(now, Measured):
+    if isinstance(then, NotMeasured):
+        return Cause(f"at {at} it could not be built: {then.reason}")
+    if then is None or not isinstance(now, Measured):
         return Cause(f"it is new: {at} does not have it")
-    return ParameterChanges(then.measurement, now, metric)
+    return ParameterChanges(then, now, metric)
 
 
 def _cause(
-    result: BudgetResult, known: ParameterChanges, declared: Container[tuple[str, str]], past: Past
+    result: BudgetResult, known: ParameterChanges, budgets: Iterable[Budget], past: Past
 ) -> Cause:
-    """`declared`: the selector and the text of the model's budgets at the other state."""
+    """`budgets`: those of the model at the other state."""
     at = past.called
     count, changes = known.of(result.module or "")
     if count is None:
@@ -175,6 +165,7 @@ def _cause(
     if changes:
         too = "" if held else ", which broke the budget too"
         return Cause(f"changed since {at}, when it had {count:,}{too}", changes)
-    is_same = (result.selector, result.declared) in declared
+    own = result.selector, result.declared
+    is_same = any((str(budget.selector), budget.declared) == own for budget in budgets)
     why = "the budget was broken there too" if is_same else "the budget is new or was changed"
     return Cause(f"the model is as it was at {at}: {why}")

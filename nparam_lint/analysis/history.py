@@ -7,12 +7,13 @@ them is built from a copy, unless the cache remembers it: what a commit holds ne
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.revision_diff import comparable
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.interpreter import Interpreter
     from nparam_lint.gate import Progress
     from nparam_lint.records import Measurement
     from nparam_lint.repository.git import Repository
@@ -105,7 +105,7 @@ def read_history(
     start = time.monotonic()
     tip = repository.resolve("HEAD")
     since = repository.resolve(wanted.since) if wanted.since else None
-    walk = _Walk(wanted, repository, environ, _Memory.of(wanted, environ))
+    walk = _Walk(wanted, repository, environ, _Memory(wanted, environ))
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
         while fresh := walk.unseen(tip, since):
@@ -237,13 +237,9 @@ class _Walk:
             before = next((self.states.get(p) for p in commit.parents), None)
             if before is None and since and not commit.parents:
                 before = self.states.get(since)
-            counts = (None, None) if before is None else (state.count, before.count)
-            change = None if commit.sha == since else _difference(*counts)
+            was = before.count if before and commit.sha != since else None
+            change = None if was is None or state.count is None else state.count - was
             yield Point(commit, state, change, commit.sha in self.cached)
-
-
-def _difference(count: int | None, before: int | None) -> int | None:
-    return None if count is None or before is None else count - before
 
 
 _ABSENT = CommitState(None, "the file is not there")
@@ -277,52 +273,37 @@ def _count(found: Measurement, selector: Selector) -> tuple[int | None, str]:
 # --- what earlier runs have built -----------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _Memory:
     """The states of commits that earlier runs have found. They hold for one interpreter with its
     packages, and for what is asked; what a commit holds is its name."""
 
-    settings: Settings
-    interpreter: Interpreter
-    context: BuildContext
-    asked: tuple[bytes, ...]
-    _place: str | None = field(default=None)
-
-    @classmethod
-    def of(cls, wanted: Wanted, environ: Mapping[str, str]) -> _Memory:
+    def __init__(self, wanted: Wanted, environ: Mapping[str, str]) -> None:
         settings = wanted.settings
-        interpreter = find_interpreter(settings, environ)
-        like_a_copy = Snapshot(settings.root, settings.root, (), ())
-        context = BuildContext(
-            interpreter.python,
-            settings.root,
-            environ,
-            snapshot=like_a_copy,
-            store=settings.store,
-        )
+        self.store = store = settings.store
+        self.interpreter = find_interpreter(settings, environ)
+        python, root = self.interpreter.python, settings.root
+        like_a_copy = Snapshot(root, root, (), ())
+        self.context = BuildContext(python, root, environ, snapshot=like_a_copy, store=store)
         own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
         asked = (str(wanted.target), str(wanted.selector), str(settings.home), repr(own))
-        return cls(settings, interpreter, context, tuple(map(str.encode, asked)))
+        self.asked = tuple(map(str.encode, asked))
+        self._place: str | None = None
 
     @property
     def place(self) -> str:
         """What the names of the entries begin with; "" while nothing is known of the
         interpreter."""
-        if not self._place and self.settings.store.folder:
+        if not self._place and self.store.folder:
             name = name_of_interpreter(self.context)
             self._place = name and f"commit-{digest(name.encode(), *self.asked)}"
         return self._place or ""
 
     def load(self, sha: str) -> CommitState | None:
-        body = self.settings.store.load(f"{self.place}-{sha}") if self.place else None
-        if body is None:
-            return None
-        with suppress(ValueError, TypeError):
-            fields = json.loads(body)
-            read = fields.pop("read")
-            return CommitState(**fields, read=None if read is None else tuple(read))
+        body = self.store.load(f"{self.place}-{sha}") if self.place else None
+        with suppress(msgspec.MsgspecError):
+            return None if body is None else msgspec.json.decode(body, type=CommitState)
         return None
 
     def save(self, sha: str, state: CommitState) -> None:
         if self.place:
-            self.settings.store.save(f"{self.place}-{sha}", json.dumps(asdict(state)).encode())
+            self.store.save(f"{self.place}-{sha}", msgspec.json.encode(state))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, polynomial_of, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import polynomial_of, substituted
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
@@ -31,7 +31,7 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     try:
         declared = polynomial_of(formula)
         forms = _derived(budget, context)
-    except (NoPolynomial, NothingBuilt, ArithmeticError):
+    except (NothingBuilt, ArithmeticError):
         return ""
     form = next((form for form in forms if form.total != declared), None)
     if form is None or not formula.names <= {*form.base}:
@@ -56,7 +56,7 @@ def _derived(budget: Budget, context: RunContext) -> list[ClosedForm]:
         return []
     rows = [row for row in first.variables if row.value is not None or row.choices]
     variables = [variable_of(row) for row in rows]
-    forms = derive(BuildHistory(model.build, variables), variables, model)
+    forms = derive(BuildHistory(model.build, variables), model)
     return [form for form in forms if isinstance(form, ClosedForm)]
 
 

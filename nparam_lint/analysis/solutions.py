@@ -71,7 +71,6 @@ class Solved:
 class Solutions:
     """All targets, for each of the budgets."""
 
-    version: str
     goal: str
     budgets: tuple[int, ...] = ()
     targets: tuple[Solved, ...] = ()

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.analysis.case_solver import CaseSolver
 from nparam_lint.analysis.closed_forms.conventions import conventions
-from nparam_lint.analysis.closed_forms.coverage import uncovered
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
+from nparam_lint.analysis.closed_forms.requirements import (
+    Arguments,
+    Requirements,
+    as_formula,
+    told_apart,
+    uncovered,
+)
 from nparam_lint.analysis.closed_forms.search import Aim
-from nparam_lint.analysis.closed_forms.where import Arguments, told_apart
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.solutions import CaseForm, Solved
 from nparam_lint.count.worker_process import reused_worker
@@ -81,7 +85,7 @@ def _answers(
         if isinstance(as_asked, Built) and not as_asked.tensors:
             what = f"{model.selector.module!r} matches no module"
             raise UsageError(f"{given} has no parameters: {what}")
-        derived = derive(history, variables, model)
+        derived = derive(history, model)
         answers = _Answers(question, asked, given, first.call, history, derived)
         if None not in answers.forms or not floats:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, _: argparse.Namespace) -> Document:
-    return compare_document(Comparison(__version__, error=error))
+    return compare_document(Comparison(error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -79,4 +79,4 @@ def _compare(
             roles = find_roles(measured) if isinstance(measured, Measured) else None
             found[i] = Compared(given[i], model, roles, report.environment)
     ordered = tuple(found[i] for i in sorted(found))
-    return Comparison(__version__, ordered, time.monotonic() - start, error)
+    return Comparison(ordered, time.monotonic() - start, error)

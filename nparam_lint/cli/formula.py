@@ -7,7 +7,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
@@ -16,7 +17,6 @@ from nparam_lint.analysis.closed_forms.observations import (
     variable_of,
 )
 from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
-from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, options: argparse.Namespace) -> Document:
-    return formula_document(FormulaResult(__version__, options.target, error=error))
+    return formula_document(FormulaResult(options.target, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
-    found = FormulaResult(__version__, options.target)
+    found = FormulaResult(options.target)
     with reused_worker(), common.progress() as progress:
         try:
             model = Model(settings, target, selector, environ, progress)
@@ -93,7 +93,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, call=first.call, cases=(NoForm(why),))
     variables = _variables(first, asked)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, variables, model, chosen=bool(asked))
+    cases, also_matter = derive_all(history, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,

@@ -6,9 +6,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.requirements import comparisons
 from nparam_lint.analysis.closed_forms.search import Unknown
-from nparam_lint.analysis.closed_forms.where import comparisons
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
 from nparam_lint.analysis.solver import solve
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failure(error: str, options: argparse.Namespace) -> Document:
-    return solve_document(Solutions(__version__, options.goal, error=error))
+    return solve_document(Solutions(options.goal, error=error))
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)
-    made = Solutions(__version__, question.goal, budgets, answers, seconds, options.free, metric)
+    made = Solutions(question.goal, budgets, answers, seconds, options.free, metric)
     failed = any(one.reason for one in answers)
     return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
 

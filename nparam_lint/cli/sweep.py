@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
-from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
-from nparam_lint.analysis.sweep.form_counter import FormCounter
 from nparam_lint.analysis.sweep.row_files import (
     COLUMNS,
     Csv,
@@ -128,7 +127,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 for name in given.names
             ]
             forms = [] if options.built else _forms(model, variables)
-            sweep = Sweep(_forgetting(model), _counter(forms))
+            sweep = Sweep(_forgetting(model), forms)
             shown = _written(options, kind, given, sweep, progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
@@ -202,13 +201,8 @@ def _variable(row: VariableRow, given: Configurations) -> Variable:
 
 def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoForm]:
     history = BuildHistory(model.build, variables)
-    cases, _ = derive_all(history, variables, model, chosen=True)
+    cases, _ = derive_all(history, model, chosen=True)
     return cases
-
-
-def _counter(forms: Sequence[ClosedForm | NoForm]) -> FormCounter | None:
-    counter = FormCounter(form for form in forms if isinstance(form, ClosedForm))
-    return counter if counter.cases else None
 
 
 def _said(forms: Sequence[ClosedForm | NoForm], built: bool) -> list[str]:

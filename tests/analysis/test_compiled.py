@@ -12,13 +12,13 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
     compiled,
-    growing,
     polynomial_of,
     substituted,
 )
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements
+from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.claims.expression import parse_formula
 
 FORMS = [

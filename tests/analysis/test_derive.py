@@ -6,6 +6,7 @@ import itertools
 import random
 
 import pytest
+import torch
 from torch import nn
 from torch_models import InProcess, all_derived, asking, count, derived, told
 
@@ -422,7 +423,7 @@ def test_what_takes_too_long_is_said():
     variables = [Variable("width", 4)]
     history = BuildHistory(asking(lambda width: nn.Linear(width, 2), width=4), variables)
     learned = Learned(deadline=0.0)
-    found = derive(history, variables, InProcess(nn.Linear), learned=learned)
+    found = derive(history, InProcess(nn.Linear), learned=learned)
     assert [form.reason for form in found] == ["no closed form was found within 40 seconds"]
 
 
@@ -430,3 +431,21 @@ def test_one_model_makes_no_form():
     form = derived(Stubborn, width=8)
     assert isinstance(form, NoForm)
     assert form.reason == "the model can only be built as called: ValueError: 8 it is"
+
+
+class Joined(nn.Module):
+    """A tensor that is made of others has lengths that cannot be followed."""
+
+    def __init__(self, wide=12, high=20):
+        super().__init__()
+        parts = [torch.zeros(wide, high), torch.zeros(wide, high)]
+        self.weight = nn.Parameter(torch.cat(parts, 1))
+
+
+def test_what_is_not_proved_is_told_in_one_order():
+    form = derived(Joined, wide=12, high=20)
+    assert total(form) == "2*wide*high"
+    assert form.unproved == (
+        "high, wide: a loop or an index",
+        "wide, high: a tensor that was joined or cut",
+    )

@@ -163,7 +163,7 @@ def test_the_form_of_a_metric_is_its_count(settings, environ, given):
     target, selector = parse_selected(f"nets.py::{given}")
     model = Model(settings, target, selector, environ)
     variables = [variable_of(row) for row in model.first().variables]
-    forms = derive(BuildHistory(model.build, variables), variables, model)
+    forms = derive(BuildHistory(model.build, variables), model)
     assert all(isinstance(form, ClosedForm) for form in forms), forms
     base = forms[0].base
     assert factored(forms[0].total, list(base)) == FORMS[given]

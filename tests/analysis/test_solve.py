@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.closed_forms.coverage import uncovered
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
 from nparam_lint.analysis.closed_forms.polynomial import ZERO
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule
-from nparam_lint.analysis.closed_forms.requirements import Requirements
+from nparam_lint.analysis.closed_forms.requirements import (
+    Requirements,
+    comparisons,
+    told_apart,
+    uncovered,
+)
 from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
-from nparam_lint.analysis.closed_forms.where import comparisons, told_apart
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))

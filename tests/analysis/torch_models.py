@@ -105,7 +105,7 @@ class InProcess:
 def all_derived(make, hints=(), **base) -> list[ClosedForm | NoForm]:
     """All cases, that of the base first."""
     variables = [Variable(name, value) for name, value in base.items()]
-    return derive(BuildHistory(asking(make, **base), variables), variables, InProcess(make, hints))
+    return derive(BuildHistory(asking(make, **base), variables), InProcess(make, hints))
 
 
 def derived(make, **base) -> ClosedForm | NoForm:

@@ -462,7 +462,7 @@ defaults (--free lifts them):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_shared_arguments_are_columns(width):
-    page = Solutions("1", "closest", (100_000,), (DEEP, WIDE, NONE))
+    page = Solutions("closest", (100_000,), (DEEP, WIDE, NONE))
     assert render("text", solve_document(page), Options(width=width, verbose=1)) == SHARED
 
 
@@ -490,14 +490,14 @@ each was built; no others are nearer
 def test_other_arguments_are_named_in_each_row():
     more = replace(DEEP, budget=200_000, points=(), reason="why")
     long = replace(LONG, budget=200_000, points=(Met(LONG.points[0].values, 200_020, ""),))
-    page = Solutions("1", "under", (100_000, 200_000), (DEEP, LONG, more, long))
+    page = Solutions("under", (100_000, 200_000), (DEEP, LONG, more, long))
     shown = render("text", solve_document(page), Options(width=72))
     assert shown == NARROW
     assert max(map(len, shown.splitlines())) <= 72
 
 
 def test_a_document_has_every_target_for_every_budget():
-    page = Solutions("1", "closest", (100_000, 200_000), (DEEP, replace(DEEP, budget=200_000)))
+    page = Solutions("closest", (100_000, 200_000), (DEEP, replace(DEEP, budget=200_000)))
     document = json.loads(render("json", solve_document(page), Options()))
     assert (document["budget"], document["budgets"]) == (None, [100_000, 200_000])
     assert [one["budget"] for one in document["targets"]] == [100_000, 200_000]
@@ -506,5 +506,5 @@ def test_a_document_has_every_target_for_every_budget():
         "count": 99_840,
         "call": "Deep(…)",
     }
-    one = Solutions("1", "closest", (100_000,), (WIDE,))
+    one = Solutions("closest", (100_000,), (WIDE,))
     assert json.loads(render("json", solve_document(one), Options()))["budget"] == 100_000

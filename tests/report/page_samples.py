@@ -54,4 +54,4 @@ def _compared(blocks: int) -> Compared:
     return Compared(target, model(target, measured(_of_one_line(gpt(blocks)))), Roles(()))
 
 
-COMPARISON = Comparison("0.1.0", (_compared(6), _compared(12)))
+COMPARISON = Comparison((_compared(6), _compared(12)))

@@ -56,14 +56,13 @@ DOCUMENTS = {
     "show (not measured)": show_document(report(unmeasured()), Path()),
     "diff": diff_document(samples()),
     "compare": compare_document(
-        Comparison("0.1.0", (Compared("net.py::Net", NET, find_roles(NET.measurement)),))
+        Comparison((Compared("net.py::Net", NET, find_roles(NET.measurement)),))
     ),
     "formula": formula_document(
-        FormulaResult("0.1.0", "net.py::Net", "Net()", (Variable("width", 10, "", ()),), (FORM,))
+        FormulaResult("net.py::Net", "Net()", (Variable("width", 10, "", ()),), (FORM,))
     ),
     "solve": solve_document(
         Solutions(
-            "0.1.0",
             "closest",
             (100,),
             (Solved("net.py::Net", 100, points=(Met({"width": 10}, 110, "Net(width=10)"),)),),

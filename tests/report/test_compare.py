@@ -67,7 +67,7 @@ ABSENT = Compared(
 
 
 def render(format, *columns, **options):
-    found = Comparison("0.1.0", columns)
+    found = Comparison(columns)
     return formats.render(format, compare_document(found), Options(**({"width": 80} | options)))
 
 
@@ -220,7 +220,7 @@ def test_markdown():
 
 def test_an_error_is_a_document_too():
     error = "no torch\nnext: install it"
-    failed = compare_document(Comparison("0.1.0", error=error))
+    failed = compare_document(Comparison(error=error))
     assert formats.render("text", failed, Options()) == ""
     assert json.loads(formats.render("json", failed, Options()))["error"] == error
     assert formats.render("markdown", failed, Options()) == (

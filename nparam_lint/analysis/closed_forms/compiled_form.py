@@ -1,5 +1,4 @@
-"""A closed form as a fast function of a few of its names, and proofs that it grows in some of
-them."""
+"""A closed form as a fast function of a few of its names, and with others in place of some."""
 
 from __future__ import annotations
 
@@ -21,9 +20,8 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Opaque,
     Operation,
     Polynomial,
-    monomial_of,
-    names_of,
     power_of_two,
+    quotient,
     rounded,
 )
 from nparam_lint.claims import read_expression
@@ -37,11 +35,15 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-_FUNCTIONS = {"max": max, "min": min, "int": int, "abs": abs, "round": round, "math": math}
-_BUILTINS = {"__builtins__": {}, **_FUNCTIONS}
+NAMES = {  # that forms and conditions may have beside those of arguments
+    "__builtins__": {},
+    "math": math,
+    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
+    **{function.__name__: function for function in (abs, int, max, min, round)},
+}
 
 
-class NoPolynomial(Exception):
+class NoPolynomial(ArithmeticError):
     """Something that polynomials with rounding, `min` and `max` cannot express."""
 
 
@@ -52,7 +54,7 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
     arguments = [f"x{number}" for number in range(len(names))]
     own = substituted(form, dict(zip(names, map(Polynomial.generator, arguments), strict=True)))
     text = f"lambda {', '.join(arguments)}: {factored(own, arguments, 'python')}"
-    count: Count = eval(compile(text, "<closed form>", "eval"), _BUILTINS)
+    count: Count = eval(compile(text, "<closed form>", "eval"), NAMES)
 
     def guarded(*values: int) -> int:
         try:
@@ -67,9 +69,15 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
 
 
 def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
-    """The form with other forms in place of some names. Raises NoPolynomial, ZeroDivisionError."""
-
+    """The form with other forms in place of some names. Raises ArithmeticError: NoPolynomial, or
+    where it divides by zero."""
     return _Substitution(values).form(form)
+
+
+def from_least(form: Polynomial, least: Mapping[str, Number]) -> Polynomial:
+    """The form in how far the names are above their `least` values. Raises ArithmeticError."""
+    generator, constant = Polynomial.generator, Polynomial.constant
+    return substituted(form, {name: generator(name) + constant(low) for name, low in least.items()})
 
 
 class _Substitution:
@@ -120,7 +128,8 @@ def transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial | N
 
 
 def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
-    """An operation on two forms. Raises NoPolynomial, ZeroDivisionError."""
+    """An operation on two forms. Raises ArithmeticError: NoPolynomial, or where it divides by
+    zero."""
     if kind == "**":
         return _power_of_two(right)
     if left.number is not None and right.number is not None:
@@ -142,24 +151,6 @@ def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
             return applied(kind, inner[0], inner[1] * right)
         return rounded(left, right, kind)
     return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
-
-
-def quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """left / right, where a product divides every term; a sum divides only itself."""
-    if left == right:
-        return ONE
-    if len(right.terms) != 1:
-        return None
-    ((below, number),) = right.terms
-    terms = {}
-    for monomial, coefficient in left.terms:
-        powers = dict(monomial)
-        for generator, exponent in below:
-            powers[generator] = powers.get(generator, 0) - exponent
-        if any(exponent < 0 for exponent in powers.values()):
-            return None
-        terms[monomial_of((g, e) for g, e in powers.items() if e)] = Fraction(coefficient, number)
-    return Polynomial.of(terms)
 
 
 def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:
@@ -225,57 +216,3 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
         case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
             return left ** int(number)
     raise NoPolynomial
-
-
-# --- proofs -----------------------------------------------------------------------------------
-
-
-def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
-    """The names in which the form never falls, whatever the values of the others, from their
-    `least` values on. This is proved by substituting `least + x`: then every term that contains the
-    name must have a positive coefficient. The form may also grow in names that are not returned."""
-    above = {
-        name: Polynomial.generator(name) + Polynomial.constant(low) for name, low in least.items()
-    }
-    shifted = transformed(substituted(form, above), _above_one)
-    return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
-
-
-def _above_one(generator: Generator) -> Polynomial | None:
-    """What a power of two has above one, which is positive too."""
-    if isinstance(generator, str | Opaque) or generator.kind != "**":
-        return None
-    (name,) = generator.names
-    return Polynomial.generator(f"2**{name}") + ONE
-
-
-def _rises(form: Polynomial, name: str) -> bool:
-    return all(
-        coefficient > 0 and all(_is_positive(g) and _follows(g, name) for g, _ in monomial)
-        for monomial, coefficient in form.terms
-        if any(names_of(generator) & {name, f"2**{name}"} for generator, _ in monomial)
-    )
-
-
-def _follows(generator: Generator, name: str) -> bool:
-    if isinstance(generator, str):
-        return True
-    if isinstance(generator, Opaque):
-        return name not in generator.names
-    left, right = generator.left, generator.right
-    if generator.is_rounded:
-        return _rises(left, name) and name not in right.names and _positive(right)
-    return _rises(left, name) and _rises(right, name)
-
-
-def _positive(form: Polynomial) -> bool:
-    return all(c > 0 and all(_is_positive(g) for g, _ in monomial) for monomial, c in form.terms)
-
-
-def _is_positive(generator: Generator) -> bool:
-    if isinstance(generator, str):
-        return True
-    if isinstance(generator, Opaque):
-        return False
-    signs = _positive(generator.left), _positive(generator.right)
-    return any(signs) if generator.kind == "max" else all(signs)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.expressions import (
-    Quotient,
-    Value,
-    as_opaque,
-    is_above_zero,
-    is_positive,
-    lower_bound,
-)
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled, from_least
+from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
@@ -27,11 +21,24 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Operation,
     Polynomial,
 )
+from nparam_lint.analysis.closed_forms.signs import is_positive, lower_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.records import NameValue
+
+    Test = Callable[[Mapping[str, NameValue]], bool]
 
 Ray = tuple[Opaque, str, float]
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -71,17 +78,20 @@ class Condition:
         value, operation, bound = sides
         return None if bound.names else (value, operation, bound.number({}))
 
+    def is_settled(self, least: Mapping[str, Number]) -> bool:
+        """Whether it is the same for all values from the `least` on."""
+        return self.is_certain(least) or self.negated.is_certain(least)
+
     def is_certain(self, least: Mapping[str, Number]) -> bool:
         """Whether it holds for all values from the `least` on, by the signs of its terms."""
         if self.ray is not None:
             value, operation, bound = self.ray
             is_above = bound < 0 or (bound == 0 and operation == ">=")
-            return operation in (">", ">=") and is_above and is_above_zero(value)
+            return operation in (">", ">=") and is_above and is_positive(value)
         if self.left is not None or self.operation == "==":
             return not self.names and self.left is None and self.form == ZERO
-        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
         try:
-            shifted = substituted(self.form, above)
+            shifted = from_least(self.form, least)
         except ArithmeticError:
             return False
         if self.operation == ">=":
@@ -89,10 +99,38 @@ class Condition:
         bounds = (lower_bound(part) for part in (shifted, -shifted))
         return any(bound is not None and bound > 0 for bound in bounds)
 
+    @property
+    def constants(self) -> set[int]:
+        """The numbers that stand alone in it, or divide."""
+        found = {abs(self.form.constant_term.numerator)} - {0}
+        for own in self.form.generators:
+            if isinstance(own, Operation):
+                found.update(abs(c.numerator) for _, c in own.right.terms)
+        return found
+
+    def test(self) -> Test:
+        """Whether it holds at a point, as Python finds it; not where it has no value there."""
+        names, compare = sorted(self.names), _COMPARED[self.operation]
+        both = self.form, ZERO
+        if self.left is not None and self.right is not None:
+            both = Polynomial.generator(self.left), Polynomial.generator(self.right)
+        left, right = (compiled(side, names) for side in both)
+
+        def holds(point: Mapping[str, NameValue]) -> bool:
+            values = [point[name] for name in names]
+            try:
+                sides = left(*values), right(*values)
+                return NOWHERE not in sides and compare(*sides)
+            except (ArithmeticError, ValueError, TypeError):
+                return False
+
+        return holds
+
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
         if self.left is not None and self.right is not None:
-            left, right = (_opaque_text(part, order) for part in (self.left, self.right))
+            both = map(Polynomial.generator, (self.left, self.right))
+            left, right = (expanded(side, order) for side in both)
             return f"{left} {self.operation} {right}"
         remainder = _remainder(self.form, order) if self.operation != ">=" else None
         if remainder is not None:
@@ -100,22 +138,18 @@ class Condition:
         return _two_sides(self.operation, self.form, order)
 
 
-def _opaque_text(part: Opaque, order: Sequence[str]) -> str:
-    return expanded(Polynomial.generator(part), order)
-
-
 def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None:
     """`a % b` and what it is compared with, for a - b*(a//b) - c."""
     for generator in form.generators:
         if isinstance(generator, Operation) and generator.kind == "floor":
             top, bottom = generator.left, generator.right
-            rest = form - (top - bottom * Polynomial.generator(generator))
-            if rest.number is None:
-                rest = -form - (top - bottom * Polynomial.generator(generator))
-            if rest.number is not None:
-                left, right = expanded(top, order), expanded(bottom, order)
-                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in (left, right))
-                return " % ".join(sides), str(-rest.number)
+            remainder = top - bottom * Polynomial.generator(generator)
+            rests = ((one - remainder).number for one in (form, -form))
+            rest = next((number for number in rests if number is not None), None)
+            if rest is not None:
+                texts = expanded(top, order), expanded(bottom, order)
+                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
+                return " % ".join(sides), str(-rest)
     return None
 
 
@@ -123,7 +157,7 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     constant = form.constant_term
     rest = form - Polynomial.constant(constant)
     positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
-    negative = Polynomial.of({m: -c for m, c in rest.terms if c < 0})
+    negative = positive - rest
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
@@ -136,12 +170,10 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     if not negative.terms:
         return _bound(expanded(positive, order), ">=", -constant)
     if constant == -1:
-        return f"{expanded(positive, order)} > {expanded(negative, order)}"
-    if constant < 0:
-        right = negative - Polynomial.constant(constant)
-        return f"{expanded(positive, order)} >= {expanded(right, order)}"
-    left = positive + Polynomial.constant(constant)
-    return f"{expanded(left, order)} >= {expanded(negative, order)}"
+        operation, constant = ">", 0
+    left = positive + Polynomial.constant(max(constant, 0))
+    right = negative - Polynomial.constant(min(constant, 0))
+    return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
 def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
@@ -168,10 +200,9 @@ def _digits(number: Number) -> int:
 
 def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    sides = [_over_one(side) for side in (left, right)]
-    if None not in sides and all(bottom.number for _, bottom in sides):  # type: ignore[misc]
-        (top, below), (other, under) = sides  # type: ignore[misc]
-        return _whole(operation, top * under - other * below)
+    one, other = as_quotient(left), as_quotient(right)
+    if one and other and one.bottom.number and other.bottom.number:
+        return _whole(operation, one.top * other.bottom - other.top * one.bottom)
     if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
         return condition_of(operation, left.parts[0], right)
     first, second = as_opaque(left), as_opaque(right)
@@ -182,24 +213,11 @@ def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     return Condition(operation, ZERO, first, second)
 
 
-def _over_one(value: Value) -> tuple[Polynomial, Polynomial] | None:
-    if isinstance(value, Polynomial):
-        return value, ONE
-    return (value.top, value.bottom) if isinstance(value, Quotient) else None
-
-
 def _whole(operation: str, form: Polynomial) -> Condition | bool:
     """With whole coefficients that have nothing in common, and one sign for both of `==`."""
     number = form.number
     if number is not None:
-        return {
-            "==": number == 0,
-            "!=": number != 0,
-            "<": number < 0,
-            "<=": number <= 0,
-            ">": number > 0,
-            ">=": number >= 0,
-        }[operation]
+        return _COMPARED[operation](number, 0)
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
         case (((((Operation(kind="floor") as own), 1),), _),) if is_positive(own.left):

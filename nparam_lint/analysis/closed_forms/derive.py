@@ -8,13 +8,14 @@ built on its path, including points that were chosen afterwards.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, SECONDS, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
-from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly, whole_numbers
+from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
 from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -42,16 +43,19 @@ if TYPE_CHECKING:
         def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
+CASES = 16  # combinations of choices that are all derived
+ALONE = 4  # choices that are changed one at a time, unless more were requested
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
 FEW_LAYERS = 2  # layers, experts, … that it has then
 
 
-def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) -> dict[str, Value]:
+def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
     built quickly, and are then verified with the requested one."""
     if len(first.tensors) < MANY:
         return {}
-    bases = {name: base for name, base in whole_numbers(variables).items() if base > FEW_LAYERS}
+    open_ = (v for v in history.variables if v.is_number and not v.choices)
+    bases = {v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > FEW_LAYERS}
     more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name
@@ -68,36 +72,33 @@ def shallow(history: BuildHistory, variables: Sequence[Variable], first: Built) 
 
 def derive(
     history: BuildHistory,
-    variables: Sequence[Variable],
     traces: TracedModel,
     case: Point | None = None,
     learned: Learned | None = None,
 ) -> list[Derived]:
-    """The closed forms in those of the `variables` that are numbers, one for each part of their
+    """The closed forms in those of the variables that are numbers, one for each part of their
     values, that of the call first; in a `case`, with other values for other variables. `learned`:
     in other cases."""
     history, case, learned = history.case(case or {}), case or {}, learned or Learned()
     ((asked, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
-    small = shallow(history, variables, first)
-    numbers = [replace(v, base=small.get(v.name, v.base)) for v in variables if v.is_number]
-    others = {v.name: asked[v.name] for v in variables if not v.is_number}
-    base = {v.name: v.base for v in numbers}
+    small = shallow(history, first)
+    numbers = [replace(v, base=small.get(v.name, v.base)) for v in history.variables if v.is_number]
+    others = {v.name: asked[v.name] for v in history.variables if not v.is_number}
     tracer = Tracer(
         lambda batches: traces.trace(
             [[{**others, **point} for point in batch] for batch in batches],
-            {**others, **base},
+            {**others, **tracer.base},
             learned.seconds_left,
         ),
         traces.selected,
         numbers,
-        base,
         is_late=lambda: learned.is_late,
     )
     is_large = len(first.tensors) >= MANY
-    named = {n: asked[n] for n in base}
-    found = Derivation(tracer, named, traces.hints, learned, is_large=is_large).run()
+    named = {n: asked[n] for n in tracer.base}
+    found = Derivation(tracer, traces.hints, learned, is_large=is_large).run(named)
     if isinstance(found, NoForm):
         return [replace(found, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
@@ -112,6 +113,62 @@ def derive(
     ]
 
 
+# --- of all cases -----------------------------------------------------------------------------
+
+
+def derive_all(
+    history: BuildHistory, traces: TracedModel, *, chosen: bool = False
+) -> tuple[list[Derived], list[str]]:
+    """(the forms, the base's case first; the names of choices that have an effect but were
+    skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
+    has an effect is changed alone, to the values that give other parameters."""
+    learned = Learned()
+    found = derive(history, traces, learned=learned)
+    base = found[0]
+    if not isinstance(base, ClosedForm):
+        return found, []
+    switches = [v for v in history.variables if not v.is_number and v.choices]
+    # All at once: each time that models are built costs something.
+    history.build([{v.name: value} for v in switches for value in _values(v)])
+    others = {v.name: _others(history, v) for v in switches}
+    telling = [v for v in switches if chosen or others[v.name]]
+    every = list(product(*(_values(v) for v in telling)))
+    left: list[str] = []
+    if chosen and len(every) <= CASES:
+        cases = [dict(zip([v.name for v in telling], values, strict=True)) for values in every]
+    else:
+        cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
+        left = [v.name for v in telling[ALONE:]]
+    known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
+    for case in cases:
+        if any(differs(value, history.base[name]) for name, value in case.items()):
+            if learned.is_late:
+                left += [name for name in case if name not in left]
+                continue
+            for form in derive(history, traces, case, learned):
+                if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known:
+                    found.append(form)
+    return found, left
+
+
+def _values(variable: Variable) -> list[Value]:
+    return list(dict.fromkeys([variable.base, *variable.choices]))
+
+
+def _others(history: BuildHistory, switch: Variable) -> list[Value]:
+    """The choices that, alone, give other parameters, whatever those are called."""
+    values = _values(switch)
+    ((_, first), *built) = history.build([{switch.name: value} for value in values])
+    return [
+        value
+        for value, (_, other) in zip(values[1:], built, strict=True)
+        if isinstance(other, Built) and isinstance(first, Built) and other.sizes != first.sizes
+    ]
+
+
+# --- of one case ------------------------------------------------------------------------------
+
+
 def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
     """What is not proved, as text: `a, b: a key of a table`."""
     found: dict[str, dict[str, None]] = {}
@@ -121,21 +178,10 @@ def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
 
 
 class Derivation(PathForms):
-    """`asked`: the arguments of the call that was asked about."""
+    """From the first build to the closed forms."""
 
-    def __init__(
-        self,
-        tracer: Tracer,
-        asked: Mapping[str, Value],
-        hints: Sequence[int],
-        learned: Learned,
-        *,
-        is_large: bool = False,
-    ) -> None:
-        super().__init__(tracer, hints, learned, is_large=is_large)
-        self.asked = asked
-
-    def run(self) -> list[ClosedForm] | NoForm:
+    def run(self, asked: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
+        """`asked`: the arguments of the call that was asked about."""
         base, *before = self.tracer.build([{}, *self.learned.points])
         late = NoForm(f"no closed form was found within {SECONDS:.0f} seconds", self.lost)
         if base is None and self.learned.is_late:
@@ -155,15 +201,12 @@ class Derivation(PathForms):
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
-        forms = self.forms(tree)
-        for _ in range(RESTARTS):
-            if forms is not None:
-                break
-            forms = self.forms(tree)
-        if not any(self.is_asked(form) for form in forms or ()):
+        tries = (self.forms(tree) for _ in range(RESTARTS + 1))
+        forms = next((forms for forms in tries if forms is not None), [])
+        if not any(map(self.is_asked, forms)):
             none = NoForm("no closed form found", self.lost)
             return late if self.learned.is_late else none
-        found = self.closed(tree, forms or [])
+        found = self.closed(tree, forms, asked)
         if found:
             return found
         only = "the model can only be built as called"
@@ -214,14 +257,10 @@ class Derivation(PathForms):
             for name, run in zip(names, self.tracer.build(points), strict=True):
                 if run is None or run.error is not None:
                     continue
-                try:
-                    is_right = case.total.value(run.numbers) == run.total
-                except ArithmeticError:
-                    is_right = False
                 is_within = any(
                     self.tracer.holds(part.conditions, run.point) for part in case.parts
                 )
-                if is_within and not is_right:
+                if is_within and not self.is_right(case.total, run):
                     above = ArgumentRule(f"{name} > 0", frozenset((name,)), is_limit=True)
                     case.rules.append(above)
 
@@ -233,14 +272,16 @@ class Derivation(PathForms):
             for name in case.total.names.intersection(n for own, _ in case.doubts for n in own)
         )
 
-    def closed(self, tree: PathTree, forms: Sequence[PathForm]) -> list[ClosedForm]:
+    def closed(
+        self, tree: PathTree, forms: Sequence[PathForm], asked: Mapping[str, Value]
+    ) -> list[ClosedForm]:
         cases = merged(tree, forms, self.tracer, self.base.point)
         if not self.rests_on_enough(cases[0]):
             return []
         cases = [*filter(self.rests_on_enough, cases)]
-        there = {id(part.leaf) for case in cases for part in case.parts}
-        left_out = sum(id(one.node) not in there for one in tree.leaves() if not one.is_refused)
-        left_out += sum(not end.runs and not end.node.is_out_of_reach for end in tree.ends())
+        there = {part.leaf for case in cases for part in case.parts}
+        left_out = sum(one not in there for one in tree.leaves() if not one.is_refused)
+        left_out += len(tree.missing())
         for case in cases:
             divides = [r.condition for r in case.rules if r.condition is not None]
             case.total = divided(case.total, divides)
@@ -257,7 +298,7 @@ class Derivation(PathForms):
             for name in names
         }
         idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
-        point = exactly(self.asked)
+        point = exactly(asked)
         found = []
         for case in cases:
             values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
@@ -266,7 +307,7 @@ class Derivation(PathForms):
                 ClosedForm(
                     total=case.total,
                     shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
-                    base=self.asked if case is cases[0] else case.runs[0].point,
+                    base=asked if case is cases[0] else case.runs[0].point,
                     value=int(case.total.value(here)),
                     rules=tuple(case.rules),
                     idle=idle,

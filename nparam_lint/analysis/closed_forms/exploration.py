@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree
-from nparam_lint.analysis.closed_forms.point_search import PointSearch
+from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
@@ -60,19 +59,19 @@ class Exploration:
         self, tracer: Tracer, hints: Sequence[int], learned: Learned, *, is_large: bool
     ) -> None:
         self.tracer, self.hints, self.is_large = tracer, hints, is_large
-        self.search = PointSearch(tracer)
         self.learned = learned
         self.lost, self.ignored = learned.lost, learned.ignored
         self.choices, self.fixed = learned.choices, learned.fixed
+        self.search = PointSearch(tracer, self.lost)
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop."""
         met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
-        for decision in run.decisions:
-            form, is_bound = decision.condition.form, decision.condition.operation == ">="
+        for condition, place in run.decisions.items():
+            form, is_bound = condition.form, condition.operation == ">="
             constant = Polynomial.of({m: c for m, c in form.terms if not m})
             for rest in (form - constant, constant - form):
-                met.setdefault((decision.place, is_bound, rest), set()).add(decision.condition)
+                met.setdefault((place, is_bound, rest), set()).add(condition)
         for (place, _, rest), conditions in met.items():
             if rest.terms and len(conditions) > 1:
                 self.ignored.add(place)
@@ -80,7 +79,7 @@ class Exploration:
 
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
-        conditions = [d.condition for d in self.base.decisions]
+        conditions = list(self.base.decisions)
         todo: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
             values = [
@@ -100,20 +99,15 @@ class Exploration:
         for (name, _), run in zip(todo, runs, strict=True):
             if run is None:
                 continue
-            if run.error is not None and self.is_prefix(run):
+            # It took no other decision than the call.
+            if run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
                 refused.setdefault(name, []).append(run)
                 continue
             kept.append(run)
-            self.compare(name, run)
+            self.differ(self.base, run, {name})
         for name, failed in refused.items():
             kept += self.few_values(name, failed)
-        self.search.repeated |= self.lost.keys()
         return kept
-
-    def is_prefix(self, run: Run) -> bool:
-        """Whether a refused build took no other decision than that of the call."""
-        own = {d.condition for d in run.decisions}
-        return own <= {d.condition for d in self.base.decisions}
 
     def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
         """What takes some values only, for a reason that no decision shows: a key of a table."""
@@ -121,43 +115,35 @@ class Exploration:
         whole = name in self.tracer.whole
         more = [v for v in (*self.hints, *range(1, 17)) if v not in tried] if whole else []
         points = [{name: value} for value in dict.fromkeys(more) if value != self.base.point[name]]
-        found = [run for run in self.tracer.build(points) if run is not None]
-        built = [run for run in found if run.error is None]
+        built = self.tracer.accepted(points)
         if not built:
             self.fixed[name] = failed[0].error or ""
             return []
         for run in built:
-            self.compare(name, run)
+            self.differ(self.base, run, {name})
         self.choices[name] = [self.base.point[name], *(run.point[name] for run in built)]
         return built
 
-    def compare(self, name: str, run: Run) -> None:
-        """Learn that a variable is lost, where a build on the same path differs in more than its
-        value."""
-        self.differ(self.base, run, {name})
-
-    def differ(self, one: Run, other: Run, changed: set[str]) -> bool:
-        first, second = ({d.condition: d.place for d in run.decisions} for run in (one, other))
+    def differ(self, one: Run, other: Run, changed: set[str]) -> None:
+        """Learn what is lost, where two builds on the same path differ in more than the values of
+        what was `changed`."""
+        first, second = one.decisions, other.decisions
         extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
         sides = {c for c in extra if c.negated in extra}
         extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
-        if sides and not extra:
-            return False  # another path, that is all
-        if extra and other.error is None:
+        if other.error is not None or (sides and not extra):
+            return  # another path, that is all
+        if extra:
             self.ignored |= set(extra.values())
             names = {n for c in extra for n in c.names} | (changed if not sides else set())
             self.lose(names, IN_LOOP)
-            return True
-        if not extra and other.error is None and one.form != other.form:
+        elif one.form != other.form:
             self.lose(changed, UNSEEN)
-            return True
-        return False
 
     def lose(self, names: set[str], why: str) -> None:
-        for name in names:
-            if name in self.tracer.names:
+        for name in self.tracer.names:  # in their order, so that each run tells the same
+            if name in names:
                 self.lost.setdefault(name, why)
-        self.search.repeated |= self.lost.keys()
 
     def grown(self, runs: list[Run]) -> PathTree | None:
         """The tree of all paths; None where builds differ for no visible reason."""
@@ -174,7 +160,7 @@ class Exploration:
                 before = set(self.lost), set(self.ignored)
                 self.differ(one, other, changed)
                 if before == (set(self.lost), set(self.ignored)):
-                    places = {d.place for d in one.decisions} ^ {d.place for d in other.decisions}
+                    places = {*one.decisions.values()} ^ {*other.decisions.values()}
                     if not places - self.ignored:
                         return None
                     self.ignored |= places

@@ -1,4 +1,4 @@
-"""What traced numbers recorded, read: rows of a table as polynomials, and as a fast function.
+"""What traced numbers recorded, read: rows of a table as polynomials.
 
 Numbers are exact as far as Python's own result is: whole numbers, and quotients of two of them that
 are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). What is rounded twice
@@ -8,42 +8,31 @@ are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). Wh
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
-from nparam_lint.analysis.closed_forms.polynomial import (
-    ONE,
-    ZERO,
-    Generator,
-    Opaque,
-    Polynomial,
-)
+from nparam_lint.analysis.closed_forms.compiled_form import applied
+from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
-    from nparam_lint.records import NameValue
 
 Row = tuple[str | int, ...]
+_EXACT: dict[str, Callable[..., Polynomial]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "neg": operator.neg,
+}
 _DYADIC = 1 << 20  # the largest power of two by which whole numbers are divided exactly
 _MOST_POWER = 12
-_PYTHON = {
-    "trunc": "math.trunc",
-    "floor": "math.floor",
-    "ceil": "math.ceil",
-    "invert": "~",
-    "neg": "-",
-    **{name: f"math.{name}" for name in ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt")},
-    **{name: f"math.{name}" for name in ("gcd", "lcm", "comb", "factorial")},
-}
 _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())  # of whole numbers
 _WHOLE = frozenset("trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count".split())
-_RISING = _WHOLE | frozenset("float whole + * / // ** % & | << >> max min sqrt round".split())
-_METHODS = ("bit_length", "bit_count")
-_INFIX = frozenset("+ - * / // % ** & | ^ << >> == != < <= > >=".split())
 
 
 @dataclass(frozen=True)
@@ -94,53 +83,6 @@ class ExpressionTable:
         except ValueError:
             return float_constant(float(text))
 
-    def function(
-        self, numbers: Sequence[int], names: Sequence[str]
-    ) -> Callable[..., tuple[NameValue, ...]]:
-        """The values of rows where the names have these values, computed as Python did."""
-        lines, known = [], {name: f"x{place}" for place, name in enumerate(names)}
-        texts: dict[int, str] = {}
-
-        def text(number: int) -> str:
-            if number not in texts:
-                operation, *parts = self.rows[number]
-                if operation == "s":
-                    texts[number] = known[str(parts[0])]
-                elif operation == "n":
-                    texts[number] = f"({parts[0]})"
-                else:
-                    inner = [text(int(part)) for part in parts]
-                    lines.append(f" t{number} = {python_text(str(operation), inner)}")
-                    texts[number] = f"t{number}"
-            return texts[number]
-
-        for row in sorted(self._below(numbers)):  # those below first: no deep recursion
-            text(row)
-        results = ", ".join(text(number) for number in numbers)
-        body = "\n".join([*lines, f" return ({results}{',' if len(numbers) == 1 else ''})"])
-        space: dict[str, object] = {"math": math, "inf": math.inf, "nan": math.nan}
-        exec(f"def f({', '.join(known.values())}):\n{body}", space)
-        return space["f"]  # type: ignore[return-value]
-
-    def _below(self, numbers: Sequence[int]) -> set[int]:
-        found: set[int] = set()
-        todo = [*numbers]
-        while todo:
-            number = todo.pop()
-            if number not in found:
-                found.add(number)
-                operation, *parts = self.rows[number]
-                todo += [int(p) for p in parts] if operation not in ("s", "n") else []
-        return found
-
-
-def python_text(operation: str, parts: Sequence[str]) -> str:
-    if operation in _INFIX:
-        return f"({parts[0]} {operation} {parts[1]})"
-    if operation in _METHODS:
-        return f"({parts[0]}).{operation}()"
-    return f"{_PYTHON.get(operation, operation)}({', '.join(parts)})"
-
 
 def float_constant(value: float) -> Value:
     """A float of few binary places is exact in what is done with it; others are as written."""
@@ -151,6 +93,13 @@ def float_constant(value: float) -> Value:
         bottom = Polynomial.constant(exact.denominator)
         return Quotient(Polynomial.constant(exact.numerator), bottom, is_exact=True)
     return Opaque("number", (), repr(value))
+
+
+def as_quotient(value: Value) -> Quotient | None:
+    """None for a float that may have been rounded more than once."""
+    if isinstance(value, Polynomial):
+        return Quotient(value, ONE, is_exact=True)
+    return value if isinstance(value, Quotient) else None
 
 
 def as_opaque(value: Value) -> Opaque:
@@ -183,15 +132,14 @@ def combined(operation: str, values: Sequence[Value]) -> Value:
 def _exact(operation: str, values: Sequence[Value]) -> Value | None:
     if all(isinstance(value, Polynomial) for value in values):
         return _of_whole(operation, [v for v in values if isinstance(v, Polynomial)])
-    if any(isinstance(value, Opaque) for value in values):
+    quotients = [quotient for value in values if (quotient := as_quotient(value))]
+    if len(quotients) < len(values):
         return None
-    quotients = [v if isinstance(v, Quotient) else Quotient(v, ONE, True) for v in values]  # type: ignore[arg-type]
     first = quotients[0]
     if operation in ("trunc", "floor", "ceil"):
         if operation == "trunc" and not is_positive(first.top):
             return None
-        kind = "ceil" if operation == "ceil" else "floor"
-        return _rounded(kind, first.top, first.bottom)
+        return _applied("ceil" if operation == "ceil" else "floor", first.top, first.bottom)
     if operation == "float":
         return first
     if not all(q.is_exact for q in quotients):
@@ -206,8 +154,7 @@ def _exact(operation: str, values: Sequence[Value]) -> Value | None:
         return None
     if operation == "*":
         return _shortened(top * other, bottom * below)
-    sum_ = top * below + other * bottom if operation == "+" else top * below - other * bottom
-    return _shortened(sum_, bottom * below)
+    return _shortened(_EXACT[operation](top * below, other * bottom), bottom * below)
 
 
 def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
@@ -217,112 +164,43 @@ def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
     return Quotient(top, bottom, is_exact=True)
 
 
-def _rounded(kind: str, top: Polynomial, bottom: Polynomial) -> Polynomial | None:
-    if bottom == ONE:
-        return top
+def _applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if right == ONE:  # nothing to round
+        return left
     try:
-        return applied("ceil" if kind == "ceil" else "floor", top, bottom)
-    except (NoPolynomial, ZeroDivisionError):
+        return applied(kind, left, right)
+    except ArithmeticError:
         return None
 
 
 def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
+    if operation in _EXACT:
+        return _EXACT[operation](*values)
     left = values[0]
     right = values[1] if len(values) > 1 else ZERO
     match operation:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "neg":
-            return -left
         case "trunc" | "floor" | "ceil" | "round" if len(values) == 1:
             return left
         case "float":
             return Quotient(left, ONE, is_exact=True)
         case "//" | "%":
-            quotient = _rounded("floor", left, right) if right != ZERO else None
+            quotient = _applied("floor", left, right) if right != ZERO else None
             if quotient is None or operation == "//":
                 return quotient
             return left - right * quotient
         case "/" if right != ZERO:
-            number = right.number
-            if number is not None and number.denominator == 1 and number > 0:
-                power = number.numerator & (number.numerator - 1) == 0
-                return _shortened(left, right) if power else Quotient(left, right, is_exact=False)
-            return Quotient(left, right, is_exact=False)
+            number = right.number or 0
+            is_power = number.denominator == 1 and number.numerator.bit_count() == 1 and number > 0
+            return _shortened(left, right) if is_power else Quotient(left, right, is_exact=False)
         case "**":
-            return _power(left, right)
+            power = right.number
+            if power is not None and power.denominator == 1 and 0 <= power <= _MOST_POWER:
+                return left ** int(power)
+            return _applied("**", left, right) if left.number == 2 else None
         case "max" | "min":
             return applied(operation, left, right)
         case "<<" if right.number is not None and 0 <= right.number <= 64:
             return left * (1 << int(right.number))
         case ">>" if right.number is not None and 0 <= right.number <= 64:
-            return _rounded("floor", left, Polynomial.constant(1 << int(right.number)))
+            return _applied("floor", left, Polynomial.constant(1 << int(right.number)))
     return None
-
-
-def _power(base: Polynomial, exponent: Polynomial) -> Value | None:
-    number = exponent.number
-    if number is not None and number.denominator == 1 and 0 <= number <= _MOST_POWER:
-        return base ** int(number)
-    if base.number == 2:
-        try:
-            return applied("**", base, exponent)
-        except NoPolynomial:
-            return None
-    return None
-
-
-def is_positive(form: Polynomial) -> bool:
-    """Whether it is never below zero where no variable is."""
-    low = lower_bound(form)
-    return low is not None and low >= 0
-
-
-def lower_bound(form: Polynomial) -> Fraction | None:
-    """What it is never below, where no variable is below zero; None where nothing is known."""
-    total = Fraction(0)
-    for monomial, coefficient in form.terms:
-        if not monomial:
-            total += coefficient
-            continue
-        least = coefficient
-        for generator, exponent in monomial:
-            low = _least(generator)
-            if low is None or low < 0 or coefficient < 0:
-                return None
-            least *= low**exponent
-        total += least
-    return total
-
-
-def _least(generator: Generator) -> Fraction | None:
-    if isinstance(generator, str):
-        return Fraction(0)
-    if isinstance(generator, Opaque):
-        if generator.operation == "**" and isinstance(base := generator.parts[0], Polynomial):
-            least = lower_bound(base)
-            if least is not None and least >= 1 and is_above_zero(generator.parts[1]):
-                return Fraction(1)
-        return Fraction(0) if is_above_zero(generator) else None
-    left, right = lower_bound(generator.left), lower_bound(generator.right)
-    match generator.kind:
-        case "**":
-            return Fraction(1) if right is not None and right >= 0 else None
-        case "max":
-            return max((low for low in (left, right) if low is not None), default=None)
-        case "min":
-            return None if left is None or right is None else min(left, right)
-    is_known = left is not None and left >= 0 and right is not None and right >= 0
-    return Fraction(0) if is_known else None
-
-
-def is_above_zero(part: Polynomial | Opaque) -> bool:
-    if isinstance(part, Polynomial):
-        return is_positive(part)
-    if part.operation == "number":
-        return float(part.text) >= 0
-    return part.operation in _RISING and all(map(is_above_zero, part.parts))

@@ -7,6 +7,7 @@ more points than unknowns. The caller verifies it at other points before it prin
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations, product
@@ -15,21 +16,23 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
-    PRIME,
     Generator,
     Kind,
     Number,
     Operation,
     Polynomial,
-    Samples,
+    evaluate,
     monomial_of,
     power_of_two,
-    residue,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.polynomial import Values
+
+Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
+PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
 DEGREE = 4  # the highest total degree that is looked for
 LEVELS = 64  # the most that anything doubles by
@@ -37,6 +40,58 @@ TERMS = 130  # unknowns of one system
 _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sign of chance
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
 PAIRS = 16  # pairs of rounded quotients that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Points, and what was observed there. `columns`: the residues of generators, computed once;
+    all that was observed at the same points may share them."""
+
+    points: Sequence[Values]
+    observed: Sequence[Number]
+    columns: Columns = field(default_factory=dict)
+
+    def column(self, generator: Generator) -> list[int] | None:
+        """The residues of a generator at all points."""
+        if generator not in self.columns:
+            try:
+                column = [residue(evaluate(generator, point)) for point in self.points]
+            except ZeroDivisionError:
+                column = None
+            self.columns[generator] = column
+        return self.columns[generator]
+
+    def some(self, indices: Sequence[int]) -> Samples:
+        """Those at some of the points."""
+        observed = [self.observed[i] for i in indices] if self.observed else []
+        return Samples([self.points[i] for i in indices], observed)
+
+    def line(self, name: str, names: Sequence[str]) -> Samples:
+        """Those at points that differ from the first in one of the names alone, the first among
+        them; one for each value."""
+        start, others = self.points[0], [other for other in names if other != name]
+        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
+        return self.some([*{self.points[i][name]: i for i in reversed(there)}.values()][::-1])
+
+    def agree(self, form: Polynomial) -> bool:
+        """Whether a form gives what was observed."""
+        pairs = zip(self.points, self.observed, strict=True)
+        return all(form.value(point) == value for point, value in pairs)
+
+    def depend_only_on(self, names: Sequence[str]) -> bool:
+        """Whether what was observed is the same at points that agree in these names."""
+        seen: dict[tuple[Number, ...], Number] = {}
+        return all(
+            seen.setdefault(tuple(point[name] for name in names), value) == value
+            for point, value in zip(self.points, self.observed, strict=True)
+        )
+
+
+def residue(number: Number) -> int:
+    """A fraction modulo PRIME."""
+    if number.denominator == 1:
+        return number.numerator % PRIME
+    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME
 
 
 def fit(samples: Samples, names: Iterable[str], spare: int = SPARE) -> Polynomial | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
+    ZERO,
     Generator,
     Monomial,
     Number,
@@ -18,10 +19,11 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Polynomial,
     monomial_of,
     place_of,
+    quotient,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than those without it
 
@@ -112,12 +114,10 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     largest = max(abs(number), *(abs(c / number) for _, c in form.terms))
     if not common and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
-    rest = {_without(m, common): c / number for m, c in form.terms}
-    return number, monomial_of(common.items()), Polynomial.of(rest)
-
-
-def _without(monomial: Monomial, less: Mapping[Generator, int]) -> Monomial:
-    return tuple((g, e - less.get(g, 0)) for g, e in monomial if e > less.get(g, 0))
+    monomial = monomial_of(common.items())
+    rest = quotient(form, Polynomial(((monomial, number),)))
+    assert rest is not None
+    return number, monomial, rest
 
 
 def _collected(form: Polynomial, order: _Order) -> _Sum:
@@ -132,9 +132,9 @@ def _collected(form: Polynomial, order: _Order) -> _Sum:
     without = Polynomial.of({m: c for m, c in form.terms if chosen not in dict(m)})
     if without.terms:
         number, monomial, inner = _taken_out(with_it)
-        quotient = _divided(without, inner)
-        if quotient is not None and len(inner.terms) > 1:
-            outer = Polynomial.of({monomial: number}) + quotient
+        beside = _divided(without, inner)
+        if beside is not None and len(inner.terms) > 1:
+            outer = Polynomial.of({monomial: number}) + beside
             return _times(_nested(outer, order), _nested(inner, order))
     # Terms that have nothing in common with others stand for themselves.
     return _nested(with_it, order) + (_nested(without, order) if without.terms else ())
@@ -144,20 +144,17 @@ def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
     """The exact quotient; None where there is a remainder."""
     order = _Order(sorted(form.names | by.names))
 
-    def leading(polynomial: Polynomial) -> tuple[Monomial, Number]:
-        return min(polynomial.terms, key=order.term)
+    def leading(polynomial: Polynomial) -> Polynomial:
+        return Polynomial((min(polynomial.terms, key=order.term),))
 
-    quotient = Polynomial()
-    top, number = leading(by)
+    found, top = ZERO, leading(by)
     for _ in range(len(form.terms) + 8):
         if not form.terms:
-            return quotient
-        monomial, coefficient = leading(form)
-        powers = dict(monomial)
-        if any(powers.get(g, 0) < e for g, e in top):
+            return found
+        step = quotient(leading(form), top)
+        if step is None:
             return None
-        step = Polynomial.of({_without(monomial, dict(top)): Fraction(coefficient, number)})
-        quotient, form = quotient + step, form - step * by
+        found, form = found + step, form - step * by
     return None
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
-from nparam_lint.analysis.closed_forms.expressions import is_positive
 from nparam_lint.analysis.closed_forms.polynomial import (
-    Monomial,
     Number,
     Operation,
     Polynomial,
-    monomial_of,
     names_of,
+    quotient,
 )
+from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Ray
 
@@ -34,6 +34,19 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
     return (form - own) * (Fraction(-1) / coefficient)
 
 
+def with_value(form: Polynomial, condition: Condition) -> Iterator[Polynomial]:
+    """The form with the value that an equality gives to a name in its place, for each of them."""
+    is_equality = condition.operation == "==" and condition.left is None
+    for name in sorted(condition.names) if is_equality else ():
+        value = solved(condition.form, name)
+        if value is not None:
+            try:
+                found = substituted(form, {name: value})
+            except ArithmeticError:
+                continue
+            yield found
+
+
 def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     """The form, where `b*(a//b)` is `a` because `a % b == 0`."""
     for condition in conditions:
@@ -42,19 +55,14 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
                 continue
             whole = own.left - own.right * Polynomial.generator(own)
             if condition.form in (whole, -whole) and own.right.factors[0] == 1:
-                form = Polynomial.sum(_multiplied_out(term, own) for term in form.terms)
+                product = own.right * Polynomial.generator(own)
+                terms = [Polynomial((term,)) for term in form.terms]
+                rests = [quotient(term, product) for term in terms]
+                form = Polynomial.sum(
+                    term if rest is None else own.left * rest
+                    for term, rest in zip(terms, rests, strict=True)
+                )
     return form
-
-
-def _multiplied_out(term: tuple[Monomial, Number], own: Operation) -> Polynomial:
-    monomial, coefficient = term
-    ((below, _),) = own.right.terms
-    powers = dict(monomial)
-    need = {**dict(below), own: 1}
-    if any(powers.get(g, 0) < exponent for g, exponent in need.items()):
-        return Polynomial(((monomial, coefficient),))
-    left = tuple((g, e - need.get(g, 0)) for g, e in powers.items() if e > need.get(g, 0))
-    return own.left * Polynomial(((monomial_of(left), coefficient),))
 
 
 def _is_within(ray: Ray, other: Ray) -> bool:
@@ -80,18 +88,10 @@ class Implications:
         *above, last = conditions
         if self.follows(last.negated, above) or last.negated in above:
             return True
-        values = {c.names: c for c in above if c.operation == "==" and c.left is None}
-        for condition in values.values():
-            for name in sorted(condition.names):
-                value = solved(condition.form, name)
-                if value is not None and last.left is None:
-                    try:
-                        form = substituted(last.form, {name: value})
-                    except (NoPolynomial, ArithmeticError):
-                        continue
-                    other = Condition(last.operation, form).negated
-                    if other.is_certain(self.least):
-                        return True
+        for condition in above if last.left is None else ():
+            for form in with_value(last.form, condition):
+                if Condition(last.operation, form).negated.is_certain(self.least):
+                    return True
         return self.is_empty([c for c in conditions if c.names == last.names])
 
     def is_empty(self, conditions: Sequence[Condition]) -> bool:
@@ -99,29 +99,29 @@ class Implications:
         if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
             return False
         (name,) = conditions[-1].names
-        low, high = self.least[name], None
-        values = set()
+        low: Number | float = self.least[name]
+        high: Number | float = inf
+        values: set[Number | float] = set()
+        excluded: set[Number] = set()
         for condition in conditions:
             bound = solved(condition.form, name)
             if bound is None or bound.number is None:
                 return False
-            sign = dict(condition.form.terms)[((name, 1),)]
             if condition.operation == "==":
                 values.add(bound.number)
-            elif condition.operation == ">=" and sign > 0:
+            elif condition.operation == "!=":
+                excluded.add(bound.number)
+            elif dict(condition.form.terms)[((name, 1),)] > 0:
                 low = max(low, bound.number)
-            elif condition.operation == ">=":
-                high = bound.number if high is None else min(high, bound.number)
-        is_outside = any(v < low or (high is not None and v > high) for v in values)
-        excluded = {
-            bound.number
-            for c in conditions
-            if c.operation == "!=" and (bound := solved(c.form, name)) is not None
-        }
-        is_narrow = high is not None and (
-            high < low or (low == high and low in excluded) or (values and values <= excluded)
+            else:
+                high = min(high, bound.number)
+        if low == high:
+            values.add(low)
+        return (
+            high < low
+            or len(values) > 1
+            or any(value in excluded or not low <= value <= high for value in values)
         )
-        return is_outside or len(values) > 1 or bool(values & excluded) or bool(is_narrow)
 
     def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""
@@ -129,13 +129,11 @@ class Implications:
             return any(o.ray is not None and _is_within(o.ray, condition.ray) for o in others)
         if condition.left is not None or condition.operation != ">=":
             return False
-        least = self.least
-        above = {n: Polynomial.generator(n) + Polynomial.constant(v) for n, v in least.items()}
         for other in others:
             if other.operation == ">=" and other.left is None and other != condition:
                 try:
-                    if is_positive(substituted(condition.form - other.form, above)):
+                    if is_positive(from_least(condition.form - other.form, self.least)):
                         return True
-                except (NoPolynomial, ArithmeticError):
+                except ArithmeticError:
                     continue
         return False

@@ -46,15 +46,6 @@ def variable_of(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
     return Variable(row.name, base, row.holder, values or known)
 
 
-def whole_numbers(variables: Iterable[Variable]) -> dict[str, int]:
-    """The base values of those that may have any whole number."""
-    return {
-        v.name: v.base
-        for v in variables
-        if isinstance(v.base, int) and v.is_number and not v.choices
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Built:
     """A model: its parameters. `call`: as written; `weights`: what is counted of one element of
@@ -80,24 +71,10 @@ Outcome = Built | NotMeasured
 Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 
-def exact(value: Value) -> int | Fraction:
-    """A number as it was written: 0.1 is one tenth, not its binary neighbour."""
-    if isinstance(value, float):
-        return Fraction(repr(value))
-    if isinstance(value, int):
-        return int(value)
-    raise TypeError(f"{value!r} is no number")
-
-
-def written(number: Fraction) -> int | float:
-    """A number as an argument."""
-    return int(number) if number.denominator == 1 else float(number)
-
-
 def exactly(point: Point) -> dict[str, int | Fraction]:
-    """The numbers of a point."""
+    """The numbers of a point, as they were written: 0.1 is one tenth, not its binary neighbour."""
     return {
-        name: exact(value)
+        name: Fraction(repr(value)) if isinstance(value, float) else int(value)
         for name, value in point.items()
         if isinstance(value, int | float) and value == value
     }
@@ -107,10 +84,11 @@ def exactly(point: Point) -> dict[str, int | Fraction]:
 
 
 class BuildHistory:
-    """Every point that was built so far, once. `base`: values for names that a point lacks."""
+    """Every point that was built so far, once. `variables`: what the points give values;
+    `base`: those of names that a point lacks."""
 
     def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
-        self._ask = ask
+        self._ask, self.variables = ask, variables
         self._origin: dict[str, Value] = {v.name: v.base for v in variables}
         self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
         self.base = self._origin
@@ -124,14 +102,14 @@ class BuildHistory:
     def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
         """The points, completed by the base, each with its outcome; only new ones are built."""
         full = [{**self.base, **point} for point in points]
-        new = {_key(point): point for point in full if _key(point) not in self._outcomes}
+        new = {key_of(point): point for point in full if key_of(point) not in self._outcomes}
         if new:
             changed = [
                 {name: value for name, value in p.items() if differs(value, self._origin[name])}
                 for p in new.values()
             ]
             self._outcomes.update(zip(new, self._ask(changed), strict=True))
-        return [(point, self._outcomes[_key(point)]) for point in full]
+        return [(point, self._outcomes[key_of(point)]) for point in full]
 
 
 def differs(value: Value, other: Value) -> bool:
@@ -139,5 +117,6 @@ def differs(value: Value, other: Value) -> bool:
     return type(value) is not type(other) or value != other
 
 
-def _key(point: Point) -> tuple[tuple[str, str], ...]:
+def key_of(point: Point) -> tuple[tuple[str, str], ...]:
+    """What tells it from other points: `1` is not `True`."""
     return tuple((name, repr(value)) for name, value in sorted(point.items()))

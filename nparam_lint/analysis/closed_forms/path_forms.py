@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
-from nparam_lint.analysis.closed_forms.fitting import fit
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.fitting import Samples, fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
@@ -18,7 +18,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Generator,
     Opaque,
     Polynomial,
-    Samples,
     monomial_of,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
@@ -26,10 +25,12 @@ from nparam_lint.analysis.closed_forms.traced_runs import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.polynomial import Columns, Number
+    from nparam_lint.analysis.closed_forms.fitting import Columns
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
     _Members = list[tuple[int, Generator]]
+    _Family = list[list[TracedParameter]]  # those of each run
 
 LEAST = 5  # different points that a fit rests on
 _NUMBER = re.compile(r"\d+")
@@ -44,9 +45,10 @@ class Fitted:
     symbols: Mapping[str, Polynomial]
     columns: dict[tuple[int, ...], Columns] = field(default_factory=dict)
 
-    def replaced(self) -> dict[str, Polynomial]:
+    @property
+    def numbers(self) -> set[str]:
         """The variables that are numbers while a form is fitted in them."""
-        return {n: form for n, form in self.symbols.items() if form == Polynomial.generator(n)}
+        return {n for n, form in self.symbols.items() if form == Polynomial.generator(n)}
 
 
 def form_of(
@@ -55,18 +57,15 @@ def form_of(
     """The form of a quantity that has one of these in each run; None where none was found."""
     if not fitted.symbols:
         return quantities[0] if all(q == quantities[0] for q in quantities) else None
-    own = fitted.replaced()
-    others = {n: form for n, form in fitted.symbols.items() if n not in own}
+    known = fitted.numbers
+    others = {n: form for n, form in fitted.symbols.items() if n not in known}
     try:
-        rows = [
-            substituted(quantity, {n: Polynomial.constant(run.numbers[n]) for n in own})
-            for quantity, run in zip(quantities, runs, strict=True)
-        ]
+        rows = [run.at_values(own, known) for own, run in zip(quantities, runs, strict=True)]
         points = [{n: f.value(run.numbers) for n, f in fitted.symbols.items()} for run in runs]
         columns = fitted.columns.setdefault(tuple(map(id, runs)), {})
         total = _fitted(rows, Samples(points, [], columns), list(fitted.symbols))
         return None if total is None else substituted(total, others)
-    except (NoPolynomial, ArithmeticError):
+    except ArithmeticError:
         return None
 
 
@@ -174,25 +173,15 @@ def outline(own: Generator | Polynomial) -> Hashable:
     return kind, tuple(map(outline, own.parts))
 
 
-def families_of(runs: Sequence[Run]) -> dict[str, list[list[TracedParameter]]]:
+def families_of(runs: Sequence[Run]) -> dict[str, _Family]:
     """Name with `*` for indices that run → the parameters of that name in each run."""
-    found: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in runs])
-    for number, run in enumerate(runs):
-        for parameter in run.parameters:
-            found[_NUMBER.sub("*", parameter.name)][number].append(parameter)
-    parted: dict[str, list[list[TracedParameter]]] = {}
-    for pattern, members in found.items():
-        for name, own in _parted(pattern, members):
-            parted[name] = own
-    return parted
+    patterns = _grouped([run.parameters for run in runs], lambda p, _: _NUMBER.sub("*", p.name))
+    return dict(part for pattern, own in patterns for part in _parted(pattern.count("*"), own))
 
 
-def _parted(
-    pattern: str, members: list[list[TracedParameter]]
-) -> list[tuple[str, list[list[TracedParameter]]]]:
-    """By the indices that do not run, as those of a Sequential; then, where that makes their shapes
-    the same, the first and the last apart from the others."""
-    width = pattern.count("*")
+def _parted(width: int, members: _Family) -> list[tuple[str, _Family]]:
+    """By the indices that do not run, as those of a Sequential, of the `width` in their names;
+    then, where that makes their shapes the same, the first and the last apart from the others."""
     indices = [[_indices(p) for p in own] for own in members]
     there = [own for own in indices if own]
     running = [
@@ -208,9 +197,7 @@ def _parted(
 _ENDS = ((True, False), (False, True), (True, True))
 
 
-def _split(
-    name: str, members: list[list[TracedParameter]], running: Sequence[int]
-) -> list[tuple[str, list[list[TracedParameter]]]]:
+def _split(name: str, members: _Family, running: Sequence[int]) -> list[tuple[str, _Family]]:
     if not running or _is_uniform(members):
         return [(name, members)]
     for place, ends in product(running, _ENDS):
@@ -253,8 +240,8 @@ def _starred(name: str, marks: Mapping[int, str]) -> str:
 def _grouped(
     members: Sequence[Sequence[TracedParameter]],
     name: Callable[[TracedParameter, Sequence[TracedParameter]], str],
-) -> list[tuple[str, list[list[TracedParameter]]]]:
-    groups: dict[str, list[list[TracedParameter]]] = defaultdict(lambda: [[] for _ in members])
+) -> list[tuple[str, _Family]]:
+    groups: dict[str, _Family] = defaultdict(lambda: [[] for _ in members])
     for number, own in enumerate(members):
         for parameter in own:
             groups[name(parameter, own)][number].append(parameter)
@@ -290,16 +277,10 @@ def _shape(
     members: Sequence[Sequence[TracedParameter]], runs: Sequence[Run], fitted: Fitted
 ) -> tuple[Polynomial, ...] | None:
     """Where all members have the same."""
-    shapes = [{parameter.shape for parameter in own} for own in members]
-    if any(len(own) != 1 or None in own for own in shapes if own):
-        return None
-    there = [(next(iter(own)), run) for own, run in zip(shapes, runs, strict=True) if own]
-    ranks = {len(shape) for shape, _ in there if shape is not None}
-    if len(ranks) != 1:
+    there = [({p.shape for p in own}, run) for own, run in zip(members, runs, strict=True) if own]
+    shapes = [shape for own, _ in there if len(own) == 1 for shape in own if shape is not None]
+    if len(shapes) < len(there) or len({*map(len, shapes)}) != 1:
         return None
     kept = [run for _, run in there]
-    dims = [
-        form_of([shape[axis] for shape, _ in there if shape is not None], kept, fitted)
-        for axis in range(ranks.pop())
-    ]
+    dims = [form_of(lengths, kept, fitted) for lengths in zip(*shapes, strict=True)]
     return None if None in dims else tuple(dim for dim in dims if dim is not None)

@@ -1,19 +1,38 @@
-"""The paths that a constructor takes: a tree of its decisions, all sides of which are built."""
+"""The paths that a constructor takes: a tree of its decisions, all sides of which are built; and
+arguments that meet conditions, for the other side of a decision, or to verify a form."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
-    from nparam_lint.analysis.closed_forms.point_search import PointSearch
-    from nparam_lint.analysis.closed_forms.traced_runs import Decision, Run, Tracer
+    from nparam_lint.analysis.closed_forms.observations import Point, Value, Variable
+    from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
 LEAVES = 40  # paths of which the forms are derived
 ROUNDS = 12  # of building the other sides of what was met
+_SMALL = range(1, 33)
+_LOW = range(6)
+_LARGE = (48, 56, 64, 96, 97, 101, 112, 128, 160, 192, 224, 255, 256, 257, 320, 384, 512, 768, 1000)
+_HUGE = (1024, 2048, 3000, 4096, 8192, 10_000, 30_000, 32_768, 65_536, 100_000)
+_FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3, 0.001)
+_FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4), Fraction(8))
+LOOPS = 12  # the most that something is repeated in a search
+PAIRS, RANDOM, SCANNED = 1500, 2000, 3000  # points that are tried
+NEAR = 64
+FURTHEST = 4  # times the base, of the values that a form is verified with
+
+
+# --- the tree ---------------------------------------------------------------------------------
 
 
 class Diverged(Exception):
@@ -24,28 +43,38 @@ class Diverged(Exception):
         self.runs = one, other
 
 
-@dataclass
+@dataclass(eq=False)
 class PathNode:
-    """A decision with both its sides, or a path's end with the runs that came there."""
+    """A decision with both its sides, or a path's end with the runs that came there. `conditions`:
+    those on the way to it."""
 
-    condition: Condition | None = None
+    conditions: list[Condition] = field(default_factory=list)
+    decision: Condition | None = None
     sides: dict[bool, PathNode] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     is_out_of_reach: bool = False  # no point was found there
 
-
-@dataclass
-class Leaf:
-    conditions: list[Condition]
-    node: PathNode
-
-    @property
-    def runs(self) -> list[Run]:
-        return self.node.runs
+    def decide(self, condition: Condition) -> None:
+        """Become a decision."""
+        self.decision = condition
+        both = {True: condition, False: condition.negated}
+        self.sides = {side: PathNode([*self.conditions, one]) for side, one in both.items()}
 
     @property
     def is_refused(self) -> bool:
         return all(run.error is not None for run in self.runs)
+
+    def ends(self) -> Iterator[PathNode]:
+        """All of them at or below it, also where nothing was built."""
+        if self.decision is None:
+            yield self
+        for side in self.sides.values():
+            yield from side.ends()
+
+    def built(self) -> list[Run]:
+        """The runs that ended at or below it, those that were not refused first."""
+        below = (run for end in self.ends() for run in end.runs)
+        return sorted(below, key=lambda run: run.error is not None)
 
 
 class PathTree:
@@ -55,50 +84,32 @@ class PathTree:
         self.tracer, self.ignored = tracer, ignored
         self.root = PathNode()
 
-    def path(self, run: Run) -> list[Decision]:
-        return [d for d in run.decisions if d.place not in self.ignored]
-
     def insert(self, run: Run) -> None:
         """Raises Diverged."""
         node = self.root
-        for decision in self.path(run):
-            if node.condition is None:
-                if node.runs and any(one.error is None for one in node.runs):
+        for condition in (c for c, at in run.decisions.items() if at not in self.ignored):
+            if node.decision is None:
+                if not node.is_refused:
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
-                node.condition = decision.condition
-                node.sides = {True: PathNode(), False: PathNode()}
+                node.decide(condition)
                 for one in early:
-                    side = self.tracer.tests[decision.condition](one.point)
-                    node.sides[side].runs.append(one)
-            if node.condition not in (decision.condition, decision.condition.negated):
-                raise Diverged(next(runs_below(node)), run)
-            node = node.sides[node.condition == decision.condition]
-        if node.condition is not None:
-            if run.error is None:
-                raise Diverged(next(runs_below(node)), run)
-            while node.condition is not None:  # refused, where others went on
-                node = node.sides[self.tracer.tests[node.condition](run.point)]
+                    node.sides[self.tracer.test(condition)(one.point)].runs.append(one)
+            if node.decision not in (condition, condition.negated):
+                raise Diverged(node.built()[0], run)
+            node = node.sides[node.decision == condition]
+        if node.decision is not None and run.error is None:
+            raise Diverged(node.built()[0], run)
+        while node.decision is not None:  # refused, where others went on
+            node = node.sides[self.tracer.test(node.decision)(run.point)]
         node.runs.append(run)
 
-    def leaves(self) -> list[Leaf]:
-        return [leaf for leaf in self.ends() if leaf.runs]
+    def leaves(self) -> list[PathNode]:
+        return [end for end in self.root.ends() if end.runs]
 
-    def missing(self) -> list[Leaf]:
+    def missing(self) -> list[PathNode]:
         """Sides that nothing was built on, and that may be within reach."""
-        return [end for end in self.ends() if not end.runs and not end.node.is_out_of_reach]
-
-    def ends(self) -> Iterator[Leaf]:
-        """All of them, also where nothing was built."""
-        return self._ends(self.root, [])
-
-    def _ends(self, node: PathNode, above: list[Condition]) -> Iterator[Leaf]:
-        if node.condition is None:
-            yield Leaf(above, node)
-            return
-        for side, below in node.sides.items():
-            condition = node.condition if side else node.condition.negated
-            yield from self._ends(below, [*above, condition])
+        return [end for end in self.root.ends() if not end.runs and not end.is_out_of_reach]
 
     def explore(self, search: PointSearch) -> None:
         """Build on all sides, as far as points are found and within LEAVES."""
@@ -109,7 +120,7 @@ class PathTree:
                 near = self.neighbour(end)
                 point = search.satisfying(end.conditions, near.point)
                 if point is None:
-                    end.node.is_out_of_reach = True
+                    end.is_out_of_reach = True
                 else:
                     points.append((end, point))
             if not points or self.tracer.is_late():
@@ -117,27 +128,140 @@ class PathTree:
             runs = self.tracer.build([point for _, point in points])
             for (end, _), run in zip(points, runs, strict=True):
                 if run is None:
-                    end.node.is_out_of_reach = True
+                    end.is_out_of_reach = True
                 else:
                     self.insert(run)
 
-    def neighbour(self, end: Leaf) -> Run:
+    def neighbour(self, end: PathNode) -> Run:
         """A run that took the same decisions as far as possible."""
-        node, best = self.root, next(runs_below(self.root))
+        node, runs = self.root, self.root.built()
         for condition in end.conditions:
-            assert node.condition is not None
-            node = node.sides[node.condition == condition]
-            best = next(runs_below(node), best)
-        return best
+            node = node.sides[node.decision == condition]
+            runs = node.built() or runs
+        return runs[0]
 
 
-def runs_below(node: PathNode) -> Iterator[Run]:
-    """Those that were built, first."""
-    found = list(_all(node))
-    yield from sorted(found, key=lambda run: run.error is not None)
+# --- points -----------------------------------------------------------------------------------
 
 
-def _all(node: PathNode) -> Iterator[Run]:
-    yield from node.runs
-    for side in node.sides.values():
-        yield from _all(side)
+class PointSearch:
+    """`repeated`: variables that count loops: large values would only take long."""
+
+    def __init__(self, tracer: Tracer, repeated: Container[str]) -> None:
+        self.tracer, self.repeated = tracer, repeated
+        self.random = random.Random(0)
+
+    def pool(self, variable: Variable) -> list[Value]:
+        """The values that a variable is tried with, those near its base first."""
+        constants = sorted(self.tracer.constants)[:NEAR]
+        base, least = variable.base, self.tracer.least[variable.name]
+        if isinstance(base, float):
+            found: list[Value] = [base, *(base * float(f) for f in _FACTORS), *_FLOATS]
+            return list(dict.fromkeys(v for v in found if v > 0))  # type: ignore[operator]
+        if not isinstance(base, int):
+            return [base]
+        others = [v for v in self.tracer.base.values() if type(v) is int]
+        near = [base, base + 1, base - 1, *(int(base * f) for f in _FACTORS), 2 * base + 1]
+        near += [c + step for c in constants for step in (0, 1, -1)]
+        near += [*_SMALL, *others, *_LARGE, *_HUGE, *(n * o for n in (2, 4) for o in others)]
+        kept = dict.fromkeys(v for v in near if v >= least)
+        if variable.name in self.repeated:
+            return [v for v in kept if v <= max(LOOPS, base)]
+        return list(kept)
+
+    def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
+        """A point that meets all conditions, as near as may be to one that meets most of them."""
+        if self.tracer.implied.contradict(conditions):
+            return None
+        return next(self._candidates(conditions, near), None)
+
+    def _candidates(
+        self, conditions: Sequence[Condition], near: Point
+    ) -> Iterator[dict[str, Value]]:
+        goal, meets = conditions[-1], self.tracer.test_of(conditions)
+        variables = {v.name: v for v in self.tracer.variables}
+        names = [n for n in variables if any(n in c.names for c in conditions)]
+        own = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
+        pools = {name: self.pool(variables[name]) for name in names}
+        solve = {name: self.solver(goal, name) for name in own}
+        if meets(near):
+            yield dict(near)
+        for name in own:
+            for value in [*pools[name], *solve[name](near)]:
+                point = {**near, name: value}
+                if meets(point):
+                    yield point
+        for tries in range(PAIRS if len(names) > 1 else 0):
+            number = 2 if tries % 2 else min(3, len(names))
+            chosen = self.random.sample(names, number)
+            point = {**near, **{name: self.random.choice(pools[name]) for name in chosen}}
+            name = own[tries % len(own)]
+            for value in solve[name](point)[:1]:
+                point[name] = value
+            if meets(point):
+                yield point
+        for name in own:  # a residue, or what lies between
+            for value in range(1, SCANNED) if name not in self.repeated else ():
+                if meets({**near, name: value}):
+                    yield {**near, name: value}
+
+    def solver(self, goal: Condition, name: str) -> Callable[[Point], list[Value]]:
+        """The values of a whole variable near where a condition is met as an equality, if it is
+        linear there."""
+        if goal.left is not None or name not in self.tracer.whole:
+            return lambda _: []
+        names = sorted(goal.form.names)
+        value, least = compiled(goal.form, names), self.tracer.least[name]
+
+        def solve(point: Point) -> list[Value]:
+            now = point[name]
+            try:
+                start = value(*(point[n] for n in names))
+                step = value(*(point[n] + (n == name) for n in names)) - start  # type: ignore[operator]
+            except (ArithmeticError, ValueError, TypeError):
+                return []
+            if not step or abs(start) >= NOWHERE or abs(step) >= NOWHERE:
+                return []
+            found = int(now - start // step)  # type: ignore[operator]
+            return [v for v in (found, found + 1, found - 1) if v >= least]
+
+        return solve
+
+    def spread(
+        self, conditions: Sequence[Condition], near: Point, number: int, fixed: frozenset[str]
+    ) -> list[dict[str, Value]]:
+        """Points in general position that meet all conditions, some of them near the edges."""
+        return list(islice(self._scattered(conditions, near, fixed), number))
+
+    def _scattered(
+        self, conditions: Sequence[Condition], near: Point, fixed: frozenset[str]
+    ) -> Iterator[dict[str, Value]]:
+        variables = [v for v in self.tracer.variables if v.name not in fixed]
+        pools = {v.name: self.pool(v) for v in variables}
+        for v in variables:  # where a table grows with the square, a large value takes minutes
+            if isinstance(v.base, int):
+                most = max(FURTHEST * v.base, 64, *self.tracer.constants) + 1
+                pools[v.name] = [value for value in pools[v.name] if value <= most]  # type: ignore[operator]
+        meets = self.tracer.test_of(conditions)
+        equal = [
+            [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]
+            for c in conditions
+            if c.operation == "==" and c.left is None and c.names - fixed
+        ]
+        seen: list[dict[str, Value]] = []
+        for tries in range(RANDOM):
+            share = (1.0, 0.5, 0.25, 1.0)[tries % 4]
+            point = dict(near)
+            for variable in variables:
+                name, values = variable.name, pools[variable.name]
+                if tries % 4 == 3:  # where what is small is made in another way
+                    values = [v for v in values if v in _LOW] or values
+                if self.random.random() < share:
+                    point[name] = self.random.choice(values)
+            for own in equal:
+                name, solve = own[self.random.randrange(len(own))]
+                for value in solve(point)[:1]:
+                    point[name] = value
+            if meets(point) and point not in seen:
+                seen.append(point)
+                yield point

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     Values = Mapping[str, "Number"]
 
@@ -107,18 +107,9 @@ class Opaque:
 
     def number(self, values: Values) -> float:
         """Its value as Python has it. Raises what Python raises there."""
-        parts = [_as_python(part, values) for part in self.parts]
-        match self.operation:
-            case "number":
-                return float(self.text)
-            case "float":
-                return float(parts[0])
-            case "bit_length" | "bit_count":
-                return int(getattr(int(parts[0]), self.operation)())
-            case "round":
-                return round(parts[0], *map(int, parts[1:]))
-            case operation:
-                return _PYTHON[operation](*parts)
+        if self.operation == "number":
+            return float(self.text)
+        return _PYTHON[self.operation](*(_as_python(part, values) for part in self.parts))
 
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where Python has no value."""
@@ -147,15 +138,13 @@ _PYTHON: dict[str, Callable[..., float]] = {
     "invert": operator.invert,
     "<<": operator.lshift,
     ">>": operator.rshift,
-    "abs": abs,
-    "max": max,
-    "min": min,
+    "bit_length": int.bit_length,
+    "bit_count": int.bit_count,
     "whole": int,
-    "trunc": math.trunc,
-    "floor": math.floor,
-    "ceil": math.ceil,
+    **{function.__name__: function for function in (abs, float, max, min, round)},
     **{name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "pow")},
     **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
+    **{name: getattr(math, name) for name in ("trunc", "floor", "ceil")},
 }
 
 
@@ -300,6 +289,26 @@ def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polyno
     return Polynomial.generator(Operation(kind, top * share, bottom * share))
 
 
+def quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    """left / right, where a product divides every term; a sum divides only itself."""
+    if left == right:
+        return ONE
+    if len(right.terms) != 1:
+        return None
+    ((below, number),) = right.terms
+    terms: dict[Monomial, Number] = {}
+    for monomial, coefficient in left.terms:
+        powers = dict(monomial)
+        for generator, exponent in below:
+            powers[generator] = powers.get(generator, 0) - exponent
+        if any(exponent < 0 for exponent in powers.values()):
+            return None
+        # In the order of the monomial, which has all that the divisor has.
+        rest = tuple((g, e) for g, e in powers.items() if e)
+        terms[rest] = Fraction(coefficient) / number
+    return Polynomial.of(terms)
+
+
 def power_of_two(name: str) -> Operation:
     """What doubles with every level."""
     return Operation("**", Polynomial.constant(2), Polynomial.generator(name))
@@ -311,61 +320,3 @@ def monomial_of(powers: Iterable[tuple[Generator, int]]) -> Monomial:
     for generator, exponent in powers:
         exponents[generator] = exponents.get(generator, 0) + exponent
     return tuple(sorted(exponents.items(), key=lambda power: place_of(power[0])))
-
-
-# --- many points at once -----------------------------------------------------------------------
-
-Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
-PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Points, and what was observed there. `columns`: the residues of generators, computed once;
-    all that was observed at the same points may share them."""
-
-    points: Sequence[Values]
-    observed: Sequence[Number]
-    columns: Columns = field(default_factory=dict)
-
-    def column(self, generator: Generator) -> list[int] | None:
-        """The residues of a generator at all points."""
-        if generator not in self.columns:
-            try:
-                column = [residue(evaluate(generator, point)) for point in self.points]
-            except ZeroDivisionError:
-                column = None
-            self.columns[generator] = column
-        return self.columns[generator]
-
-    def some(self, indices: Sequence[int]) -> Samples:
-        """Those at some of the points."""
-        observed = [self.observed[i] for i in indices] if self.observed else []
-        return Samples([self.points[i] for i in indices], observed)
-
-    def line(self, name: str, names: Sequence[str]) -> Samples:
-        """Those at points that differ from the first in one of the names alone, the first among
-        them; one for each value."""
-        start, others = self.points[0], [other for other in names if other != name]
-        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
-        return self.some([*{self.points[i][name]: i for i in reversed(there)}.values()][::-1])
-
-    def agree(self, form: Polynomial) -> bool:
-        """Whether a form gives what was observed."""
-        pairs = zip(self.points, self.observed, strict=True)
-        return all(form.value(point) == value for point, value in pairs)
-
-    def depend_only_on(self, names: Sequence[str]) -> bool:
-        """Whether what was observed is the same at points that agree in these names."""
-        seen: dict[tuple[Number, ...], Number] = {}
-        return all(
-            seen.setdefault(tuple(point[name] for name in names), value) == value
-            for point, value in zip(self.points, self.observed, strict=True)
-        )
-
-
-def residue(number: Number) -> int:
-    """A fraction modulo PRIME."""
-    if number.denominator == 1:
-        return number.numerator % PRIME
-    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME

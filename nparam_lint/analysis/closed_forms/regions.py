@@ -6,12 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
-from nparam_lint.analysis.closed_forms.implications import solved
+from nparam_lint.analysis.closed_forms.implications import solved, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
+    Ends = dict[PathNode, list[Conjunction]]
 
 FAR = 4200  # up to where the values that meet conditions on one variable are listed
 FEW = 8  # values that are named one by one
@@ -60,81 +60,56 @@ def merged(
     cases: list[FormCase] = []
     unseen = [
         end.conditions
-        for end in tree.ends()
-        if end.node.is_out_of_reach
-        and not end.runs
-        and not tracer.implied.contradict(end.conditions)
+        for end in tree.root.ends()
+        if end.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
     ]
-    for form in sorted(forms, key=lambda f: (f is not asked, _equalities(f), len(f.conditions))):
-        known = next((case for case in cases if _covers(case.total, form)), None)
-        if known is None:
-            case = FormCase(form.total, [*form.runs], [*form.doubts], [form])
+
+    def place(form: PathForm) -> tuple[bool, int, int]:
+        own = form.conditions
+        return form is not asked, sum(c.operation == "==" for c in own), len(own)
+
+    for form in sorted(forms, key=place):
+        case = next((case for case in cases if _covers(case.total, form)), None)
+        if case is None:
+            case = FormCase(form.total, [], [], [])
             cases.append(case)
-        else:
-            known.parts.append(form)
-            known.runs += form.runs
-            known.doubts += form.doubts
+        case.parts.append(form)
+        case.runs += form.runs
         own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
-        (known or cases[-1]).doubts += [
-            ((), f"no arguments were found with {c[-1].text(tracer.names)}") for c in own
-        ]
+        texts = (f"no arguments were found with {c[-1].text(tracer.names)}" for c in own)
+        case.doubts += [*form.doubts, *(((), text) for text in texts)]
     writer = _Writer(tracer, base)
-    every = {id(leaf.node) for leaf in tree.leaves() if not leaf.is_refused}
-    required = _region(tree.root, lambda node: [()] if id(node) in every else [])
-    shared = _shared(required or [()])
-    rest = writer.alternatives(required or [()], shared)
+    accepted: Ends = {leaf: [()] for leaf in tree.leaves() if not leaf.is_refused}
+    required = _region(tree.root, accepted) or [()]
+    shared = _shared(required)
+    rest = writer.alternatives(required, shared)
     needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
     for case in cases:
-        ends = _own_conditions(tree, case.parts)
-        region = _region(tree.root, lambda node, own=ends: own.get(id(node), []))  # type: ignore[misc]
-        case.rules = writer.rules(region or [()], needed)
+        ends: Ends = {}
+        for part in case.parts:
+            ends.setdefault(part.leaf, []).append(() if part.only is None else (part.only,))
+        case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
     return cases
-
-
-def _equalities(form: PathForm) -> int:
-    return sum(c.operation == "==" for c in form.conditions)
 
 
 def _covers(total: Polynomial, form: PathForm) -> bool:
     """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
-    if total == form.total:
-        return True
     difference = total - form.total
-    for condition in form.conditions:
-        if condition.operation == "==" and condition.left is None:
-            for name in sorted(condition.names):
-                value = solved(condition.form, name)
-                try:
-                    if value is not None and substituted(difference, {name: value}) == ZERO:
-                        return True
-                except (NoPolynomial, ArithmeticError):
-                    continue
-    return False
+    return difference == ZERO or any(
+        other == ZERO for own in form.conditions for other in with_value(difference, own)
+    )
 
 
-def _own_conditions(tree: PathTree, parts: Sequence[PathForm]) -> dict[int, list[Conjunction]]:
-    """The node of each path of a case → what holds there beyond its decisions."""
-    found: dict[int, list[Conjunction]] = {}
-    for leaf in tree.leaves():
-        depth = len(leaf.conditions)
-        own = [p for p in parts if p.leaf is leaf.node]
-        if own:
-            found[id(leaf.node)] = [tuple(p.conditions[depth:]) for p in own]
-    return found
-
-
-def _region(
-    node: PathNode, at_end: Callable[[PathNode], list[Conjunction]]
-) -> list[Conjunction] | None:
-    """The alternatives under which a path ends where `at_end` gives any; None where no point was
-    found, so that it does not matter."""
-    if node.condition is None:
-        return None if node.is_out_of_reach and not node.runs else at_end(node)
-    yes, no = (_region(node.sides[side], at_end) for side in (True, False))
+def _region(node: PathNode, ends: Ends) -> list[Conjunction] | None:
+    """The alternatives under which a path comes to one of the `ends`, each with what must hold
+    there beyond its decisions; None where no point was found, so that it does not matter."""
+    if node.decision is None:
+        return None if node.is_out_of_reach and not node.runs else ends.get(node, [])
+    yes, no = (_region(node.sides[side], ends) for side in (True, False))
     if yes is None or no is None or yes == no:
         return no if yes is None else yes
-    found = [(node.condition, *rest) for rest in yes]
-    return found + [(node.condition.negated, *rest) for rest in no]
+    found = [(node.decision, *rest) for rest in yes]
+    return found + [(node.decision.negated, *rest) for rest in no]
 
 
 def _shared(region: Sequence[Conjunction]) -> list[Condition]:
@@ -155,10 +130,7 @@ class _Writer:
         found = []
         for is_limit in (False, True):
             own = [c for c in shared if (c not in needed) is is_limit]
-            found += [
-                ArgumentRule(text, names, is_limit, condition)
-                for text, names, condition in self.written(own, shared)
-            ]
+            found += self.written(own, shared, is_limit=is_limit)
         if len(rest) > 1 and all(rest):
             found.append(self.either(rest))
         return found
@@ -186,38 +158,36 @@ class _Writer:
             (name,) = known
             among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
             return ArgumentRule(f"{name} in ({among})", names, is_limit=True)
-        texts = []
-        for own in region:
-            parts = [text for text, *_ in self.written(own, own)]
-            texts.append(" and ".join(parts))
-        texts = list(dict.fromkeys(texts))
-        return ArgumentRule(
-            " or ".join(f"({t})" if " and " in t else t for t in texts), names, is_limit=True
-        )
+        rules = (self.written(own, own) for own in region)
+        texts = dict.fromkeys(" and ".join(map(str, own)) for own in rules)
+        text = " or ".join(f"({t})" if " and " in t else t for t in texts)
+        return ArgumentRule(text, names, is_limit=True)
 
     def written(
-        self, conditions: Sequence[Condition], all_: Sequence[Condition]
-    ) -> list[tuple[str, frozenset[str], Condition | None]]:
-        """Texts for conditions of which all hold."""
+        self, conditions: Sequence[Condition], all_: Sequence[Condition], *, is_limit: bool = True
+    ) -> list[ArgumentRule]:
+        """Those of conditions that hold together with all others."""
         kept = [
             c
             for c in conditions
             if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])
         ]
-        found: list[tuple[str, frozenset[str], Condition | None]] = []
+
+        def rule(condition: Condition) -> ArgumentRule:
+            return ArgumentRule(condition.text(self.order), condition.names, is_limit, condition)
+
+        found = [rule(c) for c in kept if len(c.names) != 1]
         alone: dict[str, list[Condition]] = {}
         for condition in kept:
-            if len(condition.names) == 1:
-                alone.setdefault(next(iter(condition.names)), []).append(condition)
-            else:
-                found.append((condition.text(self.order), condition.names, condition))
+            for name in condition.names if len(condition.names) == 1 else ():
+                alone.setdefault(name, []).append(condition)
         for name, own in alone.items():
             brief = self.brief(name, own)
-            if brief is not None:
+            if brief is None:
+                found += map(rule, own)
+            elif brief:
                 only = own[0] if len(own) == 1 else None
-                found += [(brief, frozenset((name,)), only)] if brief else []
-            else:
-                found += [(c.text(self.order), c.names, c) for c in own]
+                found.append(ArgumentRule(brief, frozenset((name,)), is_limit, only))
         return found
 
     def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:

@@ -7,13 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.search import (
-    DOUBLED,
-    FINE,
-    Candidate,
-    Search,
-    around,
-)
+from nparam_lint.analysis.closed_forms.search import DOUBLED, FINE, Candidate, Search, around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

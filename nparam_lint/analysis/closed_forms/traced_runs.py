@@ -9,23 +9,23 @@ from functools import cached_property
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import quotient
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
-from nparam_lint.analysis.closed_forms.observations import exactly
-from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain
+from nparam_lint.analysis.closed_forms.observations import exactly, key_of
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain, quotient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.conditions import Test
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.records import TracedBuild, TracedTensor, Traces
 
     # Several jobs, each with its points, at once.
     Trace = Callable[[Sequence[Sequence[Mapping[str, Value]]]], Sequence[Traces | None]]
-    Test = Callable[[Mapping[str, Value]], bool]
 
 BATCH = 96  # points that are asked for at once
 AT_ONCE, FEWEST = 2, 6  # jobs of these, and how many points are worth a job
@@ -70,19 +70,13 @@ def factors_of(
     return tuple(factors)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    condition: Condition
-    place: str
-
-
 @dataclass
 class Run:
-    """`decisions`: as they were taken, in their order, each once."""
+    """`decisions`: as they were taken, in their order, each with the place of the first."""
 
     point: Mapping[str, Value]
     parameters: list[TracedParameter]
-    decisions: list[Decision]
+    decisions: dict[Condition, str]
     lost: list[tuple[str, Polynomial]]
     error: str | None = None
 
@@ -99,25 +93,31 @@ class Run:
         """The point, as far as it is numbers: exact."""
         return exactly(self.point)
 
+    def at_values(self, form: Polynomial, names: Iterable[str]) -> Polynomial:
+        """A form with the values that these names have here. Raises ArithmeticError."""
+        return substituted(form, {n: Polynomial.constant(self.numbers[n]) for n in names})
+
 
 @dataclass
 class Tracer:
-    """Builds each point once. `selected`: which parameters are counted, of their names and origins;
-    `tests`: of each condition that was met, whether it holds at a
-    point, as Python finds it."""
+    """Builds each point once. `selected`: which parameters are counted, of their names and
+    origins."""
 
     trace: Trace
     selected: Callable[[Mapping[str, str]], Container[str]]
     variables: Sequence[Variable]
-    base: Mapping[str, Value]
     is_late: Callable[[], bool] = bool
-    tests: dict[Condition, Test] = field(default_factory=dict)
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
     constants: set[int] = field(default_factory=set)  # in the conditions
+    _tests: dict[Condition, Test] = field(default_factory=dict)
+
+    @cached_property
+    def base(self) -> Mapping[str, Value]:
+        return {variable.name: variable.base for variable in self.variables}
 
     @property
     def names(self) -> list[str]:
-        return [variable.name for variable in self.variables]
+        return list(self.base)
 
     @cached_property
     def whole(self) -> frozenset[str]:
@@ -134,7 +134,7 @@ class Tracer:
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
         """None for a point that could not be traced, or for which there was no time."""
         full = [{**self.base, **point} for point in points]
-        new = {_key(point): point for point in full if _key(point) not in self.runs}
+        new = {key_of(point): point for point in full if key_of(point) not in self.runs}
         todo = list(new.items())
         while todo and not self.is_late():
             some, todo = todo[:BATCH], todo[BATCH:]
@@ -151,65 +151,49 @@ class Tracer:
                     self.runs.update((key, None) for key, _ in batch)
                 else:  # there was no time for the others
                     todo = batch[len(done) :] + todo
-        return [self.runs.get(_key(point)) for point in full]
+        return [self.runs.get(key_of(point)) for point in full]
+
+    def accepted(self, points: Sequence[Mapping[str, Value]]) -> list[Run]:
+        """The runs that the model did not refuse."""
+        return [run for run in self.build(points) if run is not None and run.error is None]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         wanted = self.selected({name: origin for name, *_, origin in run.parameters})
         parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]
-        decisions: dict[Condition, Decision] = {}
+        decisions: dict[Condition, str] = {}
         for row, held, place in run.decisions:
             condition = self.condition(table, row)
             if condition is not None:
-                condition = condition if held else condition.negated
-                decisions.setdefault(condition, Decision(condition, place))
+                decisions.setdefault(condition if held else condition.negated, place)
         lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
-        return Run(point, parameters, list(decisions.values()), lost, run.error)
+        return Run(point, parameters, decisions, lost, run.error)
 
     def condition(self, table: ExpressionTable, row: int) -> Condition | None:
         """None for what always holds, or never."""
         if row not in table.conditions:
-            table.conditions[row] = self._condition(table, row)
+            operation, left, right = table.rows[row]
+            sides = table.value(int(left)), table.value(int(right))
+            found = condition_of(str(operation), *sides)
+            if isinstance(found, bool) or found.is_settled(self.least):
+                table.conditions[row] = None
+            else:
+                table.conditions[row] = found
+                self.constants |= found.constants
         return table.conditions[row]
-
-    def _condition(self, table: ExpressionTable, row: int) -> Condition | None:
-        operation, left, right = table.rows[row]
-        values = table.value(int(left)), table.value(int(right))
-        found = condition_of(str(operation), *values)
-        if isinstance(found, bool):
-            return None
-        for one in (found, found.negated):
-            if one.is_certain(self.least):
-                return None
-        if found not in self.tests:
-            self._learn(table, row, found)
-        return found
-
-    def _learn(self, table: ExpressionTable, row: int, condition: Condition) -> None:
-        function = table.function([row], self.names)
-        names = self.names
-
-        def test(point: Mapping[str, Value], wanted: bool = True) -> bool:
-            try:
-                (outcome,) = function(*(point[name] for name in names))
-            except (ArithmeticError, ValueError, TypeError):
-                return False
-            return bool(outcome) is wanted
-
-        self.tests[condition] = test
-        self.tests[condition.negated] = lambda point: test(point, False)
-        for monomial, number in condition.form.terms:
-            self.constants.update({abs(number.numerator)} if not monomial else ())
-        for generator in condition.form.generators:
-            if not isinstance(generator, str) and hasattr(generator, "right"):
-                self.constants.update(abs(c.numerator) for _, c in generator.right.terms)
 
     def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
         return self.test_of(conditions)(point)
 
     def test_of(self, conditions: Sequence[Condition]) -> Test:
         """Whether all of them hold at a point; the last one is asked first."""
-        tests = [self.tests[condition] for condition in reversed(conditions)]
+        tests = [self.test(condition) for condition in reversed(conditions)]
         return lambda point: all(test(point) for test in tests)
+
+    def test(self, condition: Condition) -> Test:
+        """Whether a condition holds at a point."""
+        if condition not in self._tests:
+            self._tests[condition] = condition.test()
+        return self._tests[condition]
 
     @cached_property
     def implied(self) -> Implications:
@@ -225,7 +209,3 @@ def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
     shape = tuple(map(table.polynomial, rows))
     pairs = [(table.polynomial(used), table.polynomial(number)) for used, number in uses]
     return TracedParameter(name, shape, size, factors_of(shape, counted, pairs))
-
-
-def _key(point: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, repr(value)) for name, value in sorted(point.items()))

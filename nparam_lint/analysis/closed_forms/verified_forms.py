@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs, exactly
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point, Value
-    from nparam_lint.analysis.closed_forms.paths import Leaf, PathNode, PathTree
-    from nparam_lint.analysis.closed_forms.traced_runs import Run, Test
+    from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
+    from nparam_lint.analysis.closed_forms.traced_runs import Run
 
 FEW = 4  # values of a choice for which forms are derived, where more than that one was lost
 KEPT = 8  # the same, where nothing else was
@@ -38,19 +37,20 @@ Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about t
 
 @dataclass
 class PathForm:
-    """The form of the paths that meet `conditions`. `runs`: those that it is right for."""
+    """The form of the path to `leaf`; `only`: for one value of a variable alone. `runs`: those
+    that it is right for."""
 
     total: Polynomial
-    conditions: list[Condition]
     runs: list[Run]
     doubts: list[Doubt]
     leaf: PathNode
     fitted: Fitted
-    is_of_all: bool  # on its path, not for one value of a variable alone
+    only: Condition | None = None
 
-
-def _equals(name: str, value: Value) -> Test:
-    return lambda point: point[name] == value
+    @property
+    def conditions(self) -> list[Condition]:
+        """Where it holds."""
+        return self.leaf.conditions if self.only is None else [*self.leaf.conditions, self.only]
 
 
 class PathForms(Exploration):
@@ -72,49 +72,49 @@ class PathForms(Exploration):
             kept += found
         return kept
 
-    def of_leaves(self, leaves: Sequence[Leaf], known: Sequence[PathForm]) -> list[PathForm] | None:
+    def of_leaves(
+        self, leaves: Sequence[PathNode], known: Sequence[PathForm]
+    ) -> list[PathForm] | None:
         """Those of some paths; `known`: those of others."""
         found = self.alike(leaves, known)
-        done = {id(form.leaf) for form in found}
-        samples = self.samples([leaf for leaf in leaves if id(leaf.node) not in done])
+        done = {form.leaf for form in found}
+        samples = self.samples([leaf for leaf in leaves if leaf not in done])
         for leaf in leaves:
-            if id(leaf.node) in samples:
-                found += self.of_leaf(leaf, samples[id(leaf.node)])
+            if leaf in samples:
+                found += self.of_leaf(leaf, samples[leaf])
         kept = self.verified(found)
         if kept is None or not self.lost:
             return kept
-        right = {id(form.leaf) for form in kept}
+        right = {form.leaf for form in kept}
         again = [
             form
             for leaf in leaves
-            if id(leaf.node) in samples.keys() - right
-            for form in self.by_value(leaf, samples[id(leaf.node)])
+            if leaf in samples.keys() - right
+            for form in self.by_value(leaf, samples[leaf])
         ]
         more = self.verified(again)
         return None if more is None else [*kept, *more]
 
-    def alike(self, leaves: Sequence[Leaf], forms: Sequence[PathForm]) -> list[PathForm]:
+    def alike(self, leaves: Sequence[PathNode], forms: Sequence[PathForm]) -> list[PathForm]:
         """The same forms on other paths, on which each build has them: most decisions are about
         something else, and need no samples of their own."""
         found = []
         for leaf in leaves if self.lost else ():
             runs = [run for run in leaf.runs if run.error is None]
             for form in forms:
-                if form.is_of_all and all(self.has_form(run, form) for run in runs):
-                    fitted, total = form.fitted, form.total
-                    found.append(self.path_form(leaf, leaf.conditions, runs, fitted, total))
+                if form.only is None and all(self.has_form(run, form) for run in runs):
+                    found.append(self.path_form(leaf, runs, form.fitted, form.total))
                     break
         return found
 
     def has_form(self, run: Run, form: PathForm) -> bool:
         """Whether a build has a form, where what was lost has the values that it had there."""
-        own = {name: Polynomial.constant(run.numbers[name]) for name in self.lost}
         try:
-            return substituted(form.total, own) == substituted(run.form, own)
-        except (NoPolynomial, ArithmeticError):
+            return run.at_values(form.total, self.lost) == run.at_values(run.form, self.lost)
+        except ArithmeticError:
             return False
 
-    def samples(self, leaves: Sequence[Leaf]) -> dict[int, list[Run]]:
+    def samples(self, leaves: Sequence[PathNode]) -> dict[PathNode, list[Run]]:
         """Node of a path → runs on it with several values of what was lost."""
         points = [self.grid(leaf) for leaf in leaves]
         runs = iter(self.tracer.build([point for own in points for point in own]))
@@ -122,10 +122,10 @@ class PathForms(Exploration):
         for leaf, own in zip(leaves, points, strict=True):
             built = [run for run in (next(runs) for _ in own) if run is not None]
             good = [run for run in [*leaf.runs, *built] if run.error is None]
-            found[id(leaf.node)] = list({id(run): run for run in good}.values())
+            found[leaf] = list({id(run): run for run in good}.values())
         return found
 
-    def grid(self, leaf: Leaf) -> list[dict[str, Value]]:
+    def grid(self, leaf: PathNode) -> list[dict[str, Value]]:
         if not self.lost:
             return []
         start = next(run for run in leaf.runs if run.error is None).point
@@ -141,7 +141,7 @@ class PathForms(Exploration):
         kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
         return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
 
-    def line(self, name: str, leaf: Leaf, start: Point) -> list[Value]:
+    def line(self, name: str, leaf: PathNode, start: Point) -> list[Value]:
         """Values of a lost variable on a path: small ones, then ever larger ones, unless it is the
         number of something."""
         base = self.tracer.base[name]
@@ -160,22 +160,20 @@ class PathForms(Exploration):
             met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][:LINE]
         return met or [start[name]]
 
-    def meets(self, leaf: Leaf, point: Point) -> bool:
+    def meets(self, leaf: PathNode, point: Point) -> bool:
         return self.tracer.holds(leaf.conditions, point)
 
-    def of_leaf(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+    def of_leaf(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
         for fitted in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
             total = form_of([run.form for run in runs], runs, fitted)
             if total is not None and self.is_supported(total, runs, fitted):
-                return [self.path_form(leaf, leaf.conditions, runs, fitted, total)]
+                return [self.path_form(leaf, runs, fitted, total)]
         return self.by_value(leaf, runs)
 
     def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
         """Whether each lost variable in it had more values than a straight line needs."""
-        for name in fitted.replaced():
-            if name in total.names and len({run.point[name] for run in runs}) < 4:
-                return False
-        return True
+        own = fitted.numbers & total.names
+        return all(len({run.point[name] for run in runs}) >= 4 for name in own)
 
     def ways_to_fit(self, runs: Sequence[Run]) -> list[Fitted]:
         if not self.lost:
@@ -193,7 +191,7 @@ class PathForms(Exploration):
             ways.append(Fitted({f"#{number}": form for number, form in numbered}))
         return [*ways, Fitted(own)]
 
-    def by_value(self, leaf: Leaf, runs: Sequence[Run]) -> list[PathForm]:
+    def by_value(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
         """One form for each value of a choice, where there is none for all of them."""
         for name in sorted(self.lost, key=lambda n: n not in self.choices):
             forms: list[PathForm] = []
@@ -206,46 +204,38 @@ class PathForms(Exploration):
                 own = self.with_value(leaf, runs, name, value) if others else list(runs)
                 own = [run for run in own if run.point[name] == value]
                 fitted = Fitted(others)
-                total = form_of([self.at_value(run, name) for run in own], own, fitted)
+                total = form_of([run.at_values(run.form, [name]) for run in own], own, fitted)
                 if total is None or not self.is_supported(total, own, fitted):
                     continue
                 if total.number is not None and name not in self.choices:
                     continue  # a list of counts is no form
                 number = Polynomial.constant(exactly({name: value})[name])
                 only = Condition("==", Polynomial.generator(name) - number)
-                self.tracer.tests.setdefault(only, _equals(name, value))
-                forms.append(self.path_form(leaf, [*leaf.conditions, only], own, fitted, total))
+                forms.append(self.path_form(leaf, own, fitted, total, only))
             if forms:
                 return forms
         return []
 
-    def with_value(self, leaf: Leaf, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
+    def with_value(self, leaf: PathNode, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
         """Runs at which a lost variable has one value, and the others many."""
         points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
-        more = [run for run in self.tracer.build(points) if run is not None and run.error is None]
-        return [*runs, *more]
-
-    def at_value(self, run: Run, name: str) -> Polynomial:
-        return substituted(run.form, {name: Polynomial.constant(run.numbers[name])})
+        return [*runs, *self.tracer.accepted(points)]
 
     def path_form(
         self,
-        leaf: Leaf,
-        conditions: Sequence[Condition],
+        leaf: PathNode,
         runs: Sequence[Run],
         fitted: Fitted,
         total: Polynomial,
+        only: Condition | None = None,
     ) -> PathForm:
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
         doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
-        for kind, form in {lost for run in runs for lost in run.lost}:
+        for kind, form in dict.fromkeys(lost for run in runs for lost in run.lost):
             if kind in USES and form.names & total.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
-        is_of_all = len(conditions) == len(leaf.conditions)
-        return PathForm(
-            total, list(conditions), list(runs), doubts, leaf.node, fitted, is_of_all=is_of_all
-        )
+        return PathForm(total, list(runs), doubts, leaf, fitted, only)
 
     # --- verification ---
 
@@ -272,7 +262,7 @@ class PathForms(Exploration):
             if own and not built:
                 continue
             good = [run for run in built if run.error is None]
-            wrong = next((run for run in good if not self.is_right(form, run)), None)
+            wrong = next((run for run in good if not self.is_right(form.total, run)), None)
             if wrong is None:
                 kept.append(replace(form, runs=[*form.runs, *good]))
             elif self.learn(form, wrong):
@@ -290,7 +280,7 @@ class PathForms(Exploration):
         names = {
             next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
             for p, run in zip(kept, runs, strict=True)
-            if run is not None and run.error is None and self.is_right(form, run)
+            if run is not None and run.error is None and self.is_right(form.total, run)
         }
         self.lose(names, UNSEEN)
         return bool(names)
@@ -299,8 +289,8 @@ class PathForms(Exploration):
         """What was fitted, and goes on beyond the values that it was fitted with."""
         return [n for n in self.lost if n in self.tracer.whole and n not in self.choices]
 
-    def is_right(self, form: PathForm, run: Run) -> bool:
+    def is_right(self, total: Polynomial, run: Run) -> bool:
         try:
-            return form.total.value(run.numbers) == run.total
+            return total.value(run.numbers) == run.total
         except (ArithmeticError, KeyError):
             return False

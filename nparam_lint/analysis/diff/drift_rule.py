@@ -47,7 +47,8 @@ def judge_drift(
                 explaining.setdefault(key, model)
     judged = []
     for model in models:
-        if _drifts(model, tolerance) and not model.explained:
+        drift, allowed = abs(model.delta or 0), tolerance.of(Fraction(model.total_before or 0))
+        if drift > allowed and not model.explained:
             is_alone = model.declared
             kind = model.after.type if isinstance(model.after, Measured) else ""
             by = None if is_alone else explaining.get(kind) or explaining.get(model.bare)
@@ -58,10 +59,6 @@ def judge_drift(
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
-
-
-def _drifts(model: ModelDiff, tolerance: Tolerance) -> bool:
-    return abs(model.delta or 0) > tolerance.of(Fraction(model.total_before or 0))
 
 
 def _finding(model: ModelDiff, base: Base) -> Finding:

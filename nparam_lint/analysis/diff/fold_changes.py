@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.report.style import grouped
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -77,9 +79,7 @@ def _split(path: str) -> tuple[_Part, ...]:
 
 def _summed(lines: Sequence[Line], levels: int) -> list[Line]:
     """The changes below a module of the last level that is shown, as one."""
-    groups: dict[tuple[_Part, ...], list[Line]] = {}
-    for line in lines:
-        groups.setdefault(line.parts[:levels], []).append(line)
+    groups = grouped(lines, lambda line: line.parts[:levels])
     return [group[0] if len(group) == 1 else _sum(path, group) for path, group in groups.items()]
 
 

@@ -56,76 +56,31 @@ class ParameterChanges:
     def __init__(self, before: Measured, after: Measured, metric: str) -> None:
         shapes: dict[tuple[object, ...], int] = {}
         old, new = link(before.modules, shapes), link(after.modules, shapes)
-        self._metric = metric
-        self._nodes = {node.row.path: node for node in new.walk()}
-        self._matches = ModuleMatches(old, new)
-        self._differences = _Differences(before, after, metric, self._matches)
-
-    def of(self, path: str = "") -> tuple[int | None, tuple[Change, ...]]:
-        """What the module at `path` counted before, None where it was not there; and the changes
-        since, largest first."""
-        node = self._nodes[path]
-        was = self._matches.then.get(node)
-        count = was.row.of(self._metric) if was else None
-        if was is None or count is None:
-            return None, ()
-        differences = self._differences.of(node)
-        changes = [_change(line) for line in folded([_line(one) for one in differences])]
-        if len(changes) > _MANY:
-            changes = _by_line(differences)
-        changes.sort(key=lambda change: -abs(change.delta))
-        rest = (node.row.of(self._metric) or 0) - count - sum(change.delta for change in changes)
-        if rest:
-            changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
-        return count, tuple(change for change in changes if change.delta)
-
-
-def _by_line(differences: Sequence[_Difference]) -> list[Change]:
-    """One change for all that the same line makes under the same name, such as the layers of a
-    DenseNet, of which each has another width."""
-    groups: dict[object, list[_Difference]] = defaultdict(list)
-    for one in differences:
-        name = one.node.name if not one.node.is_numbered else ""
-        groups[one.kind, one.source, name, len(_parts(one))].append(one)
-    found = []
-    for alike in groups.values():
-        first, words = alike[0], {one.what for one in alike}
-        what = first.what if len(words) == 1 else f"{first.node.row.type} of several sizes"
-        columns = (dict.fromkeys(part) for part in zip(*map(_parts, alike), strict=True))
-        path = ".".join(next(iter(names)) if len(names) == 1 else "*" for names in columns)
-        delta = sum((one.delta for one in alike), _ZERO)
-        mark = _MARKS[first.kind]
-        found.append(Change(mark, path or _OWN, what, int(delta), len(alike), first.source))
-    return found
-
-
-def _parts(one: _Difference) -> tuple[str, ...]:
-    return tuple(one.node.row.path.split(".")) if one.node.row.path else ()
-
-
-def _line(one: _Difference) -> Line:
-    notes = (one.what, one.source or "")
-    return Line(one.kind, _parts(one), _parts(one), None, int(one.delta), notes=notes)
-
-
-def _change(line: Line) -> Change:
-    what, source = line.notes
-    path = line.path or _OWN
-    return Change(_MARKS[line.kind], path, what, line.sum, line.times, source or None)
-
-
-class _Differences:
-    """Those of two models, module by module."""
-
-    def __init__(
-        self, before: Measured, after: Measured, metric: str, matches: ModuleMatches
-    ) -> None:
-        self.metric, self.matches = metric, matches
+        self.nodes = {node.row.path: node for node in new.walk()}
+        self.metric, self.matches = metric, ModuleMatches(old, new)
         self.then, self.now = _by_module(before), _by_module(after)
         self.hidden = {one.path: one.what for one in after.hidden}
         self.was_hidden = {one.path: one.what for one in before.hidden}
 
-    def of(self, node: Node) -> list[_Difference]:
+    def of(self, path: str = "") -> tuple[int | None, tuple[Change, ...]]:
+        """What the module at `path` counted before, None where it was not there; and the changes
+        since, largest first."""
+        node = self.nodes[path]
+        was = self.matches.then.get(node)
+        count = was.row.of(self.metric) if was else None
+        if was is None or count is None:
+            return None, ()
+        differences = self.below(node)
+        changes = [_change(line) for line in folded([_line(one) for one in differences])]
+        if len(changes) > _MANY:
+            changes = _by_line(differences)
+        changes.sort(key=lambda change: -abs(change.delta))
+        rest = (node.row.of(self.metric) or 0) - count - sum(change.delta for change in changes)
+        if rest:
+            changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
+        return count, tuple(change for change in changes if change.delta)
+
+    def below(self, node: Node) -> list[_Difference]:
         """Those of a module of today's model, and of all that is or was below it; one that has come
         to all parameters below it stands for them."""
         old = self.matches.then.get(node)
@@ -133,7 +88,7 @@ class _Differences:
             return [*self._alone(node, "added")]
         found = [*self._own(old, node)]
         for child in node.children:
-            found += self.of(child)
+            found += self.below(child)
         for child in old.children:
             if child not in self.matches.now:
                 found += self._alone(child, "removed")
@@ -192,7 +147,7 @@ class _Differences:
             held, known = self.then, self.matches.now
         if node in known:
             if kind == "added":
-                yield from self.of(node)
+                yield from self.below(node)
             return
         is_whole = not any(part in known for part in node.walk())
         parts = [*node.walk()] if is_whole else [node]
@@ -214,6 +169,40 @@ class _Differences:
                 when = "now in" if kind == "removed" else "was in"
                 return f" {when} a plain {what}"
         return ""
+
+
+def _by_line(differences: Sequence[_Difference]) -> list[Change]:
+    """One change for all that the same line makes under the same name, such as the layers of a
+    DenseNet, of which each has another width."""
+    groups: dict[object, list[_Difference]] = defaultdict(list)
+    for one in differences:
+        name = one.node.name if not one.node.is_numbered else ""
+        groups[one.kind, one.source, name, len(_parts(one))].append(one)
+    found = []
+    for alike in groups.values():
+        first, words = alike[0], {one.what for one in alike}
+        what = first.what if len(words) == 1 else f"{first.node.row.type} of several sizes"
+        columns = (dict.fromkeys(part) for part in zip(*map(_parts, alike), strict=True))
+        path = ".".join(next(iter(names)) if len(names) == 1 else "*" for names in columns)
+        delta = sum((one.delta for one in alike), _ZERO)
+        mark = _MARKS[first.kind]
+        found.append(Change(mark, path or _OWN, what, int(delta), len(alike), first.source))
+    return found
+
+
+def _parts(one: _Difference) -> tuple[str, ...]:
+    return tuple(one.node.row.path.split(".")) if one.node.row.path else ()
+
+
+def _line(one: _Difference) -> Line:
+    notes = (one.what, one.source or "")
+    return Line(one.kind, _parts(one), _parts(one), None, int(one.delta), notes=notes)
+
+
+def _change(line: Line) -> Change:
+    what, source = line.notes
+    path = line.path or _OWN
+    return Change(_MARKS[line.kind], path, what, line.sum, line.times, source or None)
 
 
 _ZERO = Fraction()

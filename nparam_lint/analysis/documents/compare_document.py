@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.analysis.roles import ROLES, RolePart
 from nparam_lint.count.worker.capabilities import METRICS
@@ -43,7 +44,6 @@ class Comparison:
     """The models in the order in which they were asked for. `error`: why nothing could be measured
     at all."""
 
-    version: str
     models: tuple[Compared, ...] = ()
     seconds: float = 0.0
     error: str | None = None
@@ -247,7 +247,7 @@ def _data(comparison: Comparison) -> doc.Json:
     measured = sum(model["status"] == "measured" for model in models)
     return {
         "version": 1,
-        "tool": {"name": "nparam-lint", "version": comparison.version},
+        "tool": {"name": "nparam-lint", "version": __version__},
         "error": comparison.error,
         "models": models,
         "summary": {

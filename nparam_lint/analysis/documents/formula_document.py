@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.analysis.closed_forms.abbreviations import Abbreviations
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -33,7 +34,6 @@ class FormulaResult:
     could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
     all."""
 
-    version: str
     target: str
     call: str = ""
     variables: tuple[Variable, ...] = ()
@@ -301,7 +301,7 @@ def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container
 def _data(formula: FormulaResult) -> doc.Json:
     return {
         "version": 1,
-        "tool": {"name": "nparam-lint", "version": formula.version},
+        "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if formula.environment is None else asdict(formula.environment),
         "error": formula.error,
         "target": formula.target,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS
@@ -34,13 +35,12 @@ def solve_document(solutions: Solutions) -> doc.Document:
 def _data(solutions: Solutions) -> doc.Json:
     """`targets` has one entry for each target and budget; `budget` is null where there are
     several."""
-    fields = asdict(solutions)
-    version, budgets = fields.pop("version"), fields["budgets"]
+    budgets = solutions.budgets
     return {
         "version": 1,
-        "tool": {"name": "nparam-lint", "version": version},
+        "tool": {"name": "nparam-lint", "version": __version__},
         "budget": budgets[0] if len(budgets) == 1 else None,
-        **fields,
+        **asdict(solutions),
     }
 
 

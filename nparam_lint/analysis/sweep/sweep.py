@@ -9,14 +9,18 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
+from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm
+from nparam_lint.analysis.closed_forms.observations import differs
+from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.records import NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.analysis.closed_forms.observations import Point
+    from nparam_lint.analysis.closed_forms.form_records import Derived
+    from nparam_lint.analysis.closed_forms.observations import Point, Value
     from nparam_lint.analysis.model_builder import Model
-    from nparam_lint.analysis.sweep.form_counter import FormCounter
 
 CHUNK = 2048  # configurations that are counted together
 BUILDS = 256  # of which so many are built, at most: rows are written as they come
@@ -71,19 +75,20 @@ class Mismatch(Exception):
     """A count that is not what was said of it; the sweep ends."""
 
 
-@dataclass(slots=True)
 class Sweep:
-    """Counts configurations. `counter`: None to build all of them."""
+    """Counts configurations, by those of the `forms` that are proved: one that is only verified may
+    be wrong where nobody looked."""
 
-    model: Model
-    counter: FormCounter | None
-    tally: Tally = field(default_factory=Tally)
-    chance: random.Random = field(default_factory=lambda: random.Random(0))
+    def __init__(self, model: Model, forms: Iterable[Derived]) -> None:
+        self.model = model
+        found = (form for form in forms if isinstance(form, ClosedForm))
+        self.cases = [ProvedCase(form) for form in found if form.is_proved]
+        self.tally, self.chance = Tally(), random.Random(0)
 
     def rows(self, points: Iterable[Point]) -> Iterator[list[SweepRow]]:
         """The rows, in pieces that are known to be right. Raises Mismatch, NothingBuilt."""
         points = iter(points)
-        checks, size = CHECKED_FIRST, CHUNK if self.counter else BUILDS
+        checks, size = CHECKED_FIRST, CHUNK if self.cases else BUILDS
         while chunk := list(islice(points, size)):
             rows = self.counted(chunk, checks)
             for row in rows:
@@ -95,10 +100,7 @@ class Sweep:
             checks = CHECKED
 
     def counted(self, chunk: Sequence[Point], checks: int) -> list[SweepRow]:
-        count: Callable[[Point], int | None] = (
-            self.counter.count if self.counter else lambda _: None
-        )
-        rows = [SweepRow(point, count(point), "form") for point in chunk]
+        rows = [SweepRow(point, self.by_form(point), "form") for point in chunk]
         left = [place for place, row in enumerate(rows) if row.count is None]
         known = [place for place, row in enumerate(rows) if row.count is not None]
         sample = self.chance.sample(known, min(checks, len(known)))
@@ -111,6 +113,11 @@ class Sweep:
             else:
                 rows[place] = SweepRow(chunk[place], found, "built")
         return rows
+
+    def by_form(self, point: Point) -> int | None:
+        """None where no case is about it: then it has to be built."""
+        counts = (case.count(point) for case in self.cases)
+        return next((count for count in counts if count is not None), None)
 
     def why(self, failure: NotMeasured) -> str:
         """The reason in one line, without the call, which the row says."""
@@ -145,6 +152,35 @@ class Sweep:
                     f"{file} has {row.count} for {written(row.point)}, where the model has {now}: "
                     "it is of another sweep, or the model has changed\nnext: another --out FILE"
                 )
+
+
+class ProvedCase:
+    """A form as a function of configurations. `numbers`: the arguments that it is about; `steady`:
+    those that must have the values that they had."""
+
+    def __init__(self, form: ClosedForm) -> None:
+        base = {**form.base, **form.case}
+        numbers = [n for n, v in base.items() if type(v) in (int, float) and n not in form.case]
+        self.numbers = {name: base[name] for name in numbers if name not in form.fixed}
+        open_ = self.numbers.keys() | (set(form.idle) - form.fixed.keys())
+        self.steady = {name: value for name, value in base.items() if name not in open_}
+        self.form = compiled(form.total, [*self.numbers])
+        self.rules = Requirements(base, self.numbers, {}, [*map(as_formula, form.rules)])
+
+    def count(self, point: Point) -> int | None:
+        """None where its conditions do not hold."""
+        for name, value in self.steady.items():
+            if name in point and differs(point[name], value):
+                return None
+        values: dict[str, Value] = {}
+        for name, value in self.numbers.items():
+            values[name] = own = point.get(name, value)
+            if type(own) is not type(value) or not (own > 0 or own == value):  # type: ignore[operator]
+                return None
+        if not self.rules.hold(values):  # type: ignore[arg-type]
+            return None
+        found = self.form(*values.values())
+        return None if found == NOWHERE else int(found)
 
 
 def written(point: Point) -> str:

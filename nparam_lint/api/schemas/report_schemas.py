@@ -253,7 +253,7 @@ def _formula() -> Schema:
 
 
 def _solve() -> Schema:
-    return record({**HEAD, "budget": int | None, **fields_of(Solutions, ("version",))})
+    return record({**HEAD, "budget": int | None, **fields_of(Solutions)})
 
 
 def _annotate() -> Schema:
