@@ -6,87 +6,19 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from nparam_lint import UsageError
-from nparam_lint.records import (
-    BudgetResult,
-    Containment,
-    Elsewhere,
-    Environment,
-    FailedWay,
-    Finding,
-    Measured,
-    ModelReport,
-    NotMeasured,
-    Position,
-    Report,
-    Shard,
-    Way,
-)
+from nparam_lint.records import Measured, ModelReport, NotMeasured, Report
 
 if TYPE_CHECKING:
     from nparam_lint.report import Json
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """A `ModelReport`, with its measurement in one of two fields: a union of both has no tag in
-    JSON. Which models stand for themselves only the whole can tell."""
-
-    target: str
-    position: Position
-    measured: Measured | None
-    failure: NotMeasured | None
-    budgets: tuple[BudgetResult, ...]
-    findings: tuple[Finding, ...]
-    declared: bool
-    because: str
-    way: Way | None
-    host: Measured | None
-
-    @classmethod
-    def of(cls, model: ModelReport) -> _Model:
-        found = model.measurement
-        both = (found, None) if isinstance(found, Measured) else (None, found)
-        rest = (getattr(model, field.name) for field in fields(cls)[4:])
-        return cls(model.target, model.position, *both, *rest)
-
-    @property
-    def report(self) -> ModelReport:
-        found = self.measured or self.failure
-        if found is None:
-            raise ValueError(f"{self.target} has no measurement")
-        rest = {field.name: getattr(self, field.name) for field in fields(self)[4:]}
-        return ModelReport(self.target, self.position, found, **rest)
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """A `Report` of a shard; what it skips can be told from the shard."""
-
-    shard: Shard
-    environment: Environment | None
-    models: tuple[_Model, ...]
-    findings: tuple[Finding, ...]
-    files: int
-    seconds: float
-    error: str | None
-    staged: bool
-    elsewhere: Elsewhere | None
-    failed_ways: tuple[FailedWay, ...]
-    ways_left: tuple[tuple[str, int], ...]
-    containment: Containment
-    recipes: dict[str, tuple[str, ...]]
-    test_files: int
-    declared_only: bool
-
-
-_ALIKE = [field.name for field in fields(_Record) if field.name != "models"]
+# What only the whole can tell, or can be told from the shard.
+_LEFT_OUT = {"top_level", "inside", "skipped", "source_only"}
 
 
 def shard_data(report: Report) -> Json:
@@ -95,8 +27,7 @@ def shard_data(report: Report) -> Json:
 
     shard = report.shard
     assert shard is not None
-    rest: dict[str, Any] = {name: getattr(report, name) for name in _ALIKE}
-    record = _Record(models=tuple(map(_Model.of, report.models)), **rest)
+    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
     try:
         body = msgspec.json.encode(record)
     except UnicodeEncodeError:  # a surrogate, for what could not be decoded
@@ -110,24 +41,51 @@ def shard_data(report: Report) -> Json:
     }
 
 
+def _fields(record: Report | ModelReport) -> Json:
+    names = (field.name for field in fields(record))
+    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
+
+
+def _model_fields(model: ModelReport) -> Json:
+    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
+    found = _fields(model)
+    measured = found.pop("measurement")
+    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
+    return found | dict(zip(("measured", "failure"), both, strict=True))
+
+
 def read_shard(data: Json) -> Report:
     """The report that `shard_data` wrote. Raises ValueError for anything else."""
     import msgspec
 
+    kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
+
+    def read(found: Json, kinds: Json) -> Json:
+        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
+
+    def read_model(found: Json) -> ModelReport:
+        measured, failure = found.pop("measured"), found.pop("failure")
+        kind = Measured if measured else NotMeasured
+        measurement = msgspec.convert(measured or failure, kind)
+        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
+
     try:
         body = zlib.decompress(base64.b64decode(data["record"], validate=True))
-        record = msgspec.convert(json.loads(body), _Record)
-        models = tuple(model.report for model in record.models)
+        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
+        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
+        models = tuple(map(read_model, rows))
+        report = Report(models=models, **read(record, kinds))
+        if report.shard is None:
+            raise ValueError("it has no shard")
         for places, found in (
-            (record.shard.models, models),
-            (record.shard.failed_ways, record.failed_ways),
+            (report.shard.models, models),
+            (report.shard.failed_ways, report.failed_ways),
         ):
             if len(places) != len(found):
                 raise ValueError(f"it has {len(found)} models with {len(places)} places")
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
-    rest: dict[str, Any] = {name: getattr(record, name) for name in _ALIKE}
-    return Report(models=models, **rest)
+    return report
 
 
 def read_report(name: str) -> Json:
