@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.records import LineRow, Measured
+from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import Document, Page, Section, Text, style
 from nparam_lint.report.annotated_source import (
     AnnotatedFile,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import ModelReport, NotMeasured, Report
+    from nparam_lint.records import LineRow, ModelReport, Report
     from nparam_lint.report import Block, Json, Options
 
 _MODELS = 4  # of one file, without -v
@@ -45,31 +45,43 @@ class AnnotatedModel:
         return {row.place for row in self.file.rows}
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """`asked`: as it was written. `alike`: models whose lines are those of the ones that are
+    `shown`. `failed`: where none is shown, a target that could not be built."""
+
+    report: Report
+    asked: str
+    shown: Sequence[AnnotatedModel]
+    alike: Sequence[AnnotatedModel]
+    failed: tuple[str, NotMeasured] | None
+
+
 def annotate_document(report: Report, root: Path, asked: str, file: str | None) -> Document:
     """`asked`: as it was written; `file`: the one whose lines are wanted, if that was asked for,
     otherwise it is the one of the first model."""
     models = report.models if file else report.models[:1]
-    failed = next((m for m in models if not isinstance(_built(m), Measured)), None)
     every = [one for model in models if (one := annotated(model, root, file)) is not None]
     shown, alike = covering(every) if file else (every, [])
-    reason = None if shown or not failed else failed.measurement
+    failed = (
+        (model.target, model.measurement)
+        for model in models
+        if not (shown or model.host) and isinstance(model.measurement, NotMeasured)
+    )
+    answer = _Answer(report, asked, shown, alike, next(failed, None))
     return Document(
         "annotate",
-        lambda: _data(report, asked, shown, alike, failed),
-        lambda options: _page(report, shown, alike, failed, asked, options),
+        lambda: _data(answer),
+        lambda options: _page(answer, options),
         report.error,
-        lines=tuple(_concise(shown, reason, asked)),
+        lines=tuple(_concise(answer)),
     )
-
-
-def _built(model: ModelReport) -> Measured | NotMeasured:
-    return model.host or model.measurement
 
 
 def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
     """What the lines of `file` made of a model, or of that file whose lines made most; None where
     they made nothing, or where it was not built. `root`: of the project."""
-    built = _built(model)
+    built = model.host or model.measurement
     if not isinstance(built, Measured):
         return None
     path = file or main_file(built, model.position.path)
@@ -77,9 +89,7 @@ def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMode
     return None if file and not made.rows else AnnotatedModel(model, built, made)
 
 
-def covering(
-    models: Sequence[AnnotatedModel],
-) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
+def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
     """The models of a file, first those that are built with their defaults, of these the one that
     its lines make most of, as far as each has a line that none before has; and the others."""
     shown: list[AnnotatedModel] = []
@@ -94,37 +104,33 @@ def covering(
 # --- for people -----------------------------------------------------------------------------------
 
 
-def _page(
-    report: Report,
-    shown: Sequence[AnnotatedModel],
-    alike: Sequence[AnnotatedModel],
-    failed: ModelReport | None,
-    asked: str,
-    options: Options,
-) -> Page:
+def _page(answer: _Answer, options: Options) -> Page:
+    shown = answer.shown
     most = len(shown) if options.verbose else _MODELS
     sections = [part for one in shown[:most] for part in _sections(one, options)]
     if len(shown) > most:
         left = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
         sections.append(Section((Text(left, "dim"),)))
-    if alike:
-        names = ", ".join(style.first([_name(one) for one in alike], 3))
+    if answer.alike:
+        names = ", ".join(style.first([_name(one) for one in answer.alike], 3))
         sections.append(Section((Text(f"The same lines make {names}.", "dim"),)))
     if not shown:
-        sections.append(Section(tuple(_nothing(report, failed, asked)), always=True))
-    return Page(tuple(sections), headline=f"lines of {clean(asked)}")
+        sections.append(Section(tuple(_nothing(answer)), always=True))
+    return Page(tuple(sections), headline=f"lines of {clean(answer.asked)}")
 
 
-def _nothing(report: Report, failed: ModelReport | None, asked: str) -> Iterator[Text]:
-    if failed is not None and not isinstance(failed.measurement, Measured):
-        yield Text(clean(failed.target), "bold")
-        yield from absent(failed.measurement)
+def _nothing(answer: _Answer) -> Iterator[Text]:
+    if answer.failed:
+        target, failure = answer.failed
+        yield Text(clean(target), "bold")
+        yield from absent(failure)
         return
-    yield Text(f"No line of {clean(asked)} makes a parameter of a model that could be built.")
-    for target, reason in report.skipped[:_MODELS]:
+    asked = clean(answer.asked)
+    yield Text(f"No line of {asked} makes a parameter of a model that could be built.")
+    for target, reason in answer.report.skipped[:_MODELS]:
         words = style.short_reason(reason.reason, target.partition("::")[2])
         yield Text(f"– {clean(target)}  {words}", indent="  ", hang="      ")
-    yield Text(f"next: nparam-lint {clean(asked)}", "dim")
+    yield Text(f"next: nparam-lint {asked}", "dim")
 
 
 def _name(one: AnnotatedModel) -> str:
@@ -144,42 +150,35 @@ def _sections(one: AnnotatedModel, options: Options) -> Iterator[Section]:
         yield Section((Text("Made in other files; above, at the line that led there:"), others))
 
 
-def _concise(
-    shown: Sequence[AnnotatedModel], failed: Measured | NotMeasured | None, asked: str
-) -> Iterator[str]:
-    for one in shown:
+def _concise(answer: _Answer) -> Iterator[str]:
+    for one in answer.shown:
         for row in (row for row in one.file.rows if row.count):
             times = f" ({row.times:,}×)" if row.times > 1 else ""
             share = style.share(row.count, one.file.total)
             made = f"{row.count:,} parameters{times}, {share} of {clean(one.built.call)}"
             yield f"{row.place}:1: {made}"
-    if failed is not None and not isinstance(failed, Measured):
-        yield f"{asked}: not measured: {clean(failed.reason)}"
+    if answer.failed:
+        yield f"{answer.asked}: not measured: {clean(answer.failed[1].reason)}"
 
 
 # --- for programs ---------------------------------------------------------------------------------
 
 
-def _data(
-    report: Report,
-    asked: str,
-    shown: Sequence[AnnotatedModel],
-    alike: Sequence[AnnotatedModel],
-    failed: ModelReport | None,
-) -> Json:
+def _data(answer: _Answer) -> Json:
     """Of each model, the counts of the lines of `file` and its `elsewhere` add up to the total; so
     do the sums of `files` and `unknown`."""
-    models = [_model(one) for one in shown]
-    if not shown and failed is not None and not isinstance(failed.measurement, Measured):
-        models = [{"target": failed.target} | not_measured_data(failed.measurement)]
+    report, models = answer.report, [_model(one) for one in answer.shown]
+    if answer.failed:
+        target, failure = answer.failed
+        models = [{"target": target} | not_measured_data(failure)]
     return {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
-        "given": asked,
+        "given": answer.asked,
         "models": models,
-        "alike": [{"target": one.model.target, "call": one.built.call} for one in alike],
+        "alike": [{"target": one.model.target, "call": one.built.call} for one in answer.alike],
     }
 
 
@@ -198,13 +197,6 @@ def _model(one: AnnotatedModel) -> Json:
 
 
 def _line(row: LineRow, file: AnnotatedFile) -> Json:
+    told = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
     share = row.count / file.total if file.total else 0.0
-    return {
-        "line": row.line,
-        "count": row.count,
-        "own": row.own,
-        "through": row.through,
-        "times": row.times,
-        "share": share,
-        "text": file.line(row.line),
-    }
+    return {**told, "share": share, "text": file.line(row.line)}
