@@ -7,16 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, Report
-from nparam_lint.report import (
-    Document,
-    Fact,
-    Facts,
-    Page,
-    Parts,
-    Section,
-    Table,
-    Text,
-)
+from nparam_lint.report import Document, Fact, Facts, Page, Parts, Section, Text
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
     all_budgets,
@@ -26,7 +17,7 @@ from nparam_lint.report.budget_outcomes import (
     total_of,
     worst,
 )
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +29,7 @@ if TYPE_CHECKING:
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
+_NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"errors": "red", "warnings": "yellow"}
 
@@ -69,9 +61,7 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     if why_built:
-        from nparam_lint.report.why_built import section
-
-        sections.append(section(report.models))
+        sections.append(_built(report.models))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 
@@ -82,7 +72,7 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     is_first = is_undeclared(report)
     own = tuple(m for m in report.models if m.way is None and (options.verbose or not is_empty(m)))
     if own:
-        block = ModelBudgets(own, budgets_table, options.depth)
+        block = ModelBudgets(own, options.depth)
         yield Section((block,), only="page" if is_first or options.is_brief else "")
     if others := [m for m in report.models if m.way is not None or is_first]:
         from nparam_lint.report.overview import overview  # a hook has none
@@ -92,6 +82,20 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
         ways = [model for model in others if model.way is not None]
         yield Section(overview(report, ways, options), only="page" if is_first else "")
     yield from _tables(report, options)
+
+
+def _built(models: Iterable[ModelReport]) -> Section:
+    """Why models were built again, together where several have the same reason."""
+    built = (model for model in models if model.measurement.why_built)
+    facts = []
+    for why, alike in grouped(built, lambda model: model.measurement.why_built).items():
+        names = list(dict.fromkeys(model.target for model in alike))
+        named = names if len(names) <= _NAMED else names[: _NAMED - 1]
+        left = len(names) - len(named)
+        more = f" and {plural(left, 'other model')}" if left else ""
+        facts.append(Fact(clean(", ".join(named) + more), clean(why)))
+    facts = facts or [Fact("nothing", "all measurements are from the cache")]
+    return Section((Facts(tuple(facts)),), title="built in this run", always=True)
 
 
 def _uncounted(report: Report, options: Options) -> Iterator[Section]:
@@ -105,13 +109,6 @@ def _uncounted(report: Report, options: Options) -> Iterator[Section]:
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
         yield Section((listed(report.skipped, report.inside_by_target),), only="page", fold=fold)
-
-
-def budgets_table(models: Iterable[ModelReport]) -> Table:
-    """That of formats which have no form of their own for budgets; loaded for these alone."""
-    from nparam_lint.report import budget_rows
-
-    return budget_rows.budgets_table(models)
 
 
 def _headline(report: Report) -> tuple[str, list[str]]:

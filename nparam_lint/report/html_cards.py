@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
-from nparam_lint.report import style
-from nparam_lint.report.budget_outcomes import budgets_of, worst
-from nparam_lint.report.budget_rows import failing, rows_of
+from nparam_lint.report import Column, Row, Table, style
+from nparam_lint.report.budget_outcomes import budgets_of, failing, rows_of, worst
 from nparam_lint.report.findings import excerpt
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.html_parts import (
     LISTED,
     TONES,
+    block_html,
     code_html,
-    escape,
     finding_list,
     mark_html,
     model_picture,
@@ -23,14 +22,13 @@ from nparam_lint.report.html_parts import (
     row_html,
     table_html,
 )
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, escape, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding, ModelReport, NotMeasured
-    from nparam_lint.report.budget_outcomes import JudgedBudget
-    from nparam_lint.report.budget_rows import BudgetRow
+    from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
     from nparam_lint.report.pictures import PageData
 
 _OPEN = 8  # models up to which all cards are open
@@ -38,11 +36,11 @@ _ROWS = 2_000  # of the tables of all models together, which stand where there i
 _MOST, _LEAST = 40, 6  # of one
 _COLUMNS = (("budget of", False), ("declared", False), ("actual", True), ("drift", True))
 _CHANGES = (
-    ("change", False),
-    ("", False),
-    ("times", True),
-    ("parameters", True),
-    ("made at", False),
+    Column("change", "code"),
+    Column("", "words"),
+    Column("times", "number"),
+    Column("parameters", "number"),
+    Column("made at"),
 )
 _WIDTH = 100  # characters of a line of source
 
@@ -52,18 +50,12 @@ _WIDTH = 100  # characters of a line of source
 
 def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
     """What does not hold, with links to the models."""
-    links = {id(model): f"#model-{number}" for number, model in enumerate(models, 1)}
+    numbers = {id(model): number for number, model in enumerate(models, 1)}
     if rows := failing(models):
+        links = (f'<a href="#model-{numbers[id(row.claim.model)]}">' for row in rows)
+        names = (f"{link}{code_html(row.name)}</a>" for link, row in zip(links, rows, strict=True))
         yield "<section><h2>What does not hold</h2>"
-        yield table_html(
-            _COLUMNS,
-            [
-                _budget_row(
-                    row, f'<a href="{links[id(row.claim.model)]}">{code_html(row.name)}</a>'
-                )
-                for row in rows[:LISTED]
-            ],
-        )
+        yield table_html(_COLUMNS, list(map(_budget_row, rows[:LISTED], names)))
         yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
 
 
@@ -181,21 +173,13 @@ def _cause(finding: Finding) -> str:
     source = pre_html(lines) if lines else ""
     if not finding.changes:
         return source
-    rows = [
-        row_html(
-            change.mark,
-            [
-                ("", "", code_html(change.path)),
-                ("", "wide", escape(change.what)),
-                ("times", "number", f"{change.times:,} ×" if change.times > 1 else ""),
-                ("parameters", "number", style.signed(change.delta)),
-                ("made at", "", escape(change.source or "")),
-            ],
-        )
-        for change in finding.changes[:LISTED]
-    ]
-    more = more_html(len(finding.changes) - LISTED, "change")
-    return f"{source}<p>{escape(finding.since)}:</p>{table_html(_CHANGES, rows)}{more}"
+    rows = []
+    for one in finding.changes:
+        times = f"{one.times:,} ×" if one.times > 1 else ""
+        cells = (one.path, one.what, times, style.signed(one.delta), one.source or "")
+        rows.append(Row(cells, one.mark))
+    table = block_html(Table(_CHANGES, tuple(rows), noun="change"))
+    return f"{source}<p>{escape(finding.since)}:</p>{table}"
 
 
 def _facts(found: Measured) -> str:

@@ -1,4 +1,5 @@
-"""The document of `show`: how a model was built, its totals, its devices, its modules."""
+"""The document of `show`: how a model was built, its totals, its devices, its modules; and that of
+one model that was counted in Python."""
 
 from __future__ import annotations
 
@@ -21,18 +22,18 @@ from nparam_lint.report import (
     style,
 )
 from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
-from nparam_lint.report.check_document import budgets_table, check_document
+from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.not_counted import ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
-    from nparam_lint.report import Block, Options
+    from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.training import Optimizer, Training
 
 _ROWS = 60
@@ -54,6 +55,25 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
         told, data = training_data(training), document.data
         document = replace(document, data=lambda: data() | {"training": told})
     return replace(document, page=lambda options: _page(report, root, training, options))
+
+
+def counts_document(measured: Measured, data: Callable[[], Json]) -> Document:
+    """The totals and the modules of one model that was counted in Python."""
+    name = clean(measured.call)
+
+    def page(options: Options) -> Page:
+        modules = _modules(measured, name, options, brief=True)
+        blocks = (totals(measured),), (modules,), tuple(remarks(measured))
+        first, *others = (Section(some, always=True) for some in blocks)
+        headline = f"{name} · {measured.counts.total:,} parameters"
+        return Page((replace(first, title=name), *others), headline=headline)
+
+    return Document("count", data, page)
+
+
+def _modules(measured: Measured, name: str, options: Options, *, brief: bool = False) -> Modules:
+    rows, limit = measured.modules, options.rows or _ROWS
+    return Modules(rows, options.depth, limit, measured.parameters, name, brief)
 
 
 def _page(report: Report, root: Path, training: Training | None, options: Options) -> Page:
@@ -99,14 +119,12 @@ def _blocks(
             yield [bytes_by_dtype(measured)]
         present = {n: d for n, d in measured.devices.items() if not d.is_absent}
         yield list(_devices(present, measured.counts.bytes))
-        limit = options.rows or _ROWS
-        name = clean(model.target)
-        yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
+        yield [_modules(measured, clean(model.target), options)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(remarks(measured))
     if model.budgets:
-        yield [ModelBudgets((model,), budgets_table, alone=True)]
+        yield [ModelBudgets((model,), alone=True)]
 
 
 def _source(model: ModelReport, root: Path) -> Iterator[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections import Counter
@@ -41,6 +42,11 @@ def clean(text: str) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
         for c in " ".join(text.splitlines()).replace("\t", " ")
     )
+
+
+def escape(text: str) -> str:
+    """The same as a text in HTML."""
+    return html.escape(clean(text))
 
 
 # Of a name that is missing because a line failed, it is the line that matters.

@@ -14,21 +14,20 @@ from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, total_o
 from nparam_lint.report.chart import svg
 from nparam_lint.report.findings import ranked
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
+from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
 from nparam_lint.report.pictures import PageData
-from nparam_lint.report.style import Paint
+from nparam_lint.report.style import Paint, escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.records import Finding, ModelReport
-    from nparam_lint.report import Block, Document, Options, Page, Row, Section
+    from nparam_lint.report import Block, Document, Options, Page, Section
 
 _ROWS = 300
 _OPEN = 3  # pictures of changes
 _WAYS = 100  # models as they are built elsewhere
 _MODULES = 60  # rows of the table that stands where there is no script
-_CODE = ("code", "path", "formula")
 
 
 def render(document: Document, options: Options) -> str:
@@ -143,7 +142,7 @@ def _block(block: Block, data: PageData) -> str:
     if isinstance(block, ModelBudgets) and not block.alone:
         return "".join(html_cards.model_cards(block.models, block.depth, data))
     made = block if isinstance(block, Table) else block.table
-    return _source(made) if made.is_source else _table(made)
+    return _source(made) if made.is_source else parts.block_html(made)
 
 
 def _source(made: Table) -> str:
@@ -152,24 +151,3 @@ def _source(made: Table) -> str:
 
     text = "\n".join(map(escape, table_lines(made, sys.maxsize, Paint(False))))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
-
-
-def _table(made: Table) -> str:
-    if not made.rows:
-        return ""
-    columns = [(column.name, column.kind == "number") for column in made.columns]
-    rows = [_row(row, made) for row in made.rows[:LISTED]]
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in made.notes)
-    return parts.table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + notes
-
-
-def _row(row: Row, made: Table) -> str:
-    cells = []
-    for cell, column in zip(row.full, made.columns, strict=True):
-        words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
-        words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
-        if column.notes:
-            words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
-        kind = {"number": "number", "words": "wide"}.get(column.kind, "")
-        cells.append(("" if kind == "wide" else column.name, kind, words))
-    return parts.row_html(row.mark, cells)

@@ -5,15 +5,13 @@ Names are written as code, so that they mention nobody and link to nothing; othe
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured
 from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
-from nparam_lint.report.budget_rows import failing_table
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.chart import sparkline
 from nparam_lint.report.findings import details, ranked
 from nparam_lint.report.folded_modules import Modules
@@ -99,10 +97,10 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
 def _section(section: Section) -> Iterator[Pieces]:
     made = [piece for block in section.blocks for piece in _block(block) if piece.rows]
     if section.fold:
-        title = f" <code>{html_text(section.title)}</code>" if section.title else ""
+        title = f" <code>{style.escape(section.title)}</code>" if section.title else ""
         if made:
             head = "\n".join([*map(whole, made[:-1]), made[-1].head])
-            done = folded(html_text(section.fold) + title, replace(made[-1], head=head))
+            done = folded(style.escape(section.fold) + title, replace(made[-1], head=head))
             noun = f"table of {done.noun}s"
             yield Pieces(noun, "", [whole(done)]) if section.title else done
         return
@@ -147,7 +145,7 @@ def _broken(block: ModelBudgets) -> Iterator[Pieces]:
         found = model.measurement
         broken = any(claim.state == "broken" for claim in budgets_of(model))
         if broken and isinstance(found, Measured):
-            name, total = html_text(model.target), f"{found.counts.total:,}"
+            name, total = style.escape(model.target), f"{found.counts.total:,}"
             title = f"Modules of <code>{name}</code>: {total} parameters"
             (piece,) = _block(Modules(found.modules, block.depth, _ROWS))
             yield Pieces("module table", "", [whole(folded(title, piece))] if piece.rows else [])
@@ -258,10 +256,6 @@ def code(text: str) -> str:
     ticks = "`" * (1 + _longest_run(cleaned))
     blank = " " if cleaned.startswith(("`", " ")) or cleaned.endswith(("`", " ")) else ""
     return f"{ticks}{blank}{cleaned}{blank}{ticks}"
-
-
-def html_text(text: str) -> str:
-    return html.escape(clean(text))
 
 
 def plain_text(text: str) -> str:

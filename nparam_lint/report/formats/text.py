@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import Chart, Facts, Listing, Parts, Table, Text, style
-from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
+from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
     if isinstance(block, Parts):
         return _joined(block, width, paint)
     if isinstance(block, ModelBudgets):
+        from nparam_lint.report.lines_by_file import verdict_lines  # a passing hook has none
+
         return verdict_lines(block, width, paint)
     if isinstance(block, Listing):
-        from nparam_lint.report.listing_lines import listing_lines
+        from nparam_lint.report.lines_by_file import listing_lines
 
         return listing_lines(block, width, paint)
     if isinstance(block, Table):
