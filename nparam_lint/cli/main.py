@@ -30,6 +30,25 @@ COMMANDS = tuple(
     "install-hook rule doctor lsp clean completion schema".split()
 )
 
+# Where an encoding lacks these (ASCII, Windows' cp1252). Bars and ticks take the place of one
+# character, so that columns stay straight.
+_ALIKE = {
+    **dict.fromkeys("▏▎▍", "-"),
+    **dict.fromkeys("▌▋▊▉", "="),
+    "█": "#",
+    **dict.fromkeys("─–—−", "-"),
+    "✓": "+",
+    "✗": "x",
+    "×": "x",
+    "Δ": "*",
+    "·": "-",
+    "…": "~",
+    "≈": "~",
+    "→": ">",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+}
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
 
 HELP = """\
@@ -118,9 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _look_alikes(error: UnicodeError) -> tuple[str, int]:
-    from nparam_lint.cli.look_alikes import look_alikes  # hardly anybody needs it
-
-    return look_alikes(error)
+    """What stands for the characters that an encoding lacks, and where to go on; a handler of
+    errors as `codecs.register_error` takes it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(_ALIKE.get(character, "?") for character in wrong), error.end
 
 
 def _terminated(_: int, __: FrameType | None) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.gate.union import united
-from nparam_lint.report.check_document import check_document, failed_check
+from nparam_lint.report.check_document import check_document
 from nparam_lint.report.shard_data import read_report, read_shard
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.records import Report
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint merge REPORT.json… [options]"
 DESCRIPTION = (
@@ -32,10 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reports", nargs="*", metavar="REPORT.json", help="one of each shard")
     common.add_output(parser, "findings")
     parser.set_defaults(config=None, no_cache=True)
-
-
-def failure(error: str, _: argparse.Namespace) -> Document:
-    return failed_check(error)
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
