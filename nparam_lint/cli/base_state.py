@@ -14,8 +14,8 @@ from nparam_lint.analysis.causes import Past, find_causes
 from nparam_lint.analysis.diff import Base
 from nparam_lint.analysis.revision_diff import Moves, find_moves
 from nparam_lint.cli import common
-from nparam_lint.repository.git import GitError, open_repository
-from nparam_lint.repository.snapshot import copied
+from nparam_lint.repository.git import GitError, Repository, open_repository
+from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nparam_lint.gate import Broken, RunContext
     from nparam_lint.gate.explanations import Cause
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.repository.git import Repository
-    from nparam_lint.repository.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,6 @@ def base_state(
     settings: Settings,
     repository: Repository,
     options: argparse.Namespace,
-    environ: Mapping[str, str],
     stack: ExitStack,
 ) -> BaseState:
     """The project of the `settings` as it was at `base`; the copy lives as long as the `stack`."""
@@ -54,7 +51,7 @@ def base_state(
     inside = path_inside(settings.home, copy)
     renames = repository.renames(base.commit, staged=staged)
     moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-    then = _settings_then(options, environ, settings, copy, moves, base)
+    then = _settings_then(options, settings, copy, moves, base)
     return BaseState(base, copy, then, moves)
 
 
@@ -86,7 +83,6 @@ def named_base(repository: Repository, revision: str) -> Base:
 def causes_since(
     pushed: str | None,
     options: argparse.Namespace,
-    environ: Mapping[str, str],
     broken: Broken,
     source: ProjectSource,
     context: RunContext,
@@ -95,15 +91,15 @@ def causes_since(
     nothing where there is none. `pushed`: the commit that is checked."""
     with ExitStack() as stack:
         try:
-            repository = open_repository(source.settings.home, environ)
+            repository = open_repository(source.settings.home, options.environ)
             base = (
                 named_base(repository, options.since)
                 if options.since
-                else usual_base(repository, environ, staged=options.staged, pushed=pushed)
+                else usual_base(repository, options.environ, staged=options.staged, pushed=pushed)
             )
             if base is None:
                 return []
-            state = base_state(base, source.settings, repository, options, environ, stack)
+            state = base_state(base, source.settings, repository, options, stack)
             past = Past(state.settings, base.called, state.moves.files)
             return find_causes(broken, source, context, past)
         except UsageError:
@@ -144,7 +140,6 @@ def path_inside(path: Path, copy: Snapshot) -> str:
 def settings_in(
     copy: Snapshot,
     options: argparse.Namespace,
-    environ: Mapping[str, str],
     start: Path,
     root: Path | None = None,
 ) -> Settings:
@@ -153,12 +148,11 @@ def settings_in(
     if options.config:
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
-    return common.settings_for(options, environ, start, copy, root)
+    return common.settings_for(options, start, copy, root)
 
 
 def _settings_then(
     options: argparse.Namespace,
-    environ: Mapping[str, str],
     settings: Settings,
     copy: Snapshot,
     moves: Moves,
@@ -170,6 +164,6 @@ def _settings_then(
     if not root.is_dir():
         return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
     try:
-        return settings_in(copy, options, environ, root, root)
+        return settings_in(copy, options, root, root)
     except UsageError as error:
         raise UsageError(f"at {base.called}: {error}") from None

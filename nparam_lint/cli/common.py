@@ -7,7 +7,7 @@ import argparse
 import os
 import shutil
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_f
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from typing import Any
 
     from nparam_lint.config.settings import Settings
@@ -125,10 +124,7 @@ def add_output(
     )
     there = "write the report to FILE" + ("; standard output gets text" if echo else "")
     out.add_argument("-o", "--output-file", metavar="FILE", help=there)
-    colors = ("auto", "always", "never")
-    out.add_argument(
-        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
-    )
+    add_color(out)
     if depth:
         out.add_argument("--depth", help=depth)
     if verbose:
@@ -138,12 +134,16 @@ def add_output(
     parser.set_defaults(formats=known, echo=echo)
 
 
+def add_color(out: argparse._ArgumentGroup) -> None:
+    choices, help = ("auto", "always", "never"), "auto (default): on a terminal"
+    out.add_argument("--color", choices=choices, default="auto", help=help)
+
+
 # --- from options to settings -----------------------------------------------------------------
 
 
 def settings_for(
     options: argparse.Namespace,
-    environ: Mapping[str, str],
     start: Path,
     snapshot: Snapshot | None = None,
     root: Path | None = None,
@@ -163,7 +163,7 @@ def settings_for(
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
     try:
-        settings = load_settings(root, config, environ, given, snapshot)
+        settings = load_settings(root, config, options.environ, given, snapshot)
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
@@ -173,7 +173,7 @@ def settings_for(
         settings = replace(settings, place=nearest_directory(place))
     # What another machine found rests on files that cannot be seen from here.
     forgets = options.no_cache or settings.on != "local"
-    return settings if forgets else settings.remembering(environ)
+    return settings if forgets else settings.remembering(options.environ)
 
 
 def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
@@ -219,19 +219,18 @@ def deliver(
     document: Document,
     options: argparse.Namespace,
     settings: Settings,
-    environ: Mapping[str, str],
     *,
     failed: bool = False,
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
-    name, shown = format_for(options, settings), layout(options, settings, environ)
+    name, shown = format_for(options, settings), layout(options, settings)
     if name == "html":
         from nparam_lint.analysis.roles.module_roles import module_roles  # pictures have them
 
         document = replace(document, roles_of=module_roles)
     if name == "github":
-        _append_step_summary(document, shown, environ)
+        _append_step_summary(document, shown, options.environ)
     write_chunks(chunks(name, document, shown), options.output_file)
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
@@ -256,9 +255,10 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(str(error), options)
     else:
-        from nparam_lint.report.check_document import failed_check
+        from nparam_lint.records import Report
+        from nparam_lint.report.check_document import check_document
 
-        document = failed_check(str(error))
+        document = check_document(Report(None, (), (), error=str(error)))
     from nparam_lint.report import Options
 
     text = render(asked.format, document, Options())
@@ -321,13 +321,13 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 # --- the look -------------------------------------------------------------------------------------
 
 
-def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Options:
+def layout(options: argparse.Namespace, settings: Settings) -> Options:
     from nparam_lint.report import Options
 
     verbose = int(getattr(options, "verbose", 0))
     return Options(
         width=terminal_width(),
-        color=_wants_color(options, settings, environ),
+        color=_wants_color(options, settings),
         depth=settings.depth,
         verbose=verbose,
         quiet=getattr(options, "quiet", False),
@@ -361,9 +361,8 @@ def terminal_width() -> int:
     return columns or 100
 
 
-def _wants_color(
-    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
-) -> bool:
+def _wants_color(options: argparse.Namespace, settings: Settings) -> bool:
+    environ = options.environ
     if options.color != "auto":
         return bool(options.color == "always")
     if environ.get("NO_COLOR"):

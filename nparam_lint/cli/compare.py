@@ -15,7 +15,7 @@ from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
@@ -42,34 +42,32 @@ def failure(error: str, _: argparse.Namespace) -> Document:
     return compare_document(Comparison(__version__, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     if not options.targets:
         raise UsageError(
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
             "'nets/vit.py::ViT(depth=24)'"
         )
-    asked = [locate(options, environ, text)[:2] for text in options.targets]
+    asked = [locate(options, text)[:2] for text in options.targets]
     with common.progress() as progress:
-        found = _compare(options.targets, asked, environ, progress)
+        found = _compare(options, asked, progress)
     failed = any(one.roles is None for one in found.models)
-    return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
+    return common.deliver(compare_document(found), options, asked[0][0], failed=failed)
 
 
 def _compare(
-    given: Sequence[str],
+    options: argparse.Namespace,
     asked: Sequence[tuple[Settings, Target]],
-    environ: Mapping[str, str],
     progress: Progress | None,
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
-    `given`: the targets as they were written, which is how the user knows them. Raises
-    NoInterpreter."""
+    Each is called as it was written, which is how the user knows it. Raises NoInterpreter."""
     start = time.monotonic()
     found: dict[int, Compared] = {}
     error = None
     for root, settings in {settings.root: settings for settings, _ in asked}.items():
         targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
-        report = show(settings, [*targets.values()], environ, progress)
+        report = show(settings, [*targets.values()], options.environ, progress)
         refuse_misnamed(report.models)
         error = error or report.error
         models = {model.target: model for model in reversed(report.models)}
@@ -77,6 +75,6 @@ def _compare(
             model = models[str(target)]
             measured = model.measurement
             roles = find_roles(measured) if isinstance(measured, Measured) else None
-            found[i] = Compared(given[i], model, roles, report.environment)
+            found[i] = Compared(options.targets[i], model, roles, report.environment)
     ordered = tuple(found[i] for i in sorted(found))
     return Comparison(__version__, ordered, time.monotonic() - start, error)

@@ -18,7 +18,7 @@ from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\
@@ -119,10 +119,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--targets", metavar="PREFIX", help=argparse.SUPPRESS)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.targets is not None:
         with suppress(UsageError, OSError):  # one who types wants no message in between
-            common.write("\n".join(_targets(options.targets, environ)), None)
+            common.write("\n".join(_targets(options)), None)
     elif options.shell is None:
         raise UsageError(f"which shell?\nnext: nparam-lint completion {' | '.join(SHELLS)}")
     else:
@@ -130,16 +130,16 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _targets(prefix: str, environ: Mapping[str, str]) -> list[str]:
+def _targets(options: argparse.Namespace) -> list[str]:
     """The targets that begin so, and the models whose name does."""
     from nparam_lint.cli.targets import models_below
 
     parser = argparse.ArgumentParser()
     common.add_building(parser)
-    settings = common.settings_for(parser.parse_args([]), environ, Path.cwd())
+    settings = common.settings_for(parser.parse_args([], options), Path.cwd())
     known = models_below(settings)
     names = {name.rpartition("::")[2] for name in known}
-    return sorted(word for word in {*known, *names} if word.startswith(prefix))
+    return sorted(word for word in {*known, *names} if word.startswith(options.targets))
 
 
 def commands() -> list[CommandWords]:

@@ -18,7 +18,7 @@ from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.cache.store import Store
     from nparam_lint.config.settings import Settings
@@ -31,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings = common.settings_for(options, environ, Path.cwd())
+def run(options: argparse.Namespace) -> int:
+    settings = common.settings_for(options, Path.cwd())
     if settings.on != "local":
         return _tell_machines(settings)
     named = settings.python, settings.python_from
-    found = find_interpreter(settings.root, *named, environ, settings.place)
+    found = find_interpreter(settings.root, *named, options.environ, settings.place)
     limit = limits(settings)
-    answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
+    answers = run_jobs(BuildContext(found.python, settings.root, options.environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"

@@ -26,7 +26,6 @@ from nparam_lint.records import Measured
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from nparam_lint.report import Document
 
@@ -63,23 +62,23 @@ def failure(error: str, options: argparse.Namespace) -> Document:
     return formula_document(FormulaResult(__version__, options.target, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings, target, selector = locate(options, environ, options.target, selects=True)
+def run(options: argparse.Namespace) -> int:
+    settings, target, selector = locate(options, options.target, selects=True)
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(__version__, options.target)
     with reused_worker(), common.progress() as progress:
         try:
-            model = Model(settings, target, selector, environ, progress)
+            model = Model(settings, target, selector, options.environ, progress)
             found = replace(_derived(found, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
             found = replace(found, error=str(error))
     found = replace(found, seconds=time.monotonic() - start)
     if options.write and found.has_form:
-        _write(found, model, environ)
+        _write(found, model)
     failed = not found.has_form
-    return common.deliver(formula_document(found), options, settings, environ, failed=failed)
+    return common.deliver(formula_document(found), options, settings, failed=failed)
 
 
 def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaResult:
@@ -103,7 +102,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
     )
 
 
-def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
+def _write(result: FormulaResult, model: Model) -> None:
     """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
@@ -111,7 +110,7 @@ def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> N
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:
-        at = write_budget(model, text, environ)
+        at = write_budget(model, text, model.context.environ)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"

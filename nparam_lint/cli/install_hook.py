@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
-from nparam_lint.repository.git import open_repository
+from nparam_lint.repository.git import Repository, open_repository
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from nparam_lint.repository.git import Repository
 
 USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--uninstall]"
 DESCRIPTION = (
@@ -28,7 +27,11 @@ DESCRIPTION = (
 # Git runs the second one instead of the first for a merge without conflicts.
 HOOKS = ("pre-commit", "pre-merge-commit")
 # For what runs neither: a rebase, a cherry-pick, commits that are made with --no-verify.
-MORE = ("pre-push", "post-rewrite")
+MORE = {
+    "pre-push": "refuse to push commits whose budgets do not hold, however they were made",
+    "post-rewrite": "report, after a rebase, budgets that do not hold (which can no longer be "
+    "stopped)",
+}
 # The line that another hook of that name needs; what the framework needs in its entry.
 _CHECK = "check --declared --staged"
 _LINES = {
@@ -49,26 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PROJECT",
         help="not needed: every project of the repository is checked, with its own config",
     )
-    parser.add_argument(
-        "--pre-push",
-        action="append_const",
-        dest="more",
-        const="pre-push",
-        help="also refuse to push commits whose budgets do not hold, however they were made",
-    )
-    parser.add_argument(
-        "--post-rewrite",
-        action="append_const",
-        dest="more",
-        const="post-rewrite",
-        help="also report, after a rebase, budgets that do not hold (which can no longer be "
-        "stopped)",
-    )
+    for name, text in MORE.items():
+        parser.add_argument(
+            f"--{name}", action="append_const", dest="more", const=name, help=f"also {text}"
+        )
     parser.add_argument("--uninstall", action="store_true", help="remove these hooks again")
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    repository = open_repository(Path.cwd(), environ)
+def run(options: argparse.Namespace) -> int:
+    repository = open_repository(Path.cwd(), options.environ)
     directory = repository.hooks()
     if options.uninstall:
         _uninstall(directory)

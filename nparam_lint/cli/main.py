@@ -160,9 +160,9 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
         # Only the command that is asked for: the others import what this one has no use for.
         command, parser = parser_of(name)
-        parser.set_defaults(given=given)
+        parser.set_defaults(given=given, environ=environ)
         options = parser.read(rest)
-        return int(command.run(options, environ))
+        return int(command.run(options))
     except (UsageError, PermissionError) as error:
         from nparam_lint.cli.common import deliver_failure
 

@@ -14,7 +14,6 @@ from nparam_lint.report.shard_data import read_report, read_shard
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from nparam_lint.records import Report
 
@@ -33,14 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(config=None, no_cache=True)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
-    settings = common.settings_for(options, environ, Path.cwd())
+    settings = common.settings_for(options, Path.cwd())
     report, notes = united({name: _read(name) for name in options.reports})
     for note in notes:
         print(f"nparam-lint: {note}", file=sys.stderr)
-    return common.deliver(check_document(report), options, settings, environ)
+    return common.deliver(check_document(report), options, settings)
 
 
 def _read(name: str) -> Report:

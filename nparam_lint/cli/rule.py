@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from nparam_lint.cli import common
 from nparam_lint.rules import RULES, explain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint rule [CODE]"
 DESCRIPTION = "Explain a finding by example."
@@ -21,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.code is None:
         rows = (f"{code}  {rule.name:<28} {rule.summary}" for code, rule in RULES.items())
         common.write("\n".join(rows), None)

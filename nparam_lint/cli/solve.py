@@ -20,7 +20,6 @@ from nparam_lint.cli.targets import locate
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from nparam_lint.claims.expression import Formula
     from nparam_lint.report import Document
@@ -88,16 +87,16 @@ def failure(error: str, options: argparse.Namespace) -> Document:
     return solve_document(Solutions(__version__, options.goal, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     start = time.monotonic()
-    asked = [locate(options, environ, text, selects=True) for text in options.targets]
+    asked = [locate(options, text, selects=True) for text in options.targets]
     metric, *others = dict.fromkeys(selector.metric for *_, selector in asked) or ["total"]
     if others:
         raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
     question = _question(options, metric)
     with common.progress() as progress:
         found = [
-            solve(question, text, *one, environ, progress)
+            solve(question, text, *one, options.environ, progress)
             for text, one in zip(options.targets, asked, strict=True)
         ]
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
@@ -105,7 +104,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     budgets = tuple(question.budgets)
     made = Solutions(__version__, question.goal, budgets, answers, seconds, options.free, metric)
     failed = any(one.reason for one in answers)
-    return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
+    return common.deliver(solve_document(made), options, asked[0][0], failed=failed)
 
 
 # --- the question -----------------------------------------------------------------------------

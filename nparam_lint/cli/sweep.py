@@ -16,7 +16,7 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variabl
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.form_cases import derive_all
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
+from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
 from nparam_lint.analysis.sweep.form_counter import FormCounter
 from nparam_lint.analysis.sweep.row_files import (
     COLUMNS,
@@ -27,25 +27,22 @@ from nparam_lint.analysis.sweep.row_files import (
     rows_of_parquet,
     to_parquet,
 )
-from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep
+from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.records import Measured, NotMeasured, VariableRow
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point
-    from nparam_lint.analysis.sweep.configurations import Configurations
     from nparam_lint.analysis.sweep.row_files import Codec
-    from nparam_lint.analysis.sweep.sweep import SweepRow
     from nparam_lint.gate import Progress
-    from nparam_lint.records import VariableRow
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
 DESCRIPTION = (
@@ -91,30 +88,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("table", "jsonl", "csv"),
         help="of standard output (default: table on a terminal, else jsonl)",
     )
-    colors = ("auto", "always", "never")
-    out.add_argument(
-        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
-    )
+    common.add_color(out)
     common.add_building(parser)
     parser.set_defaults(formats=("text",), depth=None, output_file=None)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.map and not options.hydra:
         raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
     start = time.monotonic()
-    settings, target, selector = locate(options, environ, options.target, selects=True)
+    settings, target, selector = locate(options, options.target, selects=True)
     grid = of_grid(grid_of(options.vary)) if options.vary else None
     given = of_file(options.file) if options.file else grid
     with reused_worker(), common.progress() as progress:
         try:
-            model = Model(settings, target, selector, environ, progress)
+            model = Model(settings, target, selector, options.environ, progress)
             first = model.first()
             if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
-                model = Model(settings, target, selector, environ, progress)
+                model = Model(settings, target, selector, options.environ, progress)
                 first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
@@ -123,24 +117,24 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 return 1
             rows = {row.name: row for row in first.variables}
             given = given or _hydra(options, [*rows])
+            said_in = "option --vary" if options.vary else options.file or options.hydra
             variables = [
-                _variable(row_of(rows, name, first.call, _option(options)), given)
-                for name in given.names
+                _variable(row_of(rows, name, first.call, said_in), given) for name in given.names
             ]
             forms = [] if options.built else _forms(model, variables)
-            sweep = Sweep(_forgetting(model), _counter(forms))
+            counter = FormCounter(form for form in forms if isinstance(form, ClosedForm))
+            sweep = Sweep(_forgetting(model), counter if counter.cases else None)
             shown = _written(options, kind, given, sweep, progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
         except Mismatch as error:
             print(f"nparam-lint: {error}", file=sys.stderr)
             return 1
-    said = _said(forms, options.built)
-    result = SweepResult(
-        options.target, given.names, shown, sweep.tally, said, time.monotonic() - start
-    )
+    said = [] if options.built else _said(forms)
+    seconds = time.monotonic() - start
+    result = SweepResult(options.target, given.names, shown, sweep.tally, said, seconds)
     if kind == "table":
-        text = render("text", sweep_document(result), common.layout(options, settings, environ))
+        text = render("text", sweep_document(result), common.layout(options, settings))
         common.write(text, None)
     else:
         for line in summary(result):
@@ -167,10 +161,6 @@ def _kind(options: argparse.Namespace) -> str:
             raise UsageError("--format is of standard output; the suffix of --out says its own")
         return _SUFFIXES[suffix]
     return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
-
-
-def _option(options: argparse.Namespace) -> str:
-    return "option --vary" if options.vary else options.file or options.hydra
 
 
 def _hydra(options: argparse.Namespace, names: Sequence[str]) -> Configurations:
@@ -206,15 +196,8 @@ def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoF
     return cases
 
 
-def _counter(forms: Sequence[ClosedForm | NoForm]) -> FormCounter | None:
-    counter = FormCounter(form for form in forms if isinstance(form, ClosedForm))
-    return counter if counter.cases else None
-
-
-def _said(forms: Sequence[ClosedForm | NoForm], built: bool) -> list[str]:
+def _said(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
     """The forms that were used, or why there are none."""
-    if built:
-        return []
     proved = [form for form in forms if isinstance(form, ClosedForm) and form.is_proved]
     said = []
     for form in proved[:3]:

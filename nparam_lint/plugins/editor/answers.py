@@ -107,7 +107,7 @@ def check_around(
     if answer.problem or answer.report.findings:
         return None
     settings = answer.settings
-    options = Namespace(since=None, staged=False, config=None, no_cache=False)
+    options = Namespace(since=None, staged=False, config=None, no_cache=False, environ=environ)
     try:
         report = check(
             settings,
@@ -115,7 +115,7 @@ def check_around(
             environ,
             progress=progress,
             analysis=_formula_analysis,
-            causes=partial(_causes, options, environ),
+            causes=partial(_causes, options),
         )
     except UsageError:
         return None
@@ -150,11 +150,10 @@ def _formula_analysis() -> FormulaAnalysis:
 
 def _causes(
     options: Namespace,
-    environ: Mapping[str, str],
     broken: Broken,
     source: ProjectSource,
     context: RunContext,
 ) -> list[Cause]:
     from nparam_lint.cli.base_state import causes_since
 
-    return causes_since(None, options, environ, broken, source, context)
+    return causes_since(None, options, broken, source, context)
