@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.records import Measured, NotMeasured
-from nparam_lint.report import Document, Page, Section, Text, style
+from nparam_lint.records import LineRow, Measured, ModelReport, NotMeasured, Report
+from nparam_lint.report import Block, Document, Json, Options, Page, Section, Text, style
 from nparam_lint.report.annotated_source import (
     AnnotatedFile,
     annotated_file,
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import LineRow, ModelReport, Report
-    from nparam_lint.report import Block, Json, Options
 
 _MODELS = 4  # of one file, without -v
 _CALL = 60  # characters of a call that is only mentioned

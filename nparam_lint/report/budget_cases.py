@@ -14,8 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.records import Measured, NotMeasured
-from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
+from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import Finding, ModelReport, Position, Report
     from nparam_lint.report import Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 _ROWS = 40  # of a table of modules

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.records import Measured
+from nparam_lint.records import BudgetResult, Finding, Measured, ModelReport, Report
 from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
 
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that differs from the budget is a failure; with these states there is no answer.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, Report
+from nparam_lint.records import Measured, ModelReport, ModuleRow, Report
 from nparam_lint.report import Document, Fact, Facts, Page, Parts, Section, Text
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
@@ -22,16 +22,14 @@ from nparam_lint.report.style import clean, grouped, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nparam_lint.records import ModelReport, ModuleRow
     from nparam_lint.report import Block, Json, Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
-_TONES |= {"errors": "red", "warnings": "yellow"}
+_TONES |= {"prose": "", "errors": "red", "warnings": "yellow"}
 
 
 def check_document(report: Report, *, why_built: bool = False) -> Document:
@@ -43,11 +41,6 @@ def check_document(report: Report, *, why_built: bool = False) -> Document:
         return data_of(report)
 
     return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
-
-
-def failed_check(error: str) -> Document:
-    """Where nothing could even be asked."""
-    return check_document(Report(None, (), (), error=error))
 
 
 def _page(report: Report, options: Options, why_built: bool) -> Page:
@@ -117,34 +110,32 @@ def _headline(report: Report) -> tuple[str, list[str]]:
     if report.error is not None:
         return "✗", ["nothing could be checked"]
     declared, _ = declared_budgets(report)
-    states = _states(declared) | _others(report)
+    told = _told(report)
     order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
-    words = [states[name] for name in order if name in states]
+    words = [told[name] for name in order if name in told]
     if not declared:
         words.append(_undeclared(report))
     mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
     return mark, words
 
 
-def _states(budgets: Iterable[JudgedBudget]) -> dict[str, str]:
-    """How many have come to what: `2 budgets broken`."""
-    counts = Counter(budget.state for budget in budgets)
-    return {
+def _told(report: Report) -> dict[str, str]:
+    """What has come of the budgets, and how many findings there are about none that is declared:
+    `2 budgets broken`, `1 other error`. By what `_TONES` has."""
+    declared, about = declared_budgets(report)
+    states = Counter(budget.state for budget in declared)
+    told = {
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
-        for state, n in counts.items()
+        for state, n in states.items()
     }
-
-
-def _others(report: Report) -> dict[str, str]:
-    """How many findings there are that are about no declared budget: these are counted as such."""
-    _, told = declared_budgets(report)
-    found = {}
+    if held := sum(claim.prose and claim.state == "holds" for claim in all_budgets(report)):
+        told["prose"] = f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}"
     for severity in ("error", "warning"):
         every = [finding for finding in report.findings if finding.severity == severity]
-        if others := sum(finding not in told for finding in every):
+        if others := sum(finding not in about for finding in every):
             name = f"other {severity}" if others < len(every) else severity
-            found[f"{severity}s"] = plural(others, name)
-    return found
+            told[f"{severity}s"] = plural(others, name)
+    return told
 
 
 def _undeclared(report: Report) -> str:
@@ -270,13 +261,13 @@ def _elsewhere(report: Report) -> str:
 
 
 def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
-    budgets = [] if report.error else list(_budgets(report))
-    others = _others(report)
-    found = [(_TONES[name], others[name]) for name in others]
+    told = _told(report)
+    shown = ("errors", "warnings") if report.error else _TONES
+    found = [(_TONES[name], told[name]) for name in shown if name in told]
     counted = _counted(report, options.is_brief)
     if options.is_brief and report.staged:
         counted = f"staged: {counted}"
-    lines = [Parts((("", counted), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
+    lines = [Parts((("", counted), *found, ("", f"{report.seconds:.1f} s")))]
     if shard := report.shard:
         whole = plural(shard.partition.count, "model")
         lines.append(Parts((("", f"{shard}: {len(shard.judged):,} of {whole}"),)))
@@ -327,14 +318,6 @@ def _distinct(models: Iterable[ModelReport]) -> int:
         seen.setdefault(model.target, 0)
         seen[model.target] += model.way is None
     return sum(max(count, 1) for count in seen.values())
-
-
-def _budgets(report: Report) -> Iterator[tuple[str, str]]:
-    every = all_budgets(report)
-    states = _states(claim for claim in every if not claim.prose)
-    yield from ((tone, states[state]) for state, tone in _TONES.items() if state in states)
-    if held := sum(claim.prose and claim.state == "holds" for claim in every):
-        yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
 
 
 def _silent(report: Report) -> Counter[tuple[str, str, str, bool]]:

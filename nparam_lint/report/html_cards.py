@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured
 from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.budget_outcomes import budgets_of, failing, rows_of, worst
 from nparam_lint.report.findings import excerpt
@@ -27,7 +27,6 @@ from nparam_lint.report.style import clean, escape, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding, ModelReport, NotMeasured
     from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
     from nparam_lint.report.pictures import PageData
 

@@ -9,11 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.report import Row, Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
-from nparam_lint.report.folded_modules import Modules, make_tree
-from nparam_lint.report.pictures import DrawnModel, Picture
+from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
+from nparam_lint.report.pictures import DrawnModel, PageData, Picture
 from nparam_lint.report.style import escape, plural
 from nparam_lint.rules import RULES
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.records import Finding
-    from nparam_lint.report import Row, Table
-    from nparam_lint.report.folded_modules import TreeRow
-    from nparam_lint.report.pictures import PageData
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}

@@ -22,15 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
-from nparam_lint.report import style
+from nparam_lint.records import BudgetResult, Measured, ModelReport
+from nparam_lint.report import Listing, ListingLine, style
 from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, worst
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from nparam_lint.records import BudgetResult, ModelReport
-    from nparam_lint.report import Listing, ListingLine
     from nparam_lint.report.budget_outcomes import JudgedBudget, ModelBudgets
     from nparam_lint.report.style import Paint
 

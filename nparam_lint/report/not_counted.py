@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import INSTALLED_AS
-from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
+from nparam_lint.report import Block, Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
-    from nparam_lint.report import Block, Options
 
     Skipped = Sequence[tuple[str, NotMeasured]]
 

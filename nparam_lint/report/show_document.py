@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, Report
+from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, NotMeasured, Report
 from nparam_lint.report import (
     Cell,
     Column,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.training import Optimizer, Training
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.claims.grammar import proportion
-from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nparam_lint.count.worker.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
 
 Item = TypeVar("Item")

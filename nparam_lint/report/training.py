@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import Cell, Column, Fact, Facts, Row, Step, Table, Text, style
+from nparam_lint.report import Block, Cell, Column, Fact, Facts, Json, Row, Step, Table, Text, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from nparam_lint.records import DtypeRow, Measured
-    from nparam_lint.report import Block, Json
 
 _STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained
 

@@ -1,6 +1,6 @@
 """The output formats. A format is one module here, with `render(document, options) -> str`, and one
 line in `FORMATS`; then it serves every command whose documents have what it needs. One whose texts
-are large may have `chunks`, too.
+are large may have `chunks` instead.
 
 Formats are pure: they never print and never ask what they are printed on. What they return is empty
 or ends with one newline. Each is imported when it is used, so that no run pays for another.

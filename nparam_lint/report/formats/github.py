@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.report import Document, Options, style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.records import Finding, Severity
-    from nparam_lint.report import Document, Options
 
 _SHOWN = 10  # of each level in a step
 _LISTED = 20  # of those that have no annotation

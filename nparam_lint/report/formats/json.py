@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from nparam_lint.report import Document, Options
 
 
-def render(document: Document, options: Options) -> str:
-    return "".join(chunks(document, options))
-
-
 def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG001
     """One model after another: the tables of a zoo are a hundred megabytes."""
     before = "{"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from nparam_lint.report.budget_cases import Explanations
-from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
+from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules import RULES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.records import Finding
     from nparam_lint.report import Document, Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100

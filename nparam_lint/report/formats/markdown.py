@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
+from nparam_lint.records import Finding, Measured
 from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.chart import sparkline
@@ -20,7 +20,6 @@ from nparam_lint.report.style import clean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.records import Finding
     from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe
