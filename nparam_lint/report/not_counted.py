@@ -189,6 +189,18 @@ def _where_and_why(one: FailedWay) -> tuple[str, str, str]:
     return clean(one.way.position.path), name, short_reason(one.failure.reason, name)
 
 
+def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
+    """Why a model was not measured, and what would help."""
+    inside = f"{indent}  "
+    yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
+    if measured.source:
+        yield Text(f"at {measured.source}", "", inside, inside)
+    if measured.missing:
+        yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
+    if measured.hint:
+        yield Text(measured.hint, "", inside, f"{inside}  ")
+
+
 # --- in words -------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, NotMeasured, Report
+from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, Report
 from nparam_lint.report import (
     Cell,
     Column,
@@ -24,7 +24,7 @@ from nparam_lint.report import (
 from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.not_counted import ways_not_built
+from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
@@ -130,7 +130,7 @@ def _source(model: ModelReport, root: Path) -> Iterator[Section]:
     """The lines that make the model, beside its picture."""
     built = model.host or model.measurement
     if isinstance(built, Measured) and built.lines:
-        from nparam_lint.report.annotated_source import annotated_file, main_file
+        from nparam_lint.report.annotate_document import annotated_file, main_file
 
         file = annotated_file(built, main_file(built, model.position.path), root)
         fold = "Source, with what each line makes:"
@@ -178,18 +178,6 @@ def _inside(found: Sequence[Inside]) -> Table:
     )
     steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
     return Table(columns, tuple(rows), steps, noun="way")
-
-
-def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
-    """Why a model was not measured, and what would help."""
-    inside = f"{indent}  "
-    yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
-    if measured.source:
-        yield Text(f"at {measured.source}", "", inside, inside)
-    if measured.missing:
-        yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
-    if measured.hint:
-        yield Text(measured.hint, "", inside, f"{inside}  ")
 
 
 def totals(measured: Measured) -> Facts:
