@@ -4,6 +4,7 @@ in a copy outside the working tree."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +19,6 @@ from nparam_lint.repository.git import GitError, Repository, open_repository
 from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Broken, RunContext
     from nparam_lint.gate.explanations import Cause

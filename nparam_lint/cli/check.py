@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -16,17 +17,15 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
+from nparam_lint.records import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Broken, Causes, FormulaAnalysis, RunContext
     from nparam_lint.gate.explanations import Cause
     from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.gate.shards import Division
-    from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and

@@ -7,23 +7,21 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.report import Document, Options
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 

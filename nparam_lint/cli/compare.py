@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
@@ -12,15 +14,12 @@ from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.records import Measured
+from nparam_lint.report import Document
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (

@@ -7,18 +7,16 @@ are asked for while one types, by `completion --targets PREFIX`, which reads sou
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +15,12 @@ from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import Tolerance, parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, settings_in
+from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    import argparse
-
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint diff REV [PATH…] [options]"
 DESCRIPTION = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +19,6 @@ from nparam_lint.gate import limits
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from nparam_lint.cache.store import Store
     from nparam_lint.config.settings import Settings
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -23,11 +23,7 @@ from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nparam_lint.report import Document
+from nparam_lint.report import Document
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -11,13 +12,11 @@ from nparam_lint.cli import common
 from nparam_lint.cli.base_state import settings_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
+from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
-    import argparse
-
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report import Document
     from nparam_lint.repository.snapshot import Snapshot
 
 USAGE = "nparam-lint history TARGET [--since REV] [--first-parent] [options]"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import secrets
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
 from nparam_lint.repository.git import Repository, open_repository
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
 
 USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--uninstall]"
 DESCRIPTION = (

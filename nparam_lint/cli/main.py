@@ -12,17 +12,14 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nparam_lint import UsageError
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.repository import remove_all
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import FrameType
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
@@ -145,7 +142,7 @@ def _look_alikes(error: UnicodeError) -> tuple[str, int]:
     return "".join(_ALIKE.get(character, "?") for character in wrong), error.end
 
 
-def _terminated(_: int, __: FrameType | None) -> NoReturn:
+def _terminated(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 

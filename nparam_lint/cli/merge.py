@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.gate.union import united
+from nparam_lint.records import Report
 from nparam_lint.report.check_data import read_report, read_shard
 from nparam_lint.report.check_document import check_document
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nparam_lint.records import Report
 
 USAGE = "nparam-lint merge REPORT.json… [options]"
 DESCRIPTION = (

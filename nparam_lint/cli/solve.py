@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import time
 from typing import TYPE_CHECKING
@@ -17,12 +18,10 @@ from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.report import Document
 
 if TYPE_CHECKING:
-    import argparse
-
     from nparam_lint.claims.expression import Formula
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -37,9 +39,6 @@ from nparam_lint.records import Measured, NotMeasured, VariableRow
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.sweep.row_files import Codec
     from nparam_lint.gate import Progress

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +18,6 @@ from nparam_lint.nearest import did_you_mean_path, nearest
 from nparam_lint.records import Definition, ModelReport, NotMeasured
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable
-
     from nparam_lint.config.settings import Settings
 
 _NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")

@@ -7,8 +7,10 @@ What a line led to, and another line of the file counts, stands in brackets.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
@@ -20,9 +22,6 @@ from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Set
-    from pathlib import Path
-
     from nparam_lint.report import Block, Json, Options
 
 _MODELS = 4  # of one file, without -v

@@ -3,17 +3,15 @@ not hold, and all that are declared."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import TYPE_CHECKING, Literal
+from operator import attrgetter
+from typing import Literal
 
 from nparam_lint.records import BudgetResult, Finding, Measured, ModelReport, Report
 from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.style import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that differs from the budget is a failure; with these states there is no answer.
@@ -22,6 +20,7 @@ _ON_RESULTS = ("NPL001", "NPL013")
 # A formula without a value; a selector that selects nothing; a definition that is not used.
 _UNJUDGED = ("NPL002", "NPL007", "NPL008")
 ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
+_DECLARED = attrgetter("declared", "selector", "origin", "position")
 _COLUMNS = (
     Column("model", "code"),
     Column("declared", "code"),
@@ -118,14 +117,12 @@ def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
 
 def budgets_of(model: ModelReport) -> list[JudgedBudget]:
     """All results of one declared budget together, with the findings that are about it."""
-    at, measured = grouped(model.findings, lambda finding: finding.position), model.measurement
+    measured, at = model.measurement, grouped(model.findings, attrgetter("position"))
     found = []
-    for results in grouped(
-        model.budgets, lambda one: (one.declared, one.selector, one.origin, one.position)
-    ).values():
-        if isinstance(measured, Measured):
-            near, codes = at.get(results[0].position, ()), _codes_about(results)
-        else:  # one finding stands for all budgets of the model
+    for results in grouped(model.budgets, _DECLARED).values():
+        near: Sequence[Finding] = at.get(results[0].position, ())
+        codes = _codes_about(results)
+        if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
             near, codes = model.findings, (measured.code,)
         about = tuple(finding for finding in near if finding.code in codes)
         found.append(JudgedBudget(model, tuple(results), about))

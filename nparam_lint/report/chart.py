@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from nparam_lint.report import Chart
 from nparam_lint.report.style import escape, rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nparam_lint.report import Chart
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _GAP = "·"

@@ -10,22 +10,24 @@ import zlib
 from dataclasses import asdict, fields
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from nparam_lint import UsageError, __version__
 from nparam_lint.records import (
+    BudgetResult,
+    Finding,
+    Inside,
     LineRow,
     Measured,
+    Measurement,
     ModelReport,
     ModuleRow,
     NotMeasured,
     Position,
     Report,
+    Way,
 )
-
-if TYPE_CHECKING:
-    from nparam_lint.records import BudgetResult, Finding, Inside, Measurement, Way
-    from nparam_lint.report import Json
+from nparam_lint.report import Json
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
@@ -254,7 +256,7 @@ def read_shard(data: Json) -> Report:
 
     def read_model(found: Json) -> ModelReport:
         measured, failure = found.pop("measured"), found.pop("failure")
-        kind = Measured if measured else NotMeasured
+        kind: Any = Measured if measured else NotMeasured
         measurement = msgspec.convert(measured or failure, kind)
         return ModelReport(measurement=measurement, **read(found, kinds_of_model))
 

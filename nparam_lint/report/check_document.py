@@ -4,6 +4,7 @@ what to do next, a summary."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import Measured, ModelReport, ModuleRow, Report
@@ -20,8 +21,6 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from nparam_lint.report import Block, Json, Options
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
@@ -124,7 +123,7 @@ def _told(report: Report) -> dict[str, str]:
     `2 budgets broken`, `1 other error`. By what `_TONES` has."""
     declared, about = declared_budgets(report)
     states = Counter(budget.state for budget in declared)
-    told = {
+    told: dict[str, str] = {
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
         for state, n in states.items()
     }

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from nparam_lint.records import Finding, Position, Report
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.records import Finding, Position, Report
 
 _ALIKE = 3
 _CHANGES = 6  # lines about what changed

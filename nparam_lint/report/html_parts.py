@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from nparam_lint.records import Finding
 from nparam_lint.report import Row, Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
@@ -16,11 +17,6 @@ from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
 from nparam_lint.report.pictures import DrawnModel, PageData, Picture
 from nparam_lint.report.style import escape, plural
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from nparam_lint.records import Finding
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}

@@ -19,6 +19,7 @@ nanogpt/model.py
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from nparam_lint.report import Listing, ListingLine, style
 from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from nparam_lint.report.budget_outcomes import JudgedBudget, ModelBudgets
     from nparam_lint.report.style import Paint
 

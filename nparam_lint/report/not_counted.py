@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import INSTALLED_AS
+from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
 from nparam_lint.report import Block, Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
-
-    Skipped = Sequence[tuple[str, NotMeasured]]
-
+Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
 _MODELS = 10  # without -v
 _LONGEST = 240  # characters of a reason, without -v

@@ -3,17 +3,13 @@ the repository builds it; the layers inside it folded away."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from nparam_lint.records import Inside, Measured, ModelReport, Report
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 _MODELS = 30  # without -v, the largest
 _NAMES = 3

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nparam_lint.records import ModuleRow, ParameterRow
 from nparam_lint.report.style import clean
-
-if TYPE_CHECKING:
-    from nparam_lint.records import ModuleRow, ParameterRow
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.
 RolesOf = Callable[[Sequence["ModuleRow"], Sequence["ParameterRow"]], Mapping[str, str]]

@@ -3,7 +3,9 @@ one model that was counted in Python."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, Report
@@ -29,9 +31,6 @@ from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.training import Optimizer, Training
 

@@ -6,6 +6,7 @@ import html
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,8 +14,6 @@ from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
 
 Item = TypeVar("Item")

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from nparam_lint.records import Finding, Severity
 from nparam_lint.report import Document, Options, style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from nparam_lint.records import Finding, Severity
 
 _SHOWN = 10  # of each level in a step
 _LISTED = 20  # of those that have no annotation

@@ -4,6 +4,7 @@ Without scripts it shows the same findings and tables, without pictures."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from nparam_lint.report.pictures import PageData
 from nparam_lint.report.style import Paint, clean, escape, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from nparam_lint.report import Block, Document, Options, Page, Section
     from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nparam_lint.report import Document, Options
+from nparam_lint.report import Document, Options
 
 
 def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG001

@@ -6,6 +6,7 @@ Names are written as code, so that they mention nobody and link to nothing; othe
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe

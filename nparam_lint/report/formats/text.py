@@ -3,6 +3,7 @@ end."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import zip_longest
@@ -13,8 +14,6 @@ from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from nparam_lint.report import Block, Cell, Document, Options, Section, Step
     from nparam_lint.report.folded_modules import Modules
 
