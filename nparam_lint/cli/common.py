@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,6 @@ TABLES = 16  # a model zoo has hundreds; -v prints them all
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    """The positional PATHs."""
     help = "files or directories (default: the current directory)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
@@ -286,18 +285,13 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
             sys.stdout.writelines(texts)
             sys.stdout.flush()
         except BrokenPipeError:  # `nparam-lint | head`, of which the exit code is not to speak
-            unread()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still printed goes nowhere
         return
     try:
         with Path(file).open("w", encoding="utf-8") as stream:
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
-
-
-def unread() -> None:
-    """Nobody reads standard output any more: what is still to be printed goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _append_step_summary(document: Document, options: Options, environ: Mapping[str, str]) -> None:
@@ -351,11 +345,8 @@ def terminal_width() -> int:
     """The width of the terminal, also when a hook runner captures the output."""
     columns = shutil.get_terminal_size((0, 0)).columns
     if columns == 0:
-        try:
-            with Path("/dev/tty").open() as terminal:
-                columns = os.get_terminal_size(terminal.fileno()).columns
-        except OSError:
-            pass
+        with suppress(OSError), Path("/dev/tty").open() as terminal:
+            columns = os.get_terminal_size(terminal.fileno()).columns
     return columns or 100
 
 

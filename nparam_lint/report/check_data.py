@@ -106,10 +106,10 @@ def _model(model: ModelReport) -> Json:
 def _inside(one: Inside) -> Json:
     """A class as a model builds it; its modules are among that model's."""
     row = one.row
-    path, _, line = (row.source or row.target.partition("::")[0] + ":1").rpartition(":")
+    at = Position.read(row.source) or Position(row.target.partition("::")[0])
     return {
         "target": row.target,
-        **asdict(Position(path, int(line))),
+        **asdict(at),
         "call": row.call,
         "status": "measured",
         "reason": None,

@@ -158,8 +158,7 @@ class _Grid:
         self.full = [[_cleaned(cell) for cell in row.full] for row in table.rows]
         self.dropped: set[int] = set()
         self.short: set[int] = set()
-        self.least: dict[int, int] = {}
-        self.ends: set[int] = set()  # columns that are cut at the end
+        self.cut: dict[int, Step] = {}
         self.bar = _BAR
         self.fill()
 
@@ -167,12 +166,12 @@ class _Grid:
         """What is cut is cut no more than the width demands."""
         self.cells = [[self._text(cell, i) for i, cell in enumerate(row)] for row in self.full]
         self.measure()
-        for at, least in self.least.items():
-            room = max(max(len(row[at]) for row in self.cells) - self.excess, least)
+        for at, step in self.cut.items():
+            cut = style.elide_end if step.what == "cut" else style.elide_middle
+            room = max(max(len(row[at]) for row in self.cells) - self.excess, step.least)
             for row in self.cells:
                 name = row[at].lstrip()
                 indent = row[at][: len(row[at]) - len(name)]
-                cut = style.elide_end if at in self.ends else style.elide_middle
                 row[at] = indent + cut(name, max(room - len(indent), 1))
             self.measure()
 
@@ -204,8 +203,7 @@ class _Grid:
         elif step.what == "short":
             self.short.add(at)
         else:
-            self.least[at] = step.least
-            self.ends |= {at} if step.what == "cut" else set()
+            self.cut[at] = step
         self.fill()
 
     def rooms(self) -> dict[int, int]:
