@@ -137,10 +137,7 @@ def path_inside(path: Path, copy: Snapshot) -> str:
 
 
 def settings_in(
-    copy: Snapshot,
-    options: argparse.Namespace,
-    start: Path,
-    root: Path | None = None,
+    copy: Snapshot, options: argparse.Namespace, start: Path, root: Path | None = None
 ) -> Settings:
     """Those of a copy, by the config file that it has."""
     options = argparse.Namespace(**vars(options))
@@ -151,11 +148,7 @@ def settings_in(
 
 
 def _settings_then(
-    options: argparse.Namespace,
-    settings: Settings,
-    copy: Snapshot,
-    moves: Moves,
-    base: Base,
+    options: argparse.Namespace, settings: Settings, copy: Snapshot, moves: Moves, base: Base
 ) -> Settings:
     """The base's, from its own config; without budgets where there was no project yet. Today's root
     counts for both."""

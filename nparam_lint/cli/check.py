@@ -197,10 +197,7 @@ def _fix(options: Namespace, paths: list[Path], settings: Settings) -> int | Non
 
 
 def _again(
-    report: Report,
-    project: _Project,
-    inputs: ReplayInputs,
-    options: Namespace,
+    report: Report, project: _Project, inputs: ReplayInputs, options: Namespace
 ) -> str | None:
     """The answer as the next run will give it, from the cache. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
@@ -320,10 +317,7 @@ def _is_gone(path: Path) -> bool:
 
 
 def _causes(
-    options: Namespace,
-    broken: Broken,
-    source: ProjectSource,
-    context: RunContext,
+    options: Namespace, broken: Broken, source: ProjectSource, context: RunContext
 ) -> list[Cause]:
     from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
 
@@ -350,11 +344,7 @@ class _Project:
     heading: str = ""
 
 
-def _projects(
-    options: Namespace,
-    paths: Sequence[Path],
-    copy: Snapshot | None,
-) -> list[_Project]:
+def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) -> list[_Project]:
     """What the paths lead to (none: all around the current directory). A directory with a config
     of its own is a project, and so is one with an environment of its own."""
     from nparam_lint.discover import find_root, list_below

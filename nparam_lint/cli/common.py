@@ -213,11 +213,7 @@ def format_for(options: argparse.Namespace, settings: Settings) -> str:
 
 
 def deliver(
-    document: Document,
-    options: argparse.Namespace,
-    settings: Settings,
-    *,
-    failed: bool = False,
+    document: Document, options: argparse.Namespace, settings: Settings, *, failed: bool = False
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""

@@ -55,9 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compare(
-    options: argparse.Namespace,
-    asked: Sequence[tuple[Settings, Target]],
-    progress: Progress | None,
+    options: argparse.Namespace, asked: Sequence[tuple[Settings, Target]], progress: Progress | None
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     Each is called as it was written, which is how the user knows it. Raises NoInterpreter."""

@@ -25,11 +25,7 @@ _CANDIDATES = 8
 
 
 def locate(
-    options: argparse.Namespace,
-    text: str,
-    *,
-    selects: bool = False,
-    may_be_gone: bool = False,
+    options: argparse.Namespace, text: str, *, selects: bool = False, may_be_gone: bool = False
 ) -> tuple[Settings, Target, Selector]:
     """The target that a text names, relative to its project, with the project's settings; and the
     selector at the end of the text, where it may have one. `GPT` alone will do where the project

@@ -68,12 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def carry_out(
-    plan: Plan,
-    options: argparse.Namespace,
-    settings: Settings,
-    *,
-    dry: bool,
-    failed: bool,
+    plan: Plan, options: argparse.Namespace, settings: Settings, *, dry: bool, failed: bool
 ) -> int:
     """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
     if plan.error:

@@ -197,9 +197,7 @@ def _next_step(report: Report) -> Iterator[Block]:
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
     best = max(
-        filter(_stands, report.models),
-        key=lambda m: (m.top_level, total_of(m)),
-        default=None,
+        filter(_stands, report.models), key=lambda m: (m.top_level, total_of(m)), default=None
     )
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
