@@ -4,7 +4,6 @@ in a copy outside the working tree."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -91,11 +90,7 @@ def causes_since(
     with ExitStack() as stack:
         try:
             repository = open_repository(source.settings.home, options.environ)
-            base = (
-                named_base(repository, options.since)
-                if options.since
-                else usual_base(repository, options.environ, staged=options.staged, pushed=pushed)
-            )
+            base = _base_of_check(repository, options, pushed)
             if base is None:
                 return []
             state = base_state(base, source.settings, repository, options, stack)
@@ -114,17 +109,18 @@ _MERGES_INTO = {
 }
 
 
-def usual_base(
-    repository: Repository, environ: Mapping[str, str], *, staged: bool, pushed: str | None
+def _base_of_check(
+    repository: Repository, options: argparse.Namespace, pushed: str | None
 ) -> Base | None:
-    """What a check is compared with: in a merge request the state that it starts from; else the
-    last commit, or the one before where nothing was changed since. None where there is none.
-    `pushed`: the commit that is checked in place of the index."""
+    """What was asked for; in a merge request the state that it starts from; else the last commit,
+    or the one before where nothing was changed since. None where there is none."""
+    if options.since:
+        return named_base(repository, options.since)
     for name, revision in _MERGES_INTO.items():
-        if environ.get(name):
+        if options.environ.get(name):
             with suppress(GitError):
-                return named_base(repository, revision.format(environ[name]))
-    is_changed = not pushed and repository.is_changed(staged=staged)
+                return named_base(repository, revision.format(options.environ[name]))
+    is_changed = not pushed and repository.is_changed(staged=options.staged)
     with suppress(GitError):
         return named_base(repository, "HEAD" if is_changed else f"{pushed or 'HEAD'}~1")
     return None
