@@ -63,7 +63,7 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
                 holder.parts[bare] = None
     counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     for group in groups.values():
-        group.parts |= dict.fromkeys(of_type.inside(group.ways))
+        group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
         group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
         group.parts.pop(group.target, None)
         users = report.containment.users
