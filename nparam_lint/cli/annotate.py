@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint import UsageError
@@ -21,7 +21,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", metavar="FILE|TARGET", help="nets/vit.py, nets/vit.py::ViT, ViT")
     common.add_output(
         parser,
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     asked, file = options.what, None
     if "::" not in asked and (asked.endswith(".py") or Path(asked).exists()):
         (path,) = common.checked_paths([asked])

@@ -3,7 +3,7 @@ in a copy outside the working tree."""
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,11 +36,7 @@ class BaseState:
 
 
 def base_state(
-    base: Base,
-    settings: Settings,
-    repository: Repository,
-    options: argparse.Namespace,
-    stack: ExitStack,
+    base: Base, settings: Settings, repository: Repository, options: Namespace, stack: ExitStack
 ) -> BaseState:
     """The project of the `settings` as it was at `base`; the copy lives as long as the `stack`."""
     # The working tree's other files have nothing to do with the base.
@@ -80,7 +76,7 @@ def named_base(repository: Repository, revision: str) -> Base:
 
 def causes_since(
     pushed: str | None,
-    options: argparse.Namespace,
+    options: Namespace,
     broken: Broken,
     source: ProjectSource,
     context: RunContext,
@@ -103,15 +99,10 @@ def causes_since(
 
 
 # Where continuous integration says what a merge request is compared with, and what stands for it.
-_MERGES_INTO = {
-    "GITHUB_BASE_REF": "origin/{}...",
-    "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}",
-}
+_MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
 
-def _base_of_check(
-    repository: Repository, options: argparse.Namespace, pushed: str | None
-) -> Base | None:
+def _base_of_check(repository: Repository, options: Namespace, pushed: str | None) -> Base | None:
     """What was asked for; in a merge request the state that it starts from; else the last commit,
     or the one before where nothing was changed since. None where there is none."""
     if options.since:
@@ -133,10 +124,10 @@ def path_inside(path: Path, copy: Snapshot) -> str:
 
 
 def settings_in(
-    copy: Snapshot, options: argparse.Namespace, start: Path, root: Path | None = None
+    copy: Snapshot, options: Namespace, start: Path, root: Path | None = None
 ) -> Settings:
     """Those of a copy, by the config file that it has."""
-    options = argparse.Namespace(**vars(options))
+    options = Namespace(**vars(options))
     if options.config:
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
@@ -144,7 +135,7 @@ def settings_in(
 
 
 def _settings_then(
-    options: argparse.Namespace, settings: Settings, copy: Snapshot, moves: Moves, base: Base
+    options: Namespace, settings: Settings, copy: Snapshot, moves: Moves, base: Base
 ) -> Settings:
     """The base's, from its own config; without budgets where there was no project yet. Today's root
     counts for both."""

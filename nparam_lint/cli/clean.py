@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint import UsageError
 from nparam_lint.cache.housekeeping import clean
@@ -13,11 +13,11 @@ USAGE = "nparam-lint clean"
 DESCRIPTION = "Delete the cache of all projects: the results that are kept between runs."
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
+def add_arguments(_: ArgumentParser) -> None:
     pass
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if options.environ.get(OLD_CACHE):
         raise UsageError(f"environment variable {OLD_CACHE} {RENAMED}")
     base = directory(options.environ)

@@ -7,6 +7,7 @@ import argparse
 import os
 import shutil
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -35,12 +36,12 @@ TABLES = 16  # a model zoo has hundreds; -v prints them all
 # --- options ----------------------------------------------------------------------------------
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
+def add_paths(parser: ArgumentParser) -> None:
     help = "files or directories (default: the current directory)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
-def add_all_ways(parser: argparse.ArgumentParser) -> None:
+def add_all_ways(parser: ArgumentParser) -> None:
     """The option to try all ways to build a model, of which the settings allow some."""
     parser.add_argument(
         "--all-ways",
@@ -49,7 +50,7 @@ def add_all_ways(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_why_built(parser: argparse.ArgumentParser) -> None:
+def add_why_built(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why-built",
         action="store_true",
@@ -57,7 +58,7 @@ def add_why_built(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_building(parser: argparse.ArgumentParser) -> None:
+def add_building(parser: ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
@@ -83,7 +84,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-def add_judging(parser: argparse.ArgumentParser) -> None:
+def add_judging(parser: ArgumentParser) -> None:
     """Options of what is a finding."""
     parser.add_argument(
         "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
@@ -93,7 +94,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(
-    parser: argparse.ArgumentParser,
+    parser: ArgumentParser,
     has: Need,
     *,
     verbose: str = "more detail: what was skipped, and why",
@@ -140,10 +141,7 @@ def add_color(out: argparse._ArgumentGroup) -> None:
 
 
 def settings_for(
-    options: argparse.Namespace,
-    start: Path,
-    snapshot: Snapshot | None = None,
-    root: Path | None = None,
+    options: Namespace, start: Path, snapshot: Snapshot | None = None, root: Path | None = None
 ) -> Settings:
     """The settings of the project around `start`, in the working tree or in a copy; of that at
     `root`, where this is known."""
@@ -206,14 +204,14 @@ def progress() -> AbstractContextManager[Progress | None]:
 # --- the way out ----------------------------------------------------------------------------------
 
 
-def format_for(options: argparse.Namespace, settings: Settings) -> str:
+def format_for(options: Namespace, settings: Settings) -> str:
     """What was asked for; text where the config or the environment asks for a format that this
     command does not have."""
     return settings.format if settings.format in options.formats else "text"
 
 
 def deliver(
-    document: Document, options: argparse.Namespace, settings: Settings, *, failed: bool = False
+    document: Document, options: Namespace, settings: Settings, *, failed: bool = False
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
@@ -262,8 +260,8 @@ def deliver_failure(
     return 2
 
 
-def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> Namespace:
+    parser = ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
     parser.add_argument("-o", "--output-file", nargs="?")
     return parser.parse_known_args(argv)[0]
@@ -309,7 +307,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 # --- the look -------------------------------------------------------------------------------------
 
 
-def layout(options: argparse.Namespace, settings: Settings) -> Options:
+def layout(options: Namespace, settings: Settings) -> Options:
     from nparam_lint.report import Options
 
     verbose = int(getattr(options, "verbose", 0))
@@ -346,7 +344,7 @@ def terminal_width() -> int:
     return columns or 100
 
 
-def _wants_color(options: argparse.Namespace, settings: Settings) -> bool:
+def _wants_color(options: Namespace, settings: Settings) -> bool:
     environ = options.environ
     if options.color != "auto":
         return bool(options.color == "always")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)"
     )
@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, _: argparse.Namespace) -> Document:
+def failure(error: str, _: Namespace) -> Document:
     return compare_document(Comparison(__version__, error=error))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if not options.targets:
         raise UsageError(
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compare(
-    options: argparse.Namespace, asked: Sequence[tuple[Settings, Target]], progress: Progress | None
+    options: Namespace, asked: Sequence[tuple[Settings, Target]], progress: Progress | None
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     Each is called as it was written, which is how the user knows it. Raises NoInterpreter."""

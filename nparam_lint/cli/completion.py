@@ -7,6 +7,7 @@ are asked for while one types, by `completion --targets PREFIX`, which reads sou
 from __future__ import annotations
 
 import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -111,13 +112,13 @@ class CommandWords:
     operand: Argument
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=SHELLS, help=", ".join(SHELLS))
     parser.add_argument("--targets", metavar="PREFIX", help=argparse.SUPPRESS)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if options.targets is not None:
         with suppress(UsageError, OSError):  # one who types wants no message in between
             common.write("\n".join(_targets(options)), None)
@@ -128,11 +129,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _targets(options: argparse.Namespace) -> list[str]:
+def _targets(options: Namespace) -> list[str]:
     """The targets that begin so, and the models whose name does."""
     from nparam_lint.cli.targets import models_below
 
-    parser = argparse.ArgumentParser()
+    parser = ArgumentParser()
     common.add_building(parser)
     settings = common.settings_for(parser.parse_args([], options), Path.cwd())
     known = models_below(settings)
@@ -156,7 +157,7 @@ def commands() -> list[CommandWords]:
     return [*found, CommandWords("help", "the options of a command", (), asked)]
 
 
-def _argument(action: argparse.Action, parser: argparse.ArgumentParser) -> Argument:
+def _argument(action: argparse.Action, parser: ArgumentParser) -> Argument:
     shown = "" if action.help == argparse.SUPPRESS else (action.help or action.dest)
     names, text = tuple(action.option_strings), _first_sentence(shown.replace("%%", "%"))
     metavar = str(action.metavar)

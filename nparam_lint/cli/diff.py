@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "revision",
         metavar="REV",
@@ -55,12 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     base = Base(options.revision or "", "", options.revision or "")
     return diff_document(DiffReport(base, "working tree", error=error))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if options.revision is None:
         raise UsageError(
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
@@ -102,7 +102,7 @@ def _tolerance(text: str | None) -> Tolerance | None:
 
 
 def _checkouts(
-    options: argparse.Namespace, settings: Settings, state: BaseState
+    options: Namespace, settings: Settings, state: BaseState
 ) -> tuple[Checkout, Checkout]:
     """Where the base is and where the present is."""
     then, copy, moves = state.settings, state.copy, state.moves

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from nparam_lint import UsageError, __version__
@@ -33,7 +33,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     parser.add_argument(
         "--vary",
@@ -54,11 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return formula_document(FormulaResult(__version__, options.target, error=error))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     settings, target, selector = locate(options, options.target, selects=True)
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -28,7 +28,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     parser.add_argument("--since", metavar="REV", help="only the commits after this one")
     parser.add_argument(
@@ -40,11 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return history_document(History(options.target, error=error))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     settings, target, selector = locate(options, options.target, selects=True, may_be_gone=True)
     if options.config:
         raise UsageError("history reads the config that each commit has; next: leave out --config")

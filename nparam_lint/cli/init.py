@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint.cli import common
@@ -21,7 +22,7 @@ exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     common.add_paths(parser)
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     paths = common.checked_paths(options.paths)
     here = Path.cwd()
     settings = common.settings_for(options, paths[0] if paths else here)

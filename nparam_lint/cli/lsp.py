@@ -3,10 +3,10 @@ output."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
+from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 
 from nparam_lint import UsageError
@@ -19,11 +19,11 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--stdio", action="store_true", help="the default, and the only way")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     """Serve until the editor is gone. Exit code 1: it did not ask to shut down before."""
     try:
         from nparam_lint.plugins.editor.server import make_server

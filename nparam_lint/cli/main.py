@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -190,10 +191,10 @@ def parser_of(name: str) -> tuple[Any, Parser]:
     return command, parser
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(ArgumentParser):
     """Raises UsageError, which says what may have been meant."""
 
-    def read(self, words: Sequence[str]) -> argparse.Namespace:
+    def read(self, words: Sequence[str]) -> Namespace:
         options, left = self.parse_known_args(words)
         for word in left:
             if word.startswith("-"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint import UsageError
@@ -22,13 +22,13 @@ DESCRIPTION = (
 _NEXT = "next: write it with nparam-lint --shard 1/3 --format json --output-file FILE"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("reports", nargs="*", metavar="REPORT.json", help="one of each shard")
     common.add_output(parser, "findings")
     parser.set_defaults(config=None, no_cache=True)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
     settings = common.settings_for(options, Path.cwd())

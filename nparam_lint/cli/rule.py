@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cli import common
 from nparam_lint.rules import RULES, explain
@@ -11,13 +11,13 @@ USAGE = "nparam-lint rule [CODE]"
 DESCRIPTION = "Explain a finding by example."
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "code", nargs="?", metavar="CODE", help="such as NPL001 (default: list all)"
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if options.code is None:
         rows = (f"{code}  {rule.name:<28} {rule.summary}" for code, rule in RULES.items())
         common.write("\n".join(rows), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint.api.schemas import schemas, text_of
 from nparam_lint.cli import common
@@ -14,7 +14,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     names = list(schemas())
     parser.add_argument(
         "name", nargs="?", metavar="NAME", choices=names, help=f"{', '.join(names)} (default: list)"
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output-file", metavar="FILE", help="write it to FILE")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     made = schemas()
     if options.name is None:
         rows = [f"{name:<10} {make()['title']}" for name, make in made.items()]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from nparam_lint import UsageError
@@ -22,7 +22,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
     parser.add_argument(
         "--training",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     settings, target, _ = locate(options, options.target)
     ways = 0 if options.all_ways else settings.ways
     settings = replace(settings, ways=ways, why_built=options.why_built)

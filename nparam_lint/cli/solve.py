@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError, __version__
@@ -31,7 +31,7 @@ DESCRIPTION = (
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]"
     )
@@ -82,11 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return solve_document(Solutions(__version__, options.goal, error=error))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     start = time.monotonic()
     asked = [locate(options, text, selects=True) for text in options.targets]
     metric, *others = dict.fromkeys(selector.metric for *_, selector in asked) or ["total"]
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
 # --- the question -----------------------------------------------------------------------------
 
 
-def _question(options: argparse.Namespace, metric: str) -> Question:
+def _question(options: Namespace, metric: str) -> Question:
     for value, missing in (
         (options.targets, "which model?"),
         (options.budget, "which budget?"),

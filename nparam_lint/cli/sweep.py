@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -53,7 +53,7 @@ _SHOWN = 20  # rows of the table on a terminal
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     which = parser.add_argument_group("which configurations")
     one = which.add_mutually_exclusive_group(required=True)
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(formats=("text",), depth=None, output_file=None)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     if options.map and not options.hydra:
         raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
@@ -150,7 +150,7 @@ def _lacking(failure: NotMeasured, given: Configurations) -> str:
     return ", ".join(f"{name}={first[name]!r}" for name in failure.missing)
 
 
-def _kind(options: argparse.Namespace) -> str:
+def _kind(options: Namespace) -> str:
     """What the rows are written as."""
     if options.out:
         suffix = Path(options.out).suffix
@@ -162,7 +162,7 @@ def _kind(options: argparse.Namespace) -> str:
     return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
-def _hydra(options: argparse.Namespace, names: Sequence[str]) -> Configurations:
+def _hydra(options: Namespace, names: Sequence[str]) -> Configurations:
     mapping = {}
     for text in options.map:
         name, sign, key = text.partition("=")
@@ -223,11 +223,7 @@ def _forgetting(model: Model) -> Model:
 
 
 def _written(
-    options: argparse.Namespace,
-    kind: str,
-    given: Configurations,
-    sweep: Sweep,
-    progress: Progress | None,
+    options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress | None
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
     if kind == "parquet":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +25,7 @@ _CANDIDATES = 8
 
 
 def locate(
-    options: argparse.Namespace, text: str, *, selects: bool = False, may_be_gone: bool = False
+    options: Namespace, text: str, *, selects: bool = False, may_be_gone: bool = False
 ) -> tuple[Settings, Target, Selector]:
     """The target that a text names, relative to its project, with the project's settings; and the
     selector at the end of the text, where it may have one. `GPT` alone will do where the project
@@ -93,7 +93,7 @@ def _tail(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _in_full(options: argparse.Namespace, name: str, rest: str) -> str:
+def _in_full(options: Namespace, name: str, rest: str) -> str:
     """The target of the one model of the project that has this name."""
     settings = common.settings_for(options, Path.cwd())
     found = _called(name, settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ exit codes: 0 all these budgets hold now; 1 a budget that does not hold was not 
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="model, selector, or path")
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
+def add_writing(parser: ArgumentParser, verbose: str) -> None:
     """The options of what writes into files; `verbose`: the help of -v, where there is one."""
     parser.add_argument(
         "--diff", action="store_true", help="write nothing; print what would change"
@@ -54,7 +55,7 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
     common.add_output(parser, "", verbose=verbose, quiet=quiet, depth="", echo=False)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
     settings = common.settings_for(options, start)
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def carry_out(
-    plan: Plan, options: argparse.Namespace, settings: Settings, *, dry: bool, failed: bool
+    plan: Plan, options: Namespace, settings: Settings, *, dry: bool, failed: bool
 ) -> int:
     """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
     if plan.error:
