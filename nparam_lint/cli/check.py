@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.records import Report
+from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
     from nparam_lint.cache.replay_inputs import ReplayInputs
@@ -201,7 +202,6 @@ def _again(
 ) -> str | None:
     """The answer as the next run will give it, from the cache. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
-    from nparam_lint.report.formats import render
 
     settings = project.settings
     name = common.format_for(options, settings)

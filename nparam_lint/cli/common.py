@@ -250,8 +250,6 @@ def deliver_failure(
         from nparam_lint.report.check_document import check_document
 
         document = check_document(Report(None, (), (), error=str(error)))
-    from nparam_lint.report import Options
-
     text = render(asked.format, document, Options())
     try:
         write(text, asked.output_file)
@@ -308,8 +306,6 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 
 
 def layout(options: Namespace, settings: Settings) -> Options:
-    from nparam_lint.report import Options
-
     verbose = int(getattr(options, "verbose", 0))
     return Options(
         width=terminal_width(),

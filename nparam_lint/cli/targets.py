@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
+from nparam_lint.discover import discover, list_project, reader
+from nparam_lint.gate.requests import why_gone
 from nparam_lint.nearest import did_you_mean_path, nearest
 from nparam_lint.records import Definition, ModelReport, NotMeasured
 
@@ -71,9 +73,6 @@ def _refuse_gone(target: Target, settings: Settings) -> None:
     path = settings.root / target.location
     if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
         return
-    from nparam_lint.discover import discover, list_project
-    from nparam_lint.gate.requests import why_gone
-
     _, importable = list_project(settings.root, (), settings.exclude)
     file = [target.location]
     found = discover(settings.root, file, importable=importable, wanted=file, store=settings.store)
@@ -126,8 +125,6 @@ def _called(name: str, settings: Settings) -> list[Definition]:
 
 def _definitions(settings: Settings, may_hold: Callable[[bytes], bool]) -> list[Definition]:
     """The models in the files whose source may hold them; in tests where there are no others."""
-    from nparam_lint.discover import discover, list_project, reader
-
     files, importable = list_project(settings.root, (), settings.exclude)
     read, chosen = reader(settings.root), []
     for path in files:

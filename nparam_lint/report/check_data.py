@@ -12,6 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import msgspec
+
 from nparam_lint import UsageError, __version__
 from nparam_lint.records import (
     BudgetResult,
@@ -214,8 +216,6 @@ def _finite(value: float | None) -> float | None:
 
 def _shard(report: Report) -> Json:
     """What a shard's document has beside that of a whole run."""
-    import msgspec
-
     shard = report.shard
     assert shard is not None
     record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
@@ -247,8 +247,6 @@ def _model_fields(model: ModelReport) -> Json:
 
 def read_shard(data: Json) -> Report:
     """The report that `_shard` wrote. Raises ValueError for anything else."""
-    import msgspec
-
     kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
 
     def read(found: Json, kinds: Json) -> Json:

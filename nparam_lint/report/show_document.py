@@ -23,6 +23,7 @@ from nparam_lint.report import (
     Text,
     style,
 )
+from nparam_lint.report.annotate_document import annotated_file, main_file
 from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
@@ -129,8 +130,6 @@ def _source(model: ModelReport, root: Path) -> Iterator[Section]:
     """The lines that make the model, beside its picture."""
     built = model.host or model.measurement
     if isinstance(built, Measured) and built.lines:
-        from nparam_lint.report.annotate_document import annotated_file, main_file
-
         file = annotated_file(built, main_file(built, model.position.path), root)
         fold = "Source, with what each line makes:"
         yield Section((file.table(),), clean(file.path), only="page", fold=fold)

@@ -23,6 +23,7 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.chart import svg
 from nparam_lint.report.findings import excerpt, ranked
 from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
 from nparam_lint.report.pictures import PageData
 from nparam_lint.report.style import Paint, clean, escape, plural
@@ -166,8 +167,6 @@ def _block(block: Block, data: PageData) -> str:
 
 def _source(made: Table) -> str:
     """As on a terminal of any width: source is read in columns, and scrolled."""
-    from nparam_lint.report.formats.text import table_lines
-
     text = "\n".join(map(escape, table_lines(made, sys.maxsize, Paint(False))))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
 

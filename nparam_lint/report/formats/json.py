@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 
+import msgspec
+
 from nparam_lint.report import Document, Options
 
 
@@ -27,8 +29,6 @@ def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG0
 
 
 def _encoded(data: object) -> str:
-    import msgspec
-
     with suppress(UnicodeEncodeError):  # a surrogate, for what could not be decoded
         fast = msgspec.json.encode(data)
         if fast.isascii():

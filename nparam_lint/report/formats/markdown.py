@@ -16,6 +16,7 @@ from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing
 from nparam_lint.report.chart import sparkline
 from nparam_lint.report.findings import details, ranked
 from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
@@ -123,8 +124,6 @@ def _block(block: Block) -> Iterator[Pieces]:
             rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules) or (isinstance(block, Table) and block.is_source):
-        from nparam_lint.report.formats.text import table_lines
-
         table = block.table if isinstance(block, Modules) else block
         yield fenced(table.noun, table_lines(table, _WIDTH, style.Paint(False)))
     elif isinstance(block, Chart):

@@ -57,14 +57,12 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return _facts(block, width, paint)
     if isinstance(block, Parts):
         return _joined(block, width, paint)
-    if isinstance(block, ModelBudgets):
-        from nparam_lint.report.lines_by_file import verdict_lines  # a passing hook has none
+    if isinstance(block, ModelBudgets | Listing):
+        from nparam_lint.report import lines_by_file  # a passing hook has none
 
-        return verdict_lines(block, width, paint)
-    if isinstance(block, Listing):
-        from nparam_lint.report.lines_by_file import listing_lines
-
-        return listing_lines(block, width, paint)
+        if isinstance(block, ModelBudgets):
+            return lines_by_file.verdict_lines(block, width, paint)
+        return lines_by_file.listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
     if isinstance(block, Chart):
