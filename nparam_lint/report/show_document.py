@@ -153,27 +153,14 @@ def _other_ways(report: Report, options: Options) -> Iterator[Block]:
 
 def _inside(found: Sequence[Inside]) -> Table:
     """How the models of the project build a class."""
-    rows = [
-        Row(
-            (
-                clean(one.model.target.partition("::")[2]),
-                clean(one.row.call),
-                f"{one.times:,}×",
-                f"{one.row.total:,}",
-                f"{one.share:.1%}".replace("%", " %"),
-                clean(f"{one.way.position}"),
-            )
-        )
-        for one in found
-    ]
-    columns = (
-        Column("inside", "code"),
-        Column("call", "code"),
-        Column("times", "number"),
-        Column("each", "number"),
-        Column("share", "number"),
-        Column("source", "code"),
-    )
+    rows = []
+    for one in found:
+        names = clean(one.model.target.partition("::")[2]), clean(one.row.call)
+        share = f"{one.share:.1%}".replace("%", " %")
+        numbers = f"{one.times:,}×", f"{one.row.total:,}", share
+        rows.append(Row((*names, *numbers, clean(str(one.way.position)))))
+    numeric = (Column(name, "number") for name in ("times", "each", "share"))
+    columns = Column("inside", "code"), Column("call", "code"), *numeric, Column("source", "code")
     steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
     return Table(columns, tuple(rows), steps, noun="way")
 
