@@ -60,18 +60,17 @@ def _compare(
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
     Each is called as it was written, which is how the user knows it. Raises NoInterpreter."""
     start = time.monotonic()
-    found: dict[int, Compared] = {}
-    error = None
+    reports = {}
     for root, settings in {settings.root: settings for settings, _ in asked}.items():
-        targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
-        report = show(settings, [*targets.values()], options.environ, progress)
-        refuse_misnamed(report.models)
-        error = error or report.error
-        models = {model.target: model for model in reversed(report.models)}
-        for i, target in targets.items():
-            model = models[str(target)]
-            measured = model.measurement
-            roles = find_roles(measured) if isinstance(measured, Measured) else None
-            found[i] = Compared(options.targets[i], model, roles, report.environment)
-    ordered = tuple(found[i] for i in sorted(found))
-    return Comparison(__version__, ordered, time.monotonic() - start, error)
+        targets = [target for own, target in asked if own.root == root]
+        reports[root] = show(settings, targets, options.environ, progress)
+        refuse_misnamed(reports[root].models)
+    found = []
+    for text, (settings, target) in zip(options.targets, asked, strict=True):
+        report = reports[settings.root]
+        model = next(model for model in report.models if model.target == str(target))
+        measured = model.measurement
+        roles = find_roles(measured) if isinstance(measured, Measured) else None
+        found.append(Compared(text, model, roles, report.environment))
+    error = next((report.error for report in reports.values() if report.error), None)
+    return Comparison(__version__, tuple(found), time.monotonic() - start, error)

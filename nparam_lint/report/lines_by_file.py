@@ -113,9 +113,8 @@ def _laid_out(groups: Collection[Sequence[_Line]], width: int, paint: Paint) -> 
 def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
     """A formula that is too long for its column stands after the name, else below it."""
     labels, counts, width = widths
-    lead = " " * (line.start - 2) + paint(
-        "green" if line.mark == "✓" else _COLORS[line.mark], line.mark
-    )
+    tone = "green" if line.mark == "✓" else _COLORS[line.mark]
+    lead = " " * (line.start - 2) + paint(tone, line.mark)
     head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
 
     def verdict(room: int) -> str:

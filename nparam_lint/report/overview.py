@@ -46,21 +46,18 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
     own = list(models)
     of_type = TypeIndex(report)
     groups: dict[str, Group] = {}
-    for model in own:
-        if model.top_level:
-            target = _stands_for(model, report, of_type)
-            groups.setdefault(target, Group(target)).ways.append(model)
-    for model in own:
+    for model in (one for one in own if one.top_level):
+        target = _stands_for(model, report, of_type)
+        groups.setdefault(target, Group(target)).ways.append(model)
+    for model in (one for one in own if not one.top_level):
         bare = bare_target(model)
         target = bare if bare in groups else _stands_for(model, report, of_type)
-        if not model.top_level and target in groups:
+        if target in groups:
             groups[target].ways.append(model)
-        elif not model.top_level:
-            holder = next((g for g in groups.values() if _holds(g, model, bare, report)), None)
-            if holder is None:
-                groups.setdefault(bare, Group(bare)).ways.append(model)
-            else:
-                holder.parts[bare] = None
+        elif holder := next((g for g in groups.values() if _holds(g, model, bare, report)), None):
+            holder.parts[bare] = None
+        else:
+            groups[bare] = Group(bare, [model])
     counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     for group in groups.values():
         group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
