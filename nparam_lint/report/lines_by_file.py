@@ -158,7 +158,7 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
 
 
 def _mark(claim: JudgedBudget) -> str:
-    """What does not hold has none that says so less, if the finding was silenced."""
+    """✗ or ! also where a budget does not hold and its finding was silenced."""
     holds = claim.state == "holds"
     return worst(claim.findings) or ("✓" if holds else "!" if claim.prose else "✗")
 
