@@ -307,6 +307,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 
 def layout(options: Namespace, settings: Settings) -> Options:
     verbose = int(getattr(options, "verbose", 0))
+    inside = settings.home.relative_to(repository_top(settings.home) or settings.home).as_posix()
     return Options(
         width=terminal_width(),
         color=_wants_color(options, settings),
@@ -316,15 +317,9 @@ def layout(options: Namespace, settings: Settings) -> Options:
         tables=TABLES if not verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
-        prefix=_prefix(settings.home),
+        prefix="" if inside == "." else inside,
         below=os.path.relpath(settings.home, getattr(options, "asked", settings.home)),
     )
-
-
-def _prefix(home: Path) -> str:
-    """Where a project lies in its repository: "" at the top, and where there is no repository."""
-    inside = home.relative_to(repository_top(home) or home).as_posix()
-    return "" if inside == "." else inside
 
 
 def repository_top(place: Path) -> Path | None:
