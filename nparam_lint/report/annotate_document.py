@@ -40,14 +40,21 @@ _STEPS = (Step("cut", "source", 32), Step("drop", "share"), Step("cut", "source"
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatedFile:
-    """What the lines of one file made of a model. `text`: its lines; None where it cannot be
-    read. `rows`: those that made something, in their order. `total`: of the model."""
+class AnnotatedModel:
+    """What the lines of one file made of a model. `built`: what was built, and counted; where the
+    target is a class inside another model, that model. `text`: the lines of the file at `path`;
+    None where it cannot be read. `rows`: those that made something, in their order."""
 
+    model: ModelReport
+    built: Measured
     path: str
     text: tuple[str, ...] | None
     rows: tuple[LineRow, ...]
-    total: int
+
+    @property
+    def total(self) -> int:
+        """Of the model."""
+        return self.built.counts.total
 
     @property
     def count(self) -> int:
@@ -85,20 +92,6 @@ class AnnotatedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatedModel:
-    """`built`: what was built, and counted; where the target is a class inside another model, that
-    model."""
-
-    model: ModelReport
-    built: Measured
-    file: AnnotatedFile
-
-    @property
-    def lines(self) -> set[str]:
-        return {row.place for row in self.file.rows}
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     """`asked`: as it was written. `alike`: models whose lines are those of the ones that are
     `shown`. `failed`: where none is shown, a target that could not be built."""
@@ -132,14 +125,24 @@ def annotate_document(report: Report, root: Path, asked: str, file: str | None) 
 
 
 def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
-    """What the lines of `file` made of a model, or of that file whose lines made most; None where
-    they made nothing, or where it was not built. `root`: of the project."""
+    """What the lines of `file` made of a model; without one, those of its own file, or of the one
+    whose lines made most. None where `file` made nothing, or where the model was not built. `root`:
+    of the project."""
     built = model.host or model.measurement
     if not isinstance(built, Measured):
         return None
-    path = file or main_file(built, model.position.path)
-    made = annotated_file(built, path, root)
-    return None if file and not made.rows else AnnotatedModel(model, built, made)
+    path, sums = file or model.position.path, _sums_by_file(built)
+    if not file and path not in sums:
+        path = next(iter(sums), path)
+    rows = tuple(row for row in built.lines if row.path == path)
+    if file and not rows:
+        return None
+    place = root / (rows[0].file if rows and rows[0].file else path)
+    try:
+        text = tuple(place.read_text("utf-8", "replace").removesuffix("\n").split("\n"))
+    except (OSError, ValueError):
+        text = None
+    return AnnotatedModel(model, built, path, text, rows)
 
 
 def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
@@ -147,28 +150,18 @@ def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], li
     its lines make most of, as far as each has a line that none before has; and the others."""
     shown: list[AnnotatedModel] = []
     alike: list[AnnotatedModel] = []
-    seen: set[str] = set()
-    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.file.count)):
-        (shown if one.lines - seen else alike).append(one)
-        seen |= one.lines
+    seen: set[int] = set()
+    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.count)):
+        lines = {row.line for row in one.rows}
+        (shown if lines - seen else alike).append(one)
+        seen |= lines
     return shown, alike
 
 
 # --- the lines of a file --------------------------------------------------------------------------
 
 
-def annotated_file(found: Measured, path: str, root: Path) -> AnnotatedFile:
-    """One of the files whose lines made something; `root`: of the project."""
-    rows = tuple(row for row in found.lines if row.path == path)
-    place = root / (rows[0].file if rows and rows[0].file else path)
-    try:
-        text = tuple(place.read_text("utf-8", "replace").removesuffix("\n").split("\n"))
-    except (OSError, ValueError):
-        text = None
-    return AnnotatedFile(path, text, rows, found.counts.total)
-
-
-def sums_by_file(found: Measured) -> dict[str, int]:
+def _sums_by_file(found: Measured) -> dict[str, int]:
     """What the lines of each file made themselves; together with what no line made, the total."""
     sums: dict[str, int] = {}
     for row in found.lines:
@@ -176,16 +169,10 @@ def sums_by_file(found: Measured) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
-def main_file(found: Measured, wanted: str) -> str:
-    """The file that is wanted where its lines made something; else the one whose own made most."""
-    sums = sums_by_file(found)
-    return wanted if wanted in sums else next(iter(sums), wanted)
-
-
-def other_files(found: Measured, path: str) -> Table:
+def _other_files(found: Measured, path: str) -> Table:
     """What the lines of the files other than `path` made themselves."""
     total = found.counts.total
-    others = {other: count for other, count in sums_by_file(found).items() if other != path}
+    others = {other: count for other, count in _sums_by_file(found).items() if other != path}
     rows = (
         Row((style.clean(other), f"{count:,}", style.share(count, total)))
         for other, count in others.items()
@@ -280,20 +267,20 @@ def _sections(one: AnnotatedModel, options: Options) -> Iterator[Section]:
     total = f"{one.built.counts.total:,} parameters"
     way = f", as built in {place_of_way(one.model, one.model.target)}" if one.model.way else ""
     words = Text(f"{clean(one.built.call)}: {total}{way}", hang="  ")
-    block: Block = one.file.table(whole=bool(options.verbose))
-    if not one.file.rows:
+    block: Block = one.table(whole=bool(options.verbose))
+    if not one.rows:
         block = Text("No line of the project, or of a package, is known to make a parameter.")
-    yield Section((words, block), title=clean(one.file.path), always=True)
-    others = other_files(one.built, one.file.path)
+    yield Section((words, block), title=clean(one.path), always=True)
+    others = _other_files(one.built, one.path)
     if others.rows:
         yield Section((Text("Made in other files; above, at the line that led there:"), others))
 
 
 def _concise(answer: _Answer) -> Iterator[str]:
     for one in answer.shown:
-        for row in (row for row in one.file.rows if row.count):
+        for row in (row for row in one.rows if row.count):
             times = f" ({row.times:,}×)" if row.times > 1 else ""
-            share = style.share(row.count, one.file.total)
+            share = style.share(row.count, one.total)
             made = f"{row.count:,} parameters{times}, {share} of {clean(one.built.call)}"
             yield f"{row.place}:1: {made}"
     if answer.failed:
@@ -322,20 +309,20 @@ def _data(answer: _Answer) -> Json:
 
 
 def _model(one: AnnotatedModel) -> Json:
-    sums = sums_by_file(one.built)
+    sums = _sums_by_file(one.built)
     return {
         "target": one.model.target,
         **asdict(one.model.position),
         **measured_data(one.built),
-        "file": one.file.path,
-        "lines": [_line(row, one.file) for row in one.file.rows],
-        "elsewhere": one.file.elsewhere,
+        "file": one.path,
+        "lines": [_line(row, one) for row in one.rows],
+        "elsewhere": one.elsewhere,
         "files": sums,
-        "unknown": one.file.total - sum(sums.values()),
+        "unknown": one.total - sum(sums.values()),
     }
 
 
-def _line(row: LineRow, file: AnnotatedFile) -> Json:
+def _line(row: LineRow, one: AnnotatedModel) -> Json:
     told = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
-    share = row.count / file.total if file.total else 0.0
-    return {**told, "share": share, "text": file.line(row.line)}
+    share = row.count / one.total if one.total else 0.0
+    return {**told, "share": share, "text": one.line(row.line)}

@@ -23,7 +23,7 @@ from nparam_lint.report import (
     Text,
     style,
 )
-from nparam_lint.report.annotate_document import annotated_file, main_file
+from nparam_lint.report.annotate_document import annotated
 from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
@@ -128,11 +128,10 @@ def _blocks(
 
 def _source(model: ModelReport, root: Path) -> Iterator[Section]:
     """The lines that make the model, beside its picture."""
-    built = model.host or model.measurement
-    if isinstance(built, Measured) and built.lines:
-        file = annotated_file(built, main_file(built, model.position.path), root)
+    made = annotated(model, root, None)
+    if made and made.rows:
         fold = "Source, with what each line makes:"
-        yield Section((file.table(),), clean(file.path), only="page", fold=fold)
+        yield Section((made.table(),), clean(made.path), only="page", fold=fold)
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:

@@ -57,7 +57,7 @@ class FileNotes:
         shown, alike = covering([one for one in found if one is not None])
         made: dict[int, list[tuple[AnnotatedModel, LineRow]]] = {}
         for one in (*shown, *alike):
-            for row in one.file.rows:
+            for row in one.rows:
                 made.setdefault(row.line, []).append((one, row))
         return {n: LineNote(n, _label(*pairs[0]), tuple(pairs)) for n, pairs in made.items()}
 
@@ -113,7 +113,7 @@ def _label(one: AnnotatedModel, row: LineRow) -> str:
     if not row.count:
         return f"⟵ ({style.rounded(row.through)})"
     times = f"{row.times:,}×" if row.times > 1 else ""
-    parts = (style.rounded(row.count), times, style.share(row.count, one.file.total))
+    parts = (style.rounded(row.count), times, style.share(row.count, one.total))
     return "⟵ " + " · ".join(part for part in parts if part)
 
 
