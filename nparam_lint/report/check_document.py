@@ -196,9 +196,9 @@ def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
-    best = max(
-        filter(_stands, report.models), key=lambda m: (m.top_level, total_of(m)), default=None
-    )
+    # It has parameters, and a docstring of the project to write them in.
+    own = (m for m in report.models if total_of(m) and m.target.startswith(f"{m.position.path}::"))
+    best = max(own, key=lambda m: (m.top_level, total_of(m)), default=None)
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
@@ -211,11 +211,6 @@ def _next_step(report: Report) -> Iterator[Block]:
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
-
-
-def _stands(model: ModelReport) -> bool:
-    """Whether it has parameters, and a docstring of the project to write them in."""
-    return bool(total_of(model)) and model.target.startswith(f"{model.position.path}::")
 
 
 def nothing_found(report: Report, options: Options) -> str:
