@@ -134,7 +134,7 @@ class Counts:
         return notebook_html(self._document(), self.measured)
 
     def _document(self) -> Document:
-        from nparam_lint.report.counts_document import counts_document
+        from nparam_lint.report.show_document import counts_document
 
         return counts_document(self.measured, self.to_dict)
 

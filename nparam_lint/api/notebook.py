@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.report import Options
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import render
-from nparam_lint.report.html_parts import escape, module_table
-from nparam_lint.report.style import human_bytes, shown_metrics
+from nparam_lint.report.html_parts import module_table
+from nparam_lint.report.style import escape, human_bytes, shown_metrics
 
 if TYPE_CHECKING:
     from nparam_lint.records import Measured

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
@@ -13,10 +13,6 @@ from nparam_lint.gate import models_of_file, show
 from nparam_lint.records import NotMeasured
 from nparam_lint.report.annotate_document import annotate_document
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
 USAGE = "nparam-lint annotate FILE|TARGET [options]"
 DESCRIPTION = (
     "The source, with what each line makes of a model in the margin: how many parameters, how "
@@ -25,7 +21,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", metavar="FILE|TARGET", help="nets/vit.py, nets/vit.py::ViT, ViT")
     common.add_output(
         parser,
@@ -37,22 +33,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     asked, file = options.what, None
     if "::" not in asked and (asked.endswith(".py") or Path(asked).exists()):
         (path,) = common.checked_paths([asked])
         if path.is_dir():
             step = f"next: nparam-lint {asked} lists its models"
             raise UsageError(f"{asked} is a directory, expected a file or a target\n{step}")
-        settings = common.settings_for(options, environ, path)
+        settings = common.settings_for(options, path)
         file = place_of(path, settings.root)
         with common.progress() as progress:
-            report = models_of_file(settings, path, environ, progress)
+            report = models_of_file(settings, path, options.environ, progress)
     else:
-        settings, target, _ = locate(options, environ, asked)
+        settings, target, _ = locate(options, asked)
         with common.progress() as progress:
-            report = show(settings, [target], environ, progress)
+            report = show(settings, [target], options.environ, progress)
         refuse_misnamed(report.models)
     document = annotate_document(report, settings.root, asked, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return common.deliver(document, options, settings, environ, failed=failed)
+    return common.deliver(document, options, settings, failed=failed)

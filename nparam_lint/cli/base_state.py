@@ -3,7 +3,7 @@ in a copy outside the working tree."""
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,18 +14,14 @@ from nparam_lint.analysis.causes import Past, find_causes
 from nparam_lint.analysis.diff import Base
 from nparam_lint.analysis.revision_diff import Moves, find_moves
 from nparam_lint.cli import common
-from nparam_lint.repository.git import GitError, open_repository
-from nparam_lint.repository.snapshot import copied
+from nparam_lint.repository.git import GitError, Repository, open_repository
+from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Broken, RunContext
     from nparam_lint.gate.explanations import Cause
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.repository.git import Repository
-    from nparam_lint.repository.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +36,7 @@ class BaseState:
 
 
 def base_state(
-    base: Base,
-    settings: Settings,
-    repository: Repository,
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    stack: ExitStack,
+    base: Base, settings: Settings, repository: Repository, options: Namespace, stack: ExitStack
 ) -> BaseState:
     """The project of the `settings` as it was at `base`; the copy lives as long as the `stack`."""
     # The working tree's other files have nothing to do with the base.
@@ -54,7 +45,7 @@ def base_state(
     inside = path_inside(settings.home, copy)
     renames = repository.renames(base.commit, staged=staged)
     moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-    then = _settings_then(options, environ, settings, copy, moves, base)
+    then = _settings_then(options, settings, copy, moves, base)
     return BaseState(base, copy, then, moves)
 
 
@@ -85,8 +76,7 @@ def named_base(repository: Repository, revision: str) -> Base:
 
 def causes_since(
     pushed: str | None,
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
+    options: Namespace,
     broken: Broken,
     source: ProjectSource,
     context: RunContext,
@@ -95,15 +85,11 @@ def causes_since(
     nothing where there is none. `pushed`: the commit that is checked."""
     with ExitStack() as stack:
         try:
-            repository = open_repository(source.settings.home, environ)
-            base = (
-                named_base(repository, options.since)
-                if options.since
-                else usual_base(repository, environ, staged=options.staged, pushed=pushed)
-            )
+            repository = open_repository(source.settings.home, options.environ)
+            base = _base_of_check(repository, options, pushed)
             if base is None:
                 return []
-            state = base_state(base, source.settings, repository, options, environ, stack)
+            state = base_state(base, source.settings, repository, options, stack)
             past = Past(state.settings, base.called, state.moves.files)
             return find_causes(broken, source, context, past)
         except UsageError:
@@ -113,23 +99,19 @@ def causes_since(
 
 
 # Where continuous integration says what a merge request is compared with, and what stands for it.
-_MERGES_INTO = {
-    "GITHUB_BASE_REF": "origin/{}...",
-    "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}",
-}
+_MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
 
-def usual_base(
-    repository: Repository, environ: Mapping[str, str], *, staged: bool, pushed: str | None
-) -> Base | None:
-    """What a check is compared with: in a merge request the state that it starts from; else the
-    last commit, or the one before where nothing was changed since. None where there is none.
-    `pushed`: the commit that is checked in place of the index."""
+def _base_of_check(repository: Repository, options: Namespace, pushed: str | None) -> Base | None:
+    """What was asked for; in a merge request the state that it starts from; else the last commit,
+    or the one before where nothing was changed since. None where there is none."""
+    if options.since:
+        return named_base(repository, options.since)
     for name, revision in _MERGES_INTO.items():
-        if environ.get(name):
+        if options.environ.get(name):
             with suppress(GitError):
-                return named_base(repository, revision.format(environ[name]))
-    is_changed = not pushed and repository.is_changed(staged=staged)
+                return named_base(repository, revision.format(options.environ[name]))
+    is_changed = not pushed and repository.is_changed(staged=options.staged)
     with suppress(GitError):
         return named_base(repository, "HEAD" if is_changed else f"{pushed or 'HEAD'}~1")
     return None
@@ -142,27 +124,18 @@ def path_inside(path: Path, copy: Snapshot) -> str:
 
 
 def settings_in(
-    copy: Snapshot,
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    start: Path,
-    root: Path | None = None,
+    copy: Snapshot, options: Namespace, start: Path, root: Path | None = None
 ) -> Settings:
     """Those of a copy, by the config file that it has."""
-    options = argparse.Namespace(**vars(options))
+    options = Namespace(**vars(options))
     if options.config:
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
-    return common.settings_for(options, environ, start, copy, root)
+    return common.settings_for(options, start, copy, root)
 
 
 def _settings_then(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    settings: Settings,
-    copy: Snapshot,
-    moves: Moves,
-    base: Base,
+    options: Namespace, settings: Settings, copy: Snapshot, moves: Moves, base: Base
 ) -> Settings:
     """The base's, from its own config; without budgets where there was no project yet. Today's root
     counts for both."""
@@ -170,6 +143,6 @@ def _settings_then(
     if not root.is_dir():
         return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
     try:
-        return settings_in(copy, options, environ, root, root)
+        return settings_in(copy, options, root, root)
     except UsageError as error:
         raise UsageError(f"at {base.called}: {error}") from None

@@ -7,7 +7,8 @@ import re
 import shlex
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -16,18 +17,16 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
+from nparam_lint.records import Report
+from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Broken, Causes, FormulaAnalysis, RunContext
     from nparam_lint.gate.explanations import Cause
     from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.gate.shards import Division
-    from nparam_lint.records import Report
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, the formats that have every row of every model take long to write once more, and
@@ -44,7 +43,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     common.add_paths(parser)
     parser.add_argument(
         "--declared", action="store_true", help="only models with a declared budget, as in the hook"
@@ -88,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
     given = Namespace(**vars(options))  # a hook changes them
     if options.diff and not options.fix:
@@ -100,30 +99,30 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     texts: list[str | None] = []
     with ExitStack() as stack:
         if options.staged:
-            paths, copy = _staged(options, environ, stack)
+            paths, copy = _staged(options, stack)
         else:
             paths, copy = _given_paths(options), None
-        projects = _projects(options, environ, paths, copy)
+        projects = _projects(options, paths, copy)
         settings = projects[0].settings
-        if options.fix and (left := _fix(options, paths, settings, environ)) is not None:
+        if options.fix and (left := _fix(options, paths, settings)) is not None:
             return left
-        if _is_replayable(options, settings, environ):
+        if _is_replayable(options, settings):
             from nparam_lint.cache.replay_inputs import ReplayInputs
 
             inputs = ReplayInputs(start)
         for project in projects:
             heading = project.heading if common.format_for(options, settings) == "text" else ""
             common.write(heading, None)
-            causes = partial(_causes, given, environ)
-            report, own = _check(project, inputs, options, environ, causes, division)
+            causes = partial(_causes, given)
+            report, own = _check(project, inputs, options, causes, division)
             code = max(code, own)
             if inputs and own < 2:
-                texts.append(_again(report, project, inputs, options, environ))
+                texts.append(_again(report, project, inputs, options))
     if inputs and code < 2 and None not in texts:
         python = report.environment.python if report.environment else ""
         text = "".join(map(str, texts))
         # The answer alone may be what is new: it counts for when there is too much.
-        settings.store.saved += inputs.keep(options.given, environ, text, code, python)
+        settings.store.saved += inputs.keep(options.given, options.environ, text, code, python)
     if settings.store.wants_trim():
         from nparam_lint.cache.housekeeping import trim
 
@@ -134,8 +133,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _check(
     project: _Project,
     inputs: ReplayInputs | None,
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
+    options: Namespace,
     causes: Causes,
     division: Division | None,
 ) -> tuple[Report, int]:
@@ -143,14 +141,13 @@ def _check(
     from nparam_lint.gate import check
     from nparam_lint.report.check_document import check_document
 
-    settings = replace(project.settings, replay_inputs=inputs)
+    settings = replace(project.settings, replay_inputs=inputs, why_built=options.why_built)
     settings = replace(settings, ways=0) if options.all_ways else settings
-    settings = replace(settings, why_built=options.why_built)
     with common.progress() as progress:
         report = check(
             settings,
             project.paths,
-            environ,
+            options.environ,
             left_out=project.left_out,
             declared_only=options.declared,
             static_only=options.static,
@@ -161,10 +158,10 @@ def _check(
             division=division,
         )
     document = check_document(report, why_built=options.why_built)
-    return report, common.deliver(document, options, settings, environ)
+    return report, common.deliver(document, options, settings)
 
 
-def _division(options: argparse.Namespace) -> Division | None:
+def _division(options: Namespace) -> Division | None:
     """The part of the models that is asked for."""
     if options.shard is None:
         if options.costs:
@@ -173,7 +170,7 @@ def _division(options: argparse.Namespace) -> Division | None:
     if options.static or options.fix:
         raise UsageError("--shard divides what is built; --static and --fix build nothing")
     from nparam_lint.gate.shards import Division
-    from nparam_lint.report.shard_data import read_report, seconds_by_target
+    from nparam_lint.report.check_data import read_report, seconds_by_target
 
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
@@ -182,15 +179,13 @@ def _division(options: argparse.Namespace) -> Division | None:
     return Division(int(match[1]), int(match[2]), costs)
 
 
-def _fix(
-    options: argparse.Namespace, paths: list[Path], settings: Settings, environ: Mapping[str, str]
-) -> int | None:
+def _fix(options: Namespace, paths: list[Path], settings: Settings) -> int | None:
     """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
     exit code, 1 where something is left."""
     from nparam_lint.rewrite.edits import unified_diff, write_all
     from nparam_lint.rewrite.module_lists import plan_fixes
 
-    fixes = plan_fixes(settings, paths, environ)
+    fixes = plan_fixes(settings, paths, options.environ)
     if not options.diff:
         write_all(fixes.files)
     lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
@@ -203,15 +198,10 @@ def _fix(
 
 
 def _again(
-    report: Report,
-    project: _Project,
-    inputs: ReplayInputs,
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
+    report: Report, project: _Project, inputs: ReplayInputs, options: Namespace
 ) -> str | None:
     """The answer as the next run will give it, from the cache. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
-    from nparam_lint.report.formats import render
 
     settings = project.settings
     name = common.format_for(options, settings)
@@ -223,8 +213,8 @@ def _again(
     ]
     again = replace(report, models=tuple(models), seconds=0.0)
     document = check_document(again, why_built=options.why_built)
-    text = render(name, document, common.layout(options, settings, environ))
-    inputs.add_project(str(settings.home), environ)
+    text = render(name, document, common.layout(options, settings))
+    inputs.add_project(str(settings.home), options.environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = settings.snapshot  # of which the index tells
     inputs.paths.update(
@@ -233,9 +223,7 @@ def _again(
     return project.heading + text if name == "text" else text
 
 
-def _is_replayable(
-    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
-) -> bool:
+def _is_replayable(options: Namespace, settings: Settings) -> bool:
     """Whether the answer is on standard output alone, and about the working tree or the index;
     not about a commit that is pushed."""
     return (
@@ -245,27 +233,25 @@ def _is_replayable(
         and not options.output_file
         and not options.shard
         and settings.format != "github"
-        and not _pushed(environ)
+        and not _pushed(options.environ)
     )
 
 
-def _staged(
-    options: argparse.Namespace, environ: Mapping[str, str], stack: ExitStack
-) -> tuple[list[Path], Snapshot]:
+def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]:
     """The paths in a copy of the index, and the copy."""
     from nparam_lint.repository.git import open_repository
     from nparam_lint.repository.snapshot import copied
 
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
-    repository = open_repository(common.nearest_directory(start), environ)
-    pushed = _pushed(environ)
+    repository = open_repository(common.nearest_directory(start), options.environ)
+    pushed = _pushed(options.environ)
     commit = repository.resolve(pushed) if pushed else None
     copy = stack.enter_context(copied(repository, commit))
     paths = [_copied(copy, path, may_be_gone=True) for path in given]
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
-    if environ.keys() & _HOOK_VARIABLES:
+    if options.environ.keys() & _HOOK_VARIABLES:
         # A hook is a gate: what its arguments do not name would pass without a word.
         options.paths, paths = [], [copy.directory]
         if options.config:
@@ -307,23 +293,17 @@ def _copied(copy: Snapshot, path: Path, *, may_be_gone: bool = False) -> Path:
     return copied
 
 
-def _given_paths(options: argparse.Namespace) -> list[Path]:
+def _given_paths(options: Namespace) -> list[Path]:
     """The paths, absolute: what models may depend on, so of any kind, and files that were deleted.
     Raises UsageError for what never was."""
     if options.fix:
         return common.checked_paths(options.paths)
     from nparam_lint.cli.main import COMMANDS  # of which one may have been meant
 
-    paths = [Path(text).absolute() for text in options.paths]
-    common.checked_paths(
-        [
-            text
-            for text, path in zip(options.paths, paths, strict=True)
-            if not (path.is_file() or path.is_dir() or _is_gone(path))
-        ],
-        COMMANDS,
-    )
-    return paths
+    known = (Path.is_file, Path.is_dir, _is_gone)
+    unknown = [text for text in options.paths if not any(test(Path(text)) for test in known)]
+    common.checked_paths(unknown, COMMANDS)
+    return [Path(text).absolute() for text in options.paths]
 
 
 def _is_gone(path: Path) -> bool:
@@ -337,17 +317,13 @@ def _is_gone(path: Path) -> bool:
 
 
 def _causes(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    broken: Broken,
-    source: ProjectSource,
-    context: RunContext,
+    options: Namespace, broken: Broken, source: ProjectSource, context: RunContext
 ) -> list[Cause]:
     from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
 
     if source.settings.replay_inputs:
         source.settings.replay_inputs.is_complete = False  # another commit may be the last one then
-    return causes_since(_pushed(environ), options, environ, broken, source, context)
+    return causes_since(_pushed(options.environ), options, broken, source, context)
 
 
 def _formula_analysis() -> FormulaAnalysis:
@@ -368,12 +344,7 @@ class _Project:
     heading: str = ""
 
 
-def _projects(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    paths: Sequence[Path],
-    copy: Snapshot | None,
-) -> list[_Project]:
+def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) -> list[_Project]:
     """What the paths lead to (none: all around the current directory). A directory with a config
     of its own is a project, and so is one with an environment of its own."""
     from nparam_lint.discover import find_root, list_below
@@ -382,7 +353,7 @@ def _projects(
     paths = [Path(os.path.abspath(path)) for path in paths]
     here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
     start = Path(os.path.commonpath(paths)) if paths else here
-    first = replace(common.settings_for(options, environ, start, copy), below=below)
+    first = replace(common.settings_for(options, start, copy), below=below)
     name = common.format_for(options, first)
     alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
     one = next((option for option, given in alone.items() if given), f"--format {name}")
@@ -396,7 +367,7 @@ def _projects(
             return first
         own_options = Namespace(**{**vars(options), "config": None})  # which is about the first
         try:
-            own = common.settings_for(own_options, environ, place, copy, root)
+            own = common.settings_for(own_options, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
         return replace(own, format=first.format, below=below)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint import UsageError
 from nparam_lint.cache.housekeeping import clean
 from nparam_lint.cache.store import NOWHERE, OLD_CACHE, RENAMED, directory
 from nparam_lint.report.style import human_bytes, plural
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
 USAGE = "nparam-lint clean"
 DESCRIPTION = "Delete the cache of all projects: the results that are kept between runs."
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
+def add_arguments(_: ArgumentParser) -> None:
     pass
 
 
-def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    if environ.get(OLD_CACHE):
+def run(options: Namespace) -> int:
+    if options.environ.get(OLD_CACHE):
         raise UsageError(f"environment variable {OLD_CACHE} {RENAMED}")
-    base = directory(environ)
+    base = directory(options.environ)
     if base is None:
         print(f"nothing to remove: {NOWHERE}")
         return 0

@@ -7,24 +7,22 @@ import argparse
 import os
 import shutil
 import sys
-from contextlib import nullcontext
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any
-
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.report import Document, Options
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -38,13 +36,12 @@ TABLES = 16  # a model zoo has hundreds; -v prints them all
 # --- options ----------------------------------------------------------------------------------
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    """The positional PATHs."""
+def add_paths(parser: ArgumentParser) -> None:
     help = "files or directories (default: the current directory)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
-def add_all_ways(parser: argparse.ArgumentParser) -> None:
+def add_all_ways(parser: ArgumentParser) -> None:
     """The option to try all ways to build a model, of which the settings allow some."""
     parser.add_argument(
         "--all-ways",
@@ -53,7 +50,7 @@ def add_all_ways(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_why_built(parser: argparse.ArgumentParser) -> None:
+def add_why_built(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why-built",
         action="store_true",
@@ -61,7 +58,7 @@ def add_why_built(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_building(parser: argparse.ArgumentParser) -> None:
+def add_building(parser: ArgumentParser) -> None:
     """Options of how models are built."""
     build = parser.add_argument_group("building")
     build.add_argument(
@@ -87,7 +84,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-def add_judging(parser: argparse.ArgumentParser) -> None:
+def add_judging(parser: ArgumentParser) -> None:
     """Options of what is a finding."""
     parser.add_argument(
         "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
@@ -97,7 +94,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(
-    parser: argparse.ArgumentParser,
+    parser: ArgumentParser,
     has: Need,
     *,
     verbose: str = "more detail: what was skipped, and why",
@@ -125,10 +122,7 @@ def add_output(
     )
     there = "write the report to FILE" + ("; standard output gets text" if echo else "")
     out.add_argument("-o", "--output-file", metavar="FILE", help=there)
-    colors = ("auto", "always", "never")
-    out.add_argument(
-        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
-    )
+    add_color(out)
     if depth:
         out.add_argument("--depth", help=depth)
     if verbose:
@@ -138,15 +132,16 @@ def add_output(
     parser.set_defaults(formats=known, echo=echo)
 
 
+def add_color(out: argparse._ArgumentGroup) -> None:
+    choices, help = ("auto", "always", "never"), "auto (default): on a terminal"
+    out.add_argument("--color", choices=choices, default="auto", help=help)
+
+
 # --- from options to settings -----------------------------------------------------------------
 
 
 def settings_for(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    start: Path,
-    snapshot: Snapshot | None = None,
-    root: Path | None = None,
+    options: Namespace, start: Path, snapshot: Snapshot | None = None, root: Path | None = None
 ) -> Settings:
     """The settings of the project around `start`, in the working tree or in a copy; of that at
     `root`, where this is known."""
@@ -163,7 +158,7 @@ def settings_for(
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
     try:
-        settings = load_settings(root, config, environ, given, snapshot)
+        settings = load_settings(root, config, options.environ, given, snapshot)
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if settings.format not in FORMATS:
@@ -173,7 +168,7 @@ def settings_for(
         settings = replace(settings, place=nearest_directory(place))
     # What another machine found rests on files that cannot be seen from here.
     forgets = options.no_cache or settings.on != "local"
-    return settings if forgets else settings.remembering(environ)
+    return settings if forgets else settings.remembering(options.environ)
 
 
 def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
@@ -209,29 +204,24 @@ def progress() -> AbstractContextManager[Progress | None]:
 # --- the way out ----------------------------------------------------------------------------------
 
 
-def format_for(options: argparse.Namespace, settings: Settings) -> str:
+def format_for(options: Namespace, settings: Settings) -> str:
     """What was asked for; text where the config or the environment asks for a format that this
     command does not have."""
     return settings.format if settings.format in options.formats else "text"
 
 
 def deliver(
-    document: Document,
-    options: argparse.Namespace,
-    settings: Settings,
-    environ: Mapping[str, str],
-    *,
-    failed: bool = False,
+    document: Document, options: Namespace, settings: Settings, *, failed: bool = False
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
-    name, shown = format_for(options, settings), layout(options, settings, environ)
+    name, shown = format_for(options, settings), layout(options, settings)
     if name == "html":
         from nparam_lint.analysis.roles.module_roles import module_roles  # pictures have them
 
         document = replace(document, roles_of=module_roles)
     if name == "github":
-        _append_step_summary(document, shown, environ)
+        _append_step_summary(document, shown, options.environ)
     write_chunks(chunks(name, document, shown), options.output_file)
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
@@ -256,11 +246,10 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(str(error), options)
     else:
-        from nparam_lint.report.check_document import failed_check
+        from nparam_lint.records import Report
+        from nparam_lint.report.check_document import check_document
 
-        document = failed_check(str(error))
-    from nparam_lint.report import Options
-
+        document = check_document(Report(None, (), (), error=str(error)))
     text = render(asked.format, document, Options())
     try:
         write(text, asked.output_file)
@@ -269,8 +258,8 @@ def deliver_failure(
     return 2
 
 
-def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> Namespace:
+    parser = ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
     parser.add_argument("-o", "--output-file", nargs="?")
     return parser.parse_known_args(argv)[0]
@@ -288,18 +277,13 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
             sys.stdout.writelines(texts)
             sys.stdout.flush()
         except BrokenPipeError:  # `nparam-lint | head`, of which the exit code is not to speak
-            unread()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still printed goes nowhere
         return
     try:
         with Path(file).open("w", encoding="utf-8") as stream:
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
-
-
-def unread() -> None:
-    """Nobody reads standard output any more: what is still to be printed goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _append_step_summary(document: Document, options: Options, environ: Mapping[str, str]) -> None:
@@ -321,28 +305,21 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 # --- the look -------------------------------------------------------------------------------------
 
 
-def layout(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> Options:
-    from nparam_lint.report import Options
-
+def layout(options: Namespace, settings: Settings) -> Options:
     verbose = int(getattr(options, "verbose", 0))
+    inside = settings.home.relative_to(repository_top(settings.home) or settings.home).as_posix()
     return Options(
         width=terminal_width(),
-        color=_wants_color(options, settings, environ),
+        color=_wants_color(options, settings),
         depth=settings.depth,
         verbose=verbose,
         quiet=getattr(options, "quiet", False),
         tables=TABLES if not verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
-        prefix=_prefix(settings.home),
+        prefix="" if inside == "." else inside,
         below=os.path.relpath(settings.home, getattr(options, "asked", settings.home)),
     )
-
-
-def _prefix(home: Path) -> str:
-    """Where a project lies in its repository: "" at the top, and where there is no repository."""
-    inside = home.relative_to(repository_top(home) or home).as_posix()
-    return "" if inside == "." else inside
 
 
 def repository_top(place: Path) -> Path | None:
@@ -353,17 +330,13 @@ def terminal_width() -> int:
     """The width of the terminal, also when a hook runner captures the output."""
     columns = shutil.get_terminal_size((0, 0)).columns
     if columns == 0:
-        try:
-            with Path("/dev/tty").open() as terminal:
-                columns = os.get_terminal_size(terminal.fileno()).columns
-        except OSError:
-            pass
+        with suppress(OSError), Path("/dev/tty").open() as terminal:
+            columns = os.get_terminal_size(terminal.fileno()).columns
     return columns or 100
 
 
-def _wants_color(
-    options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]
-) -> bool:
+def _wants_color(options: Namespace, settings: Settings) -> bool:
+    environ = options.environ
     if options.color != "auto":
         return bool(options.color == "always")
     if environ.get("NO_COLOR"):

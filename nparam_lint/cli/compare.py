@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -12,15 +14,12 @@ from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.records import Measured
+from nparam_lint.report import Document
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (
@@ -30,7 +29,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)"
     )
@@ -38,45 +37,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, _: argparse.Namespace) -> Document:
+def failure(error: str, _: Namespace) -> Document:
     return compare_document(Comparison(error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if not options.targets:
         raise UsageError(
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
             "'nets/vit.py::ViT(depth=24)'"
         )
-    asked = [locate(options, environ, text)[:2] for text in options.targets]
+    asked = [locate(options, text)[:2] for text in options.targets]
     with common.progress() as progress:
-        found = _compare(options.targets, asked, environ, progress)
+        found = _compare(options, asked, progress)
     failed = any(one.roles is None for one in found.models)
-    return common.deliver(compare_document(found), options, asked[0][0], environ, failed=failed)
+    return common.deliver(compare_document(found), options, asked[0][0], failed=failed)
 
 
 def _compare(
-    given: Sequence[str],
-    asked: Sequence[tuple[Settings, Target]],
-    environ: Mapping[str, str],
-    progress: Progress | None,
+    options: Namespace, asked: Sequence[tuple[Settings, Target]], progress: Progress | None
 ) -> Comparison:
     """Measure the targets, those of one project in one run, and find the roles of their parameters.
-    `given`: the targets as they were written, which is how the user knows them. Raises
-    NoInterpreter."""
+    Each is called as it was written, which is how the user knows it. Raises NoInterpreter."""
     start = time.monotonic()
-    found: dict[int, Compared] = {}
-    error = None
+    reports = {}
     for root, settings in {settings.root: settings for settings, _ in asked}.items():
-        targets = {i: target for i, (own, target) in enumerate(asked) if own.root == root}
-        report = show(settings, [*targets.values()], environ, progress)
-        refuse_misnamed(report.models)
-        error = error or report.error
-        models = {model.target: model for model in reversed(report.models)}
-        for i, target in targets.items():
-            model = models[str(target)]
-            measured = model.measurement
-            roles = find_roles(measured) if isinstance(measured, Measured) else None
-            found[i] = Compared(given[i], model, roles, report.environment)
-    ordered = tuple(found[i] for i in sorted(found))
-    return Comparison(ordered, time.monotonic() - start, error)
+        targets = [target for own, target in asked if own.root == root]
+        reports[root] = show(settings, targets, options.environ, progress)
+        refuse_misnamed(reports[root].models)
+    found = []
+    for text, (settings, target) in zip(options.targets, asked, strict=True):
+        report = reports[settings.root]
+        model = next(model for model in report.models if model.target == str(target))
+        measured = model.measurement
+        roles = find_roles(measured) if isinstance(measured, Measured) else None
+        found.append(Compared(text, model, roles, report.environment))
+    error = next((report.error for report in reports.values() if report.error), None)
+    return Comparison(tuple(found), time.monotonic() - start, error)

@@ -7,19 +7,17 @@ are asked for while one types, by `completion --targets PREFIX`, which reads sou
 from __future__ import annotations
 
 import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
-from nparam_lint.cli.shells import SHELLS
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\
@@ -38,6 +36,62 @@ _KINDS: dict[str, Kind] = {
     "TARGET": "target",
     "FILE|TARGET": "target",
 }
+
+_TARGETS = "nparam-lint completion --targets"
+_ARMS = """\
+# Made by: nparam-lint completion {shell}
+_nparam_lint_say() {{ # COMMAND PREVIOUS: sets options, kind and values
+    options='' kind=any values=''
+    case "$1" in
+{arms}
+    esac
+}}
+"""
+_BASH = """\
+_nparam_lint() {
+    local line=${COMP_LINE:0:COMP_POINT} commands='%(commands)s'
+    local current=${line##*[[:space:]]} options kind values before
+    local -a given
+    read -ra given <<< "${line%%"$current"}" # not COMP_WORDS, which are parted at each colon
+    local command=${given[1]:-} previous=${given[${#given[@]} - 1]}
+    [[ " $commands " == *" $command "* ]] || command=check
+    _nparam_lint_say "$command" "$previous"
+    if [[ $current == -* && $kind != value:* ]]; then
+        kind=choice values=$options
+    fi
+    kind=${kind#value:}
+    [[ ${#given[@]} -eq 1 && $current != -* ]] && kind=choice values=$commands
+    COMPREPLY=()
+    local IFS=$'\\n'
+    case $kind in
+        choice) COMPREPLY=($(IFS=' ' compgen -W "$values" -- "$current")) ;;
+        target) COMPREPLY=($(%(targets)s="$current" 2> /dev/null)) ;;
+    esac
+    before=${current%%"${current##*[:=]}"}
+    COMPREPLY=("${COMPREPLY[@]#"$before"}")
+}
+complete -o default -F _nparam_lint nparam-lint
+"""
+_ZSH = """\
+_nparam_lint() {
+    local commands='%(commands)s' options kind values
+    local current=$PREFIX command=${words[2]} previous=${words[CURRENT-1]}
+    [[ $CURRENT -gt 2 && " $commands " == *" $command "* ]] || command=check
+    _nparam_lint_say "$command" "$previous"
+    if [[ $current == -* && $kind != value:* ]]; then
+        kind=choice values=$options
+    fi
+    [[ $CURRENT -eq 2 && $current != -* ]] && compadd -- ${=commands}
+    case ${kind#value:} in
+        choice) compadd -- ${=values} ;;
+        target) compadd -- ${(f)"$(%(targets)s="$current" 2> /dev/null)"}; _files ;;
+        file) _files ;;
+    esac
+}
+compdef _nparam_lint nparam-lint
+"""
+_POSIX = {"bash": _BASH, "zsh": _ZSH}
+SHELLS = (*_POSIX, "fish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,33 +112,33 @@ class CommandWords:
     operand: Argument
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=SHELLS, help=", ".join(SHELLS))
     parser.add_argument("--targets", metavar="PREFIX", help=argparse.SUPPRESS)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if options.targets is not None:
         with suppress(UsageError, OSError):  # one who types wants no message in between
-            common.write("\n".join(_targets(options.targets, environ)), None)
+            common.write("\n".join(_targets(options)), None)
     elif options.shell is None:
         raise UsageError(f"which shell?\nnext: nparam-lint completion {' | '.join(SHELLS)}")
     else:
-        common.write(SHELLS[options.shell](commands()), None)
+        common.write(_script(options.shell), None)
     return 0
 
 
-def _targets(prefix: str, environ: Mapping[str, str]) -> list[str]:
+def _targets(options: Namespace) -> list[str]:
     """The targets that begin so, and the models whose name does."""
     from nparam_lint.cli.targets import models_below
 
-    parser = argparse.ArgumentParser()
+    parser = ArgumentParser()
     common.add_building(parser)
-    settings = common.settings_for(parser.parse_args([]), environ, Path.cwd())
+    settings = common.settings_for(parser.parse_args([], options), Path.cwd())
     known = models_below(settings)
     names = {name.rpartition("::")[2] for name in known}
-    return sorted(word for word in {*known, *names} if word.startswith(prefix))
+    return sorted(word for word in {*known, *names} if word.startswith(options.targets))
 
 
 def commands() -> list[CommandWords]:
@@ -103,7 +157,7 @@ def commands() -> list[CommandWords]:
     return [*found, CommandWords("help", "the options of a command", (), asked)]
 
 
-def _argument(action: argparse.Action, parser: argparse.ArgumentParser) -> Argument:
+def _argument(action: argparse.Action, parser: ArgumentParser) -> Argument:
     shown = "" if action.help == argparse.SUPPRESS else (action.help or action.dest)
     names, text = tuple(action.option_strings), _first_sentence(shown.replace("%%", "%"))
     metavar = str(action.metavar)
@@ -123,3 +177,74 @@ def _first_sentence(text: str) -> str:
     """In one line, without the characters that shells read."""
     words = " ".join(text.split()).partition(". ")[0].rstrip(".").partition(": ")[0]
     return "".join(char for char in words if char not in "'\"`$\\[]")
+
+
+# --- the scripts ----------------------------------------------------------------------------------
+
+
+def _arms(commands: Sequence[CommandWords]) -> str:
+    """The cases of a shell's function: what may follow a word of a command."""
+    lines = []
+    for command in commands:
+        names = " ".join(name for option in command.options for name in option.names)
+        lines.append(f"    {command.name})")
+        lines.append(f"        options='{names}' {_says(command.operand)}")
+        taking = [option for option in command.options if option.kind != "flag"]
+        if taking:
+            lines.append('        case "$2" in')
+            lines += [f"        {'|'.join(o.names)}) {_says(o, 'value:')} ;;" for o in taking]
+            lines.append("        esac")
+        lines.append("        ;;")
+    return "\n".join(lines)
+
+
+def _says(argument: Argument, prefix: str = "") -> str:
+    return f"kind={prefix}{argument.kind} values='{' '.join(argument.values)}'"
+
+
+def _script(shell: str) -> str:
+    made = commands()
+    if shell == "fish":
+        return _fish(made)
+    start = _ARMS.format(shell=shell, arms=_arms(made))
+    names = " ".join(command.name for command in made)
+    return start + _POSIX[shell] % {"commands": names, "targets": _TARGETS}
+
+
+def _fish(commands: Sequence[CommandWords]) -> str:
+    names = " ".join(command.name for command in commands)
+    lines = [
+        "# Made by: nparam-lint completion fish",
+        "function __nparam_lint_in",
+        "    set -l given (commandline -opc)",
+        "    set -l command check",
+        f'    contains -- "$given[2]" {names}; and set command $given[2]',
+        "    test $command = $argv[1]",
+        "end",
+        "function __nparam_lint_first",
+        "    test (count (commandline -opc)) -eq 1",
+        "end",
+        "complete -c nparam-lint -e",
+    ]
+    for command in commands:
+        said = f"-a {command.name} -d '{command.help}'"
+        lines.append(f"complete -c nparam-lint -n __nparam_lint_first {said}")
+    for command in commands:
+        inside = f"complete -c nparam-lint -n '__nparam_lint_in {command.name}'"
+        lines += [f"{inside} {_fish_names(o)}{_fish_values(o)}" for o in command.options]
+        if command.operand.kind in ("target", "choice"):
+            lines.append(f"{inside}{_fish_values(command.operand)}")
+    return "\n".join(lines)
+
+
+def _fish_names(option: Argument) -> str:
+    names = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+    return f"{' '.join(names)} -d '{option.help}'"
+
+
+def _fish_values(argument: Argument) -> str:
+    if argument.kind == "choice":
+        return f" -x -a '{' '.join(argument.values)}'"
+    if argument.kind == "target":
+        return f""" -a '({_TARGETS}="$(commandline -ct)")'"""
+    return {"flag": "", "file": " -r -F"}.get(argument.kind, " -x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,20 +12,15 @@ from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_below
 from nparam_lint.claims import TextError
-from nparam_lint.claims.grammar import parse_tolerance
+from nparam_lint.claims.grammar import Tolerance, parse_tolerance
 from nparam_lint.cli import common
-from nparam_lint.cli.base_state import base_state, named_base, path_inside, settings_in
+from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, settings_in
+from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.cli.base_state import BaseState
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint diff REV [PATH…] [options]"
 DESCRIPTION = (
@@ -34,7 +30,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "revision",
         metavar="REV",
@@ -59,12 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     base = Base(options.revision or "", "", options.revision or "")
     return diff_document(DiffReport(base, "working tree", error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if options.revision is None:
         raise UsageError(
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
@@ -73,31 +69,29 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     tolerance = _tolerance(options.drift)
     start = Path(options.paths[0]).absolute() if options.paths else Path.cwd()
     common.checked_paths([text for text in options.paths if Path(text).exists()])
-    # The nearest directory that exists: the path may have been deleted since.
-    near = next(place for place in (start, *start.parents) if place.is_dir())
-    repository = open_repository(near, environ)
+    repository = open_repository(common.nearest_directory(start), options.environ)
     base = named_base(repository, options.revision)
     with ExitStack() as stack:
         if options.staged:
             index = stack.enter_context(copied(repository))
             if options.config and not index.copy_of(Path(options.config)).is_file():
                 raise UsageError(f"{options.config} is not in the index; next: git add it")
-            settings = settings_in(index, options, environ, index.copy_of(start))
+            settings = settings_in(index, options, index.copy_of(start))
         else:
-            settings = common.settings_for(options, environ, start)
-        state = base_state(base, settings, repository, options, environ, stack)
+            settings = common.settings_for(options, start)
+        state = base_state(base, settings, repository, options, stack)
         with common.progress() as progress:
             report = compare_revisions(
                 *_checkouts(options, settings, state),
                 base,
-                environ,
+                options.environ,
                 progress,
                 moved=state.moves.files,
                 staged=options.staged,
                 declared_only=options.declared,
                 tolerance=tolerance,
             )
-        return common.deliver(diff_document(report), options, settings, environ)
+        return common.deliver(diff_document(report), options, settings)
 
 
 def _tolerance(text: str | None) -> Tolerance | None:
@@ -108,7 +102,7 @@ def _tolerance(text: str | None) -> Tolerance | None:
 
 
 def _checkouts(
-    options: argparse.Namespace, settings: Settings, state: BaseState
+    options: Namespace, settings: Settings, state: BaseState
 ) -> tuple[Checkout, Checkout]:
     """Where the base is and where the present is."""
     then, copy, moves = state.settings, state.copy, state.moves

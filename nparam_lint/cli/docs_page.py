@@ -8,12 +8,9 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from nparam_lint.cli.main import COMMANDS, EPILOG, parser_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _HEAD = """\
 # All commands and options

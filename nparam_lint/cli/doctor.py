@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +19,6 @@ from nparam_lint.gate import limits
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
     from nparam_lint.cache.store import Store
     from nparam_lint.config.settings import Settings
 
@@ -27,17 +26,17 @@ USAGE = "nparam-lint doctor [options]"
 DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings = common.settings_for(options, environ, Path.cwd())
+def run(options: Namespace) -> int:
+    settings = common.settings_for(options, Path.cwd())
     if settings.on != "local":
         return _tell_machines(settings)
-    found = find_interpreter(settings, environ)
+    found = find_interpreter(settings, options.environ)
     limit = limits(settings)
-    answers = run_jobs(BuildContext(found.python, settings.root, environ, limit), [])
+    answers = run_jobs(BuildContext(found.python, settings.root, options.environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"

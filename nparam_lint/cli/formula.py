@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.derive import derive_all
@@ -23,12 +23,7 @@ from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.records import Measured
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from nparam_lint.report import Document
+from nparam_lint.report import Document
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
@@ -38,7 +33,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     parser.add_argument(
         "--vary",
@@ -59,27 +54,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return formula_document(FormulaResult(options.target, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings, target, selector = locate(options, environ, options.target, selects=True)
+def run(options: Namespace) -> int:
+    settings, target, selector = locate(options, options.target, selects=True)
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(options.target)
     with reused_worker(), common.progress() as progress:
         try:
-            model = Model(settings, target, selector, environ, progress)
+            model = Model(settings, target, selector, options.environ, progress)
             found = replace(_derived(found, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
             found = replace(found, error=str(error))
     found = replace(found, seconds=time.monotonic() - start)
     if options.write and found.has_form:
-        _write(found, model, environ)
+        _write(found, model)
     failed = not found.has_form
-    return common.deliver(formula_document(found), options, settings, environ, failed=failed)
+    return common.deliver(formula_document(found), options, settings, failed=failed)
 
 
 def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaResult:
@@ -103,7 +98,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
     )
 
 
-def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> None:
+def _write(result: FormulaResult, model: Model) -> None:
     """Write the formula into the docstring, and say so on standard error."""
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
@@ -111,7 +106,7 @@ def _write(result: FormulaResult, model: Model, environ: Mapping[str, str]) -> N
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:
-        at = write_budget(model, text, environ)
+        at = write_budget(model, text, model.context.environ)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -11,14 +12,11 @@ from nparam_lint.cli import common
 from nparam_lint.cli.base_state import settings_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
+from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
     from nparam_lint.config.settings import Settings
-    from nparam_lint.report import Document
     from nparam_lint.repository.snapshot import Snapshot
 
 USAGE = "nparam-lint history TARGET [--since REV] [--first-parent] [options]"
@@ -30,7 +28,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     parser.add_argument("--since", metavar="REV", help="only the commits after this one")
     parser.add_argument(
@@ -42,14 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return history_document(History(options.target, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings, target, selector = locate(
-        options, environ, options.target, selects=True, may_be_gone=True
-    )
+def run(options: Namespace) -> int:
+    settings, target, selector = locate(options, options.target, selects=True, may_be_gone=True)
     if options.config:
         raise UsageError("history reads the config that each commit has; next: leave out --config")
 
@@ -61,13 +57,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
     def settings_of(copy: Snapshot) -> Settings:
         root = copy.copy_of(settings.home)
-        return settings_in(copy, options, environ, root, root)
+        return settings_in(copy, options, root, root)
 
     wanted = Wanted(target, selector, settings, settings_of, options.since, options.first_parent)
-    repository = open_repository(settings.home, environ)
+    repository = open_repository(settings.home, options.environ)
     with common.progress() as progress:
-        history = read_history(wanted, repository, environ, progress)
+        history = read_history(wanted, repository, options.environ, progress)
         if not history.is_counted and not history.error:
-            refuse_misnamed(show(settings, [target], environ, progress).models)
+            refuse_misnamed(show(settings, [target], options.environ, progress).models)
     document, failed = history_document(history), not history.is_counted
-    return common.deliver(document, options, settings, environ, failed=failed)
+    return common.deliver(document, options, settings, failed=failed)

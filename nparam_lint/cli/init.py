@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nparam_lint.cli import common
 from nparam_lint.cli.update import add_writing, carry_out
 from nparam_lint.rewrite.new_budgets import Wishes, plan_init
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
 DESCRIPTION = """\
@@ -25,7 +22,7 @@ exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     common.add_paths(parser)
@@ -47,21 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     paths = common.checked_paths(options.paths)
     here = Path.cwd()
-    settings = common.settings_for(options, environ, paths[0] if paths else here)
+    settings = common.settings_for(options, paths[0] if paths else here)
     if settings.config is None and settings.root.is_relative_to(here):
         # Where nothing marks the project, what is made must be found again from here.
-        settings = common.settings_for(options, environ, here)
+        settings = common.settings_for(options, here)
     if options.docs:
         from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
 
         with common.progress() as progress:
-            found = suggest(settings, paths, environ, progress)
-        return common.deliver(suggestions_document(*found), options, settings, environ)
+            found = suggest(settings, paths, options.environ, progress)
+        return common.deliver(suggestions_document(*found), options, settings)
     wishes = Wishes(options.into, options.rounded, options.all)
     with common.progress() as progress:
-        plan = plan_init(settings, paths, wishes, environ, progress)
+        plan = plan_init(settings, paths, wishes, options.environ, progress)
     failed = any(item.count is not None for item in plan.left)
-    return carry_out(plan, options, settings, environ, dry=options.diff, failed=failed)
+    return carry_out(plan, options, settings, dry=options.diff, failed=failed)

@@ -6,14 +6,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from argparse import ArgumentParser, Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint lsp"
 DESCRIPTION = (
@@ -23,11 +19,11 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--stdio", action="store_true", help="the default, and the only way")
 
 
-def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     """Serve until the editor is gone. Exit code 1: it did not ask to shut down before."""
     try:
         from nparam_lint.plugins.editor.server import make_server
@@ -40,7 +36,7 @@ def run(_: argparse.Namespace, environ: Mapping[str, str]) -> int:
     # What anything else prints would break the protocol.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    server = make_server(dict(environ))
+    server = make_server(dict(options.environ))
 
     def terminated(*_: object) -> None:
         server.close()

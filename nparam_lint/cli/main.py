@@ -12,17 +12,15 @@ import io
 import os
 import signal
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from nparam_lint import UsageError
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.repository import remove_all
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import FrameType
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
@@ -30,6 +28,25 @@ COMMANDS = tuple(
     "install-hook rule doctor lsp clean completion schema".split()
 )
 
+# Where an encoding lacks these (ASCII, Windows' cp1252). Bars and ticks take the place of one
+# character, so that columns stay straight.
+_ALIKE = {
+    **dict.fromkeys("▏▎▍", "-"),
+    **dict.fromkeys("▌▋▊▉", "="),
+    "█": "#",
+    **dict.fromkeys("─–—−", "-"),
+    "✓": "+",
+    "✗": "x",
+    "×": "x",
+    "Δ": "*",
+    "·": "-",
+    "…": "~",
+    "≈": "~",
+    "→": ">",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+/-",
+}
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
 
 HELP = """\
@@ -123,12 +140,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _look_alikes(error: UnicodeError) -> tuple[str, int]:
-    from nparam_lint.cli.look_alikes import look_alikes  # hardly anybody needs it
+    """What stands for the characters that an encoding lacks, and where to go on; a handler of
+    errors as `codecs.register_error` takes it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(_ALIKE.get(character, "?") for character in wrong), error.end
 
-    return look_alikes(error)
 
-
-def _terminated(_: int, __: FrameType | None) -> NoReturn:
+def _terminated(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
@@ -143,9 +163,9 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
         # Only the command that is asked for: the others import what this one has no use for.
         command, parser = parser_of(name)
-        parser.set_defaults(given=given)
+        parser.set_defaults(given=given, environ=environ)
         options = parser.read(rest)
-        return int(command.run(options, environ))
+        return int(command.run(options))
     except (UsageError, PermissionError) as error:
         from nparam_lint.cli.common import deliver_failure
 
@@ -176,10 +196,10 @@ def parser_of(name: str) -> tuple[Any, Parser]:
     return command, parser
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(ArgumentParser):
     """Raises UsageError, which says what may have been meant."""
 
-    def read(self, words: Sequence[str]) -> argparse.Namespace:
+    def read(self, words: Sequence[str]) -> Namespace:
         options, left = self.parse_known_args(words)
         for word in left:
             if word.startswith("-"):

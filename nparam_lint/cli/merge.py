@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.gate.union import united
-from nparam_lint.report.check_document import check_document, failed_check
-from nparam_lint.report.shard_data import read_report, read_shard
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from nparam_lint.records import Report
-    from nparam_lint.report import Document
+from nparam_lint.records import Report
+from nparam_lint.report.check_data import read_report, read_shard
+from nparam_lint.report.check_document import check_document
 
 USAGE = "nparam-lint merge REPORT.json… [options]"
 DESCRIPTION = (
@@ -28,24 +22,20 @@ DESCRIPTION = (
 _NEXT = "next: write it with nparam-lint --shard 1/3 --format json --output-file FILE"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("reports", nargs="*", metavar="REPORT.json", help="one of each shard")
     common.add_output(parser, "findings")
     parser.set_defaults(config=None, no_cache=True)
 
 
-def failure(error: str, _: argparse.Namespace) -> Document:
-    return failed_check(error)
-
-
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
-    settings = common.settings_for(options, environ, Path.cwd())
+    settings = common.settings_for(options, Path.cwd())
     report, notes = united({name: _read(name) for name in options.reports})
     for note in notes:
         print(f"nparam-lint: {note}", file=sys.stderr)
-    return common.deliver(check_document(report), options, settings, environ)
+    return common.deliver(check_document(report), options, settings)
 
 
 def _read(name: str) -> Report:

@@ -6,14 +6,11 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from nparam_lint.report.style import elide_target
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TextIO
 
 _OFTEN = 0.1  # seconds between two drawings: a zoo has a hundred models a second
 _EVERY = 1.0  # seconds after which it is drawn anew, so that one sees the time pass

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cli import common
 from nparam_lint.rules import RULES, explain
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint rule [CODE]"
 DESCRIPTION = "Explain a finding by example."
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "code", nargs="?", metavar="CODE", help="such as NPL001 (default: list all)"
     )
 
 
-def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if options.code is None:
         rows = (f"{code}  {rule.name:<28} {rule.summary}" for code, rule in RULES.items())
         common.write("\n".join(rows), None)

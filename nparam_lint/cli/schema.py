@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from nparam_lint.api.schemas import schemas, text_of
 from nparam_lint.cli import common
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
 
 USAGE = "nparam-lint schema [NAME]"
 DESCRIPTION = (
@@ -18,7 +14,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     names = list(schemas())
     parser.add_argument(
         "name", nargs="?", metavar="NAME", choices=names, help=f"{', '.join(names)} (default: list)"
@@ -26,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output-file", metavar="FILE", help="write it to FILE")
 
 
-def run(options: argparse.Namespace, _: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     made = schemas()
     if options.name is None:
         rows = [f"{name:<10} {make()['title']}" for name, make in made.items()]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
 from nparam_lint.cli import common
@@ -14,10 +14,6 @@ from nparam_lint.records import NotMeasured
 from nparam_lint.report.show_document import show_document
 from nparam_lint.report.training import OPTIMIZERS
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
 USAGE = "nparam-lint show TARGET [options]"
 DESCRIPTION = (
     "The per-module table of any model: nets/vit.py::ViT(depth=24), "
@@ -26,7 +22,7 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)")
     parser.add_argument(
         "--training",
@@ -41,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    settings, target, _ = locate(options, environ, options.target)
-    settings = replace(settings, ways=0) if options.all_ways else settings
-    settings = replace(settings, why_built=options.why_built)
+def run(options: Namespace) -> int:
+    settings, target, _ = locate(options, options.target)
+    ways = 0 if options.all_ways else settings.ways
+    settings = replace(settings, ways=ways, why_built=options.why_built)
     with common.progress() as progress:
-        report = show(settings, [target], environ, progress)
+        report = show(settings, [target], options.environ, progress)
     refuse_misnamed(report.models)
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
@@ -57,4 +53,4 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
         )
     document = show_document(report, settings.root, optimizer)
-    return common.deliver(document, options, settings, environ, failed=failed)
+    return common.deliver(document, options, settings, failed=failed)

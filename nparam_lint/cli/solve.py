@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from nparam_lint import UsageError
@@ -17,13 +18,10 @@ from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.report import Document
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
     from nparam_lint.claims.expression import Formula
-    from nparam_lint.report import Document
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (
@@ -33,7 +31,7 @@ DESCRIPTION = (
 _COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]"
     )
@@ -84,20 +82,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def failure(error: str, options: argparse.Namespace) -> Document:
+def failure(error: str, options: Namespace) -> Document:
     return solve_document(Solutions(options.goal, error=error))
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     start = time.monotonic()
-    asked = [locate(options, environ, text, selects=True) for text in options.targets]
+    asked = [locate(options, text, selects=True) for text in options.targets]
     metric, *others = dict.fromkeys(selector.metric for *_, selector in asked) or ["total"]
     if others:
         raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
     question = _question(options, metric)
     with common.progress() as progress:
         found = [
-            solve(question, text, *one, environ, progress)
+            solve(question, text, *one, options.environ, progress)
             for text, one in zip(options.targets, asked, strict=True)
         ]
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
@@ -105,13 +103,13 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     budgets = tuple(question.budgets)
     made = Solutions(question.goal, budgets, answers, seconds, options.free, metric)
     failed = any(one.reason for one in answers)
-    return common.deliver(solve_document(made), options, asked[0][0], environ, failed=failed)
+    return common.deliver(solve_document(made), options, asked[0][0], failed=failed)
 
 
 # --- the question -----------------------------------------------------------------------------
 
 
-def _question(options: argparse.Namespace, metric: str) -> Question:
+def _question(options: Namespace, metric: str) -> Question:
     for value, missing in (
         (options.targets, "which model?"),
         (options.budget, "which budget?"),

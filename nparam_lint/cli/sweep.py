@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +18,7 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
+from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
 from nparam_lint.analysis.sweep.row_files import (
     COLUMNS,
     Csv,
@@ -26,25 +28,19 @@ from nparam_lint.analysis.sweep.row_files import (
     rows_of_parquet,
     to_parquet,
 )
-from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep
+from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.records import Measured, NotMeasured, VariableRow
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-
     from nparam_lint.analysis.closed_forms.observations import Point
-    from nparam_lint.analysis.sweep.configurations import Configurations
     from nparam_lint.analysis.sweep.row_files import Codec
-    from nparam_lint.analysis.sweep.sweep import SweepRow
     from nparam_lint.gate import Progress
-    from nparam_lint.records import VariableRow
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
 DESCRIPTION = (
@@ -56,7 +52,7 @@ _SHOWN = 20  # rows of the table on a terminal
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     which = parser.add_argument_group("which configurations")
     one = which.add_mutually_exclusive_group(required=True)
@@ -90,30 +86,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("table", "jsonl", "csv"),
         help="of standard output (default: table on a terminal, else jsonl)",
     )
-    colors = ("auto", "always", "never")
-    out.add_argument(
-        "--color", choices=colors, default="auto", help="auto (default): on a terminal"
-    )
+    common.add_color(out)
     common.add_building(parser)
     parser.set_defaults(formats=("text",), depth=None, output_file=None)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     if options.map and not options.hydra:
         raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
     start = time.monotonic()
-    settings, target, selector = locate(options, environ, options.target, selects=True)
+    settings, target, selector = locate(options, options.target, selects=True)
     grid = of_grid(grid_of(options.vary)) if options.vary else None
     given = of_file(options.file) if options.file else grid
     with reused_worker(), common.progress() as progress:
         try:
-            model = Model(settings, target, selector, environ, progress)
+            model = Model(settings, target, selector, options.environ, progress)
             first = model.first()
             if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
-                model = Model(settings, target, selector, environ, progress)
+                model = Model(settings, target, selector, options.environ, progress)
                 first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
@@ -122,9 +115,9 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 return 1
             rows = {row.name: row for row in first.variables}
             given = given or _hydra(options, [*rows])
+            said_in = "option --vary" if options.vary else options.file or options.hydra
             variables = [
-                _variable(row_of(rows, name, first.call, _option(options)), given)
-                for name in given.names
+                _variable(row_of(rows, name, first.call, said_in), given) for name in given.names
             ]
             forms = [] if options.built else _forms(model, variables)
             sweep = Sweep(_forgetting(model), forms)
@@ -134,12 +127,11 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         except Mismatch as error:
             print(f"nparam-lint: {error}", file=sys.stderr)
             return 1
-    said = _said(forms, options.built)
-    result = SweepResult(
-        options.target, given.names, shown, sweep.tally, said, time.monotonic() - start
-    )
+    said = [] if options.built else _said(forms)
+    seconds = time.monotonic() - start
+    result = SweepResult(options.target, given.names, shown, sweep.tally, said, seconds)
     if kind == "table":
-        text = render("text", sweep_document(result), common.layout(options, settings, environ))
+        text = render("text", sweep_document(result), common.layout(options, settings))
         common.write(text, None)
     else:
         for line in summary(result):
@@ -156,7 +148,7 @@ def _lacking(failure: NotMeasured, given: Configurations) -> str:
     return ", ".join(f"{name}={first[name]!r}" for name in failure.missing)
 
 
-def _kind(options: argparse.Namespace) -> str:
+def _kind(options: Namespace) -> str:
     """What the rows are written as."""
     if options.out:
         suffix = Path(options.out).suffix
@@ -168,11 +160,7 @@ def _kind(options: argparse.Namespace) -> str:
     return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
-def _option(options: argparse.Namespace) -> str:
-    return "option --vary" if options.vary else options.file or options.hydra
-
-
-def _hydra(options: argparse.Namespace, names: Sequence[str]) -> Configurations:
+def _hydra(options: Namespace, names: Sequence[str]) -> Configurations:
     mapping = {}
     for text in options.map:
         name, sign, key = text.partition("=")
@@ -205,10 +193,8 @@ def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoF
     return cases
 
 
-def _said(forms: Sequence[ClosedForm | NoForm], built: bool) -> list[str]:
+def _said(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
     """The forms that were used, or why there are none."""
-    if built:
-        return []
     proved = [form for form in forms if isinstance(form, ClosedForm) and form.is_proved]
     said = []
     for form in proved[:3]:
@@ -235,11 +221,7 @@ def _forgetting(model: Model) -> Model:
 
 
 def _written(
-    options: argparse.Namespace,
-    kind: str,
-    given: Configurations,
-    sweep: Sweep,
-    progress: Progress | None,
+    options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress | None
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
     if kind == "parquet":

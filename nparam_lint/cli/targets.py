@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from argparse import Namespace
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,27 +14,20 @@ from typing import TYPE_CHECKING
 from nparam_lint import UsageError
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
+from nparam_lint.discover import discover, list_project, reader
+from nparam_lint.gate.requests import why_gone
 from nparam_lint.nearest import did_you_mean_path, nearest
-from nparam_lint.records import NotMeasured
+from nparam_lint.records import Definition, ModelReport, NotMeasured
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Mapping
-
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Definition, ModelReport
 
 _NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")
 _CANDIDATES = 8
 
 
 def locate(
-    options: argparse.Namespace,
-    environ: Mapping[str, str],
-    text: str,
-    *,
-    selects: bool = False,
-    may_be_gone: bool = False,
+    options: Namespace, text: str, *, selects: bool = False, may_be_gone: bool = False
 ) -> tuple[Settings, Target, Selector]:
     """The target that a text names, relative to its project, with the project's settings; and the
     selector at the end of the text, where it may have one. `GPT` alone will do where the project
@@ -41,14 +36,14 @@ def locate(
     more."""
     name = _NAME.match(text)
     if name and not name[1].endswith(".py"):
-        text = _in_full(options, environ, name[1], text[name.end() :])
+        text = _in_full(options, name[1], text[name.end() :])
     try:
         target, selector = parse_selected(text) if selects else (parse_target(text), Selector())
     except TextError as error:
         step = f"\nnext, for the models in it: nparam-lint {text}" if Path(text).is_file() else ""
         raise UsageError(f"{text!r} is not a target: {error}{step}") from None
     start = Path(target.location) if target.is_path else Path.cwd()
-    settings = common.settings_for(options, environ, start)
+    settings = common.settings_for(options, start)
     if target.is_path and not start.is_file():
         near = _called(_tail(target.callable), settings) if target.callable else []
         hint = f"; did you mean {_listed(near, settings)}?" if near else did_you_mean_path(start)
@@ -78,9 +73,6 @@ def _refuse_gone(target: Target, settings: Settings) -> None:
     path = settings.root / target.location
     if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
         return
-    from nparam_lint.discover import discover, list_project
-    from nparam_lint.gate.requests import why_gone
-
     _, importable = list_project(settings.root, (), settings.exclude)
     file = [target.location]
     found = discover(settings.root, file, importable=importable, wanted=file, store=settings.store)
@@ -100,9 +92,9 @@ def _tail(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _in_full(options: argparse.Namespace, environ: Mapping[str, str], name: str, rest: str) -> str:
+def _in_full(options: Namespace, name: str, rest: str) -> str:
     """The target of the one model of the project that has this name."""
-    settings = common.settings_for(options, environ, Path.cwd())
+    settings = common.settings_for(options, Path.cwd())
     found = _called(name, settings)
     if len(found) == 1:
         return f"{_from_here(found[0], settings)}{rest}"
@@ -126,19 +118,13 @@ def _called(name: str, settings: Settings) -> list[Definition]:
     """The models of this name: first those called so in full, and those outside of tests."""
     word = _tail(name).encode()
     found = _definitions(settings, lambda source: word in source)
-    for same in (
-        [one for one in found if one.qualname == name],
-        [one for one in found if f".{one.qualname}".endswith(f".{name}")],
-    ):
-        if same:
-            return list({one.target: one for one in same}.values())
-    return []
+    same = [one for one in found if one.qualname == name]
+    inside = [one for one in found if one.qualname.endswith(f".{name}")]
+    return list({one.target: one for one in same or inside}.values())
 
 
 def _definitions(settings: Settings, may_hold: Callable[[bytes], bool]) -> list[Definition]:
     """The models in the files whose source may hold them; in tests where there are no others."""
-    from nparam_lint.discover import discover, list_project, reader
-
     files, importable = list_project(settings.root, (), settings.exclude)
     read, chosen = reader(settings.root), []
     for path in files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from nparam_lint.rewrite.edits import Plan, write_all
 from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
@@ -36,7 +35,7 @@ exit codes: 0 all these budgets hold now; 1 a budget that does not hold was not 
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="model, selector, or path")
@@ -47,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_building(parser)
 
 
-def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
+def add_writing(parser: ArgumentParser, verbose: str) -> None:
     """The options of what writes into files; `verbose`: the help of -v, where there is one."""
     parser.add_argument(
         "--diff", action="store_true", help="write nothing; print what would change"
@@ -56,27 +55,21 @@ def add_writing(parser: argparse.ArgumentParser, verbose: str) -> None:
     common.add_output(parser, "", verbose=verbose, quiet=quiet, depth="", echo=False)
 
 
-def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(options: Namespace) -> int:
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
-    settings = common.settings_for(options, environ, start)
+    settings = common.settings_for(options, start)
     named = [read_named(text, settings.root) for text in options.targets]
     with common.progress() as progress:
-        plan = plan_update(settings, named, environ, progress)
+        plan = plan_update(settings, named, options.environ, progress)
     dry = options.diff or options.check
     broken = any(item.origin != "prose" for item in plan.left)
     failed = broken or (options.check and bool(plan.edits))
-    return carry_out(plan, options, settings, environ, dry=dry, failed=failed)
+    return carry_out(plan, options, settings, dry=dry, failed=failed)
 
 
 def carry_out(
-    plan: Plan,
-    options: argparse.Namespace,
-    settings: Settings,
-    environ: Mapping[str, str],
-    *,
-    dry: bool,
-    failed: bool,
+    plan: Plan, options: Namespace, settings: Settings, *, dry: bool, failed: bool
 ) -> int:
     """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
     if plan.error:
@@ -89,6 +82,6 @@ def carry_out(
     document = plan_document(plan, options.command, dry)
     if options.diff and common.format_for(options, settings) == "text":
         common.write(diff_of(plan), options.output_file)  # and beside it what people read
-        sys.stderr.write(render("text", document, common.layout(options, settings, environ)))
+        sys.stderr.write(render("text", document, common.layout(options, settings)))
         return int(failed)
-    return common.deliver(document, options, settings, environ, failed=failed)
+    return common.deliver(document, options, settings, failed=failed)

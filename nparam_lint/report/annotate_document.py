@@ -1,130 +1,262 @@
-"""The document of `annotate`: source with what each line made in the margin."""
+"""The document of `annotate`: source with what each line made in the margin.
+
+The counts of a file's lines and what was made without any of them add up to the model's total.
+What a line led to, and another line of the file counts, stands in brackets.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.records import LineRow, Measured
-from nparam_lint.report import Document, Page, Section, Text, style
-from nparam_lint.report.annotated_source import (
-    AnnotatedFile,
-    annotated_file,
-    main_file,
-    other_files,
-    sums_by_file,
-)
+from nparam_lint.records import LineRow, Measured, ModelReport, NotMeasured, Report
+from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
 from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.not_counted import absent
 from nparam_lint.report.overview import place_of_way
-from nparam_lint.report.show_document import absent
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from nparam_lint.records import ModelReport, NotMeasured, Report
     from nparam_lint.report import Block, Json, Options
 
 _MODELS = 4  # of one file, without -v
 _CALL = 60  # characters of a call that is only mentioned
+_AROUND = 1  # lines of context before and after a line that makes something
+_GAP = 2  # lines between two hunks that are shown rather than left out
+_HEADER = re.compile(r"\s*(?:class|def|async def)\b")
+_COLUMNS = (
+    Column("parameters", "number"),
+    Column("", "number"),
+    Column("share", "number"),
+    Column("line", "number", "dim"),
+    Column("source", "source"),
+)
+_STEPS = (Step("cut", "source", 32), Step("drop", "share"), Step("cut", "source", 12))
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedModel:
-    """`built`: what was built, and counted; where the target is a class inside another model, that
-    model."""
+    """What the lines of one file made of a model. `built`: what was built, and counted; where the
+    target is a class inside another model, that model. `text`: the lines of the file at `path`;
+    None where it cannot be read. `rows`: those that made something, in their order."""
 
     model: ModelReport
     built: Measured
-    file: AnnotatedFile
+    path: str
+    text: tuple[str, ...] | None
+    rows: tuple[LineRow, ...]
 
     @property
-    def lines(self) -> set[str]:
-        return {row.place for row in self.file.rows}
+    def total(self) -> int:
+        """Of the model."""
+        return self.built.counts.total
+
+    @property
+    def count(self) -> int:
+        """What its lines made, alone or by what they called."""
+        return sum(row.count for row in self.rows)
+
+    @property
+    def elsewhere(self) -> int:
+        """What was made without any of its lines."""
+        return self.total - self.count
+
+    def line(self, number: int) -> str:
+        there = self.text is not None and 0 < number <= len(self.text)
+        return self.text[number - 1].expandtabs(4) if self.text and there else ""
+
+    def table(self, whole: bool = False) -> Table:
+        """The lines that made something with some around them, or all lines."""
+        made = {row.line: row for row in self.rows}
+        text = self.text or ()
+        shown = range(1, len(text) + 1) if whole and text else _hunks(text, made.keys())
+        rows, before = [], None
+        for number in shown:
+            if before is not None and number > before + 1:
+                rows.append(Row(("", "", "", "…", "")))
+            rows.append(_row(number, made.get(number), self.line(number), self.total))
+            before = number
+        return Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(self.notes()), noun="line")
+
+    def notes(self) -> Iterable[str]:
+        if self.text is None:
+            yield f"{self.path} cannot be read"
+        if self.elsewhere:
+            share = style.share(self.elsewhere, self.total)
+            yield f"made without a line of this file: {self.elsewhere:,} ({share})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """`asked`: as it was written. `alike`: models whose lines are those of the ones that are
+    `shown`. `failed`: where none is shown, a target that could not be built."""
+
+    report: Report
+    asked: str
+    shown: Sequence[AnnotatedModel]
+    alike: Sequence[AnnotatedModel]
+    failed: tuple[str, NotMeasured] | None
 
 
 def annotate_document(report: Report, root: Path, asked: str, file: str | None) -> Document:
     """`asked`: as it was written; `file`: the one whose lines are wanted, if that was asked for,
     otherwise it is the one of the first model."""
     models = report.models if file else report.models[:1]
-    failed = next((m for m in models if not isinstance(_built(m), Measured)), None)
     every = [one for model in models if (one := annotated(model, root, file)) is not None]
     shown, alike = covering(every) if file else (every, [])
-    reason = None if shown or not failed else failed.measurement
+    failed = (
+        (model.target, model.measurement)
+        for model in models
+        if not (shown or model.host) and isinstance(model.measurement, NotMeasured)
+    )
+    answer = _Answer(report, asked, shown, alike, next(failed, None))
     return Document(
         "annotate",
-        lambda: _data(report, asked, shown, alike, failed),
-        lambda options: _page(report, shown, alike, failed, asked, options),
+        lambda: _data(answer),
+        lambda options: _page(answer, options),
         report.error,
-        lines=tuple(_concise(shown, reason, asked)),
+        lines=tuple(_concise(answer)),
     )
 
 
-def _built(model: ModelReport) -> Measured | NotMeasured:
-    return model.host or model.measurement
-
-
 def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedModel | None:
-    """What the lines of `file` made of a model, or of that file whose lines made most; None where
-    they made nothing, or where it was not built. `root`: of the project."""
-    built = _built(model)
+    """What the lines of `file` made of a model; without one, those of its own file, or of the one
+    whose lines made most. None where `file` made nothing, or where the model was not built. `root`:
+    of the project."""
+    built = model.host or model.measurement
     if not isinstance(built, Measured):
         return None
-    path = file or main_file(built, model.position.path)
-    made = annotated_file(built, path, root)
-    return None if file and not made.rows else AnnotatedModel(model, built, made)
+    path, sums = file or model.position.path, _sums_by_file(built)
+    if not file and path not in sums:
+        path = next(iter(sums), path)
+    rows = tuple(row for row in built.lines if row.path == path)
+    if file and not rows:
+        return None
+    place = root / (rows[0].file if rows and rows[0].file else path)
+    try:
+        text = tuple(place.read_text("utf-8", "replace").removesuffix("\n").split("\n"))
+    except (OSError, ValueError):
+        text = None
+    return AnnotatedModel(model, built, path, text, rows)
 
 
-def covering(
-    models: Sequence[AnnotatedModel],
-) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
+def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
     """The models of a file, first those that are built with their defaults, of these the one that
     its lines make most of, as far as each has a line that none before has; and the others."""
     shown: list[AnnotatedModel] = []
     alike: list[AnnotatedModel] = []
-    seen: set[str] = set()
-    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.file.count)):
-        (shown if one.lines - seen else alike).append(one)
-        seen |= one.lines
+    seen: set[int] = set()
+    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.count)):
+        lines = {row.line for row in one.rows}
+        (shown if lines - seen else alike).append(one)
+        seen |= lines
     return shown, alike
+
+
+# --- the lines of a file --------------------------------------------------------------------------
+
+
+def _sums_by_file(found: Measured) -> dict[str, int]:
+    """What the lines of each file made themselves; together with what no line made, the total."""
+    sums: dict[str, int] = {}
+    for row in found.lines:
+        sums[row.path] = sums.get(row.path, 0) + row.own
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+
+def _other_files(found: Measured, path: str) -> Table:
+    """What the lines of the files other than `path` made themselves."""
+    total = found.counts.total
+    others = {other: count for other, count in _sums_by_file(found).items() if other != path}
+    rows = (
+        Row((style.clean(other), f"{count:,}", style.share(count, total)))
+        for other, count in others.items()
+        if count
+    )
+    columns = Column("made in", "code"), Column("parameters", "number"), Column("share", "number")
+    return Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
+
+
+def _row(number: int, made: LineRow | None, text: str, total: int) -> Row:
+    if made is None:
+        return Row(("", "", "", f"{number}", Cell(text, "dim")))
+    times = f"{made.times:,}×" if made.times > 1 else ""
+    if not made.count:  # in brackets, so that the rest adds up
+        return Row((Cell(f"({made.through:,})", "dim"), Cell(times, "dim"), "", f"{number}", text))
+    share = style.share(made.count, total)
+    return Row((Cell(f"{made.count:,}", "bold"), times, share, f"{number}", text))
+
+
+def _hunks(text: Sequence[str], made: Set[int]) -> list[int]:
+    """The numbers of the lines that made something, of those around them, and of the headers of
+    the functions and classes that they stand in."""
+    wanted = set(made)
+    for number in made:
+        wanted |= {*range(number - _AROUND, number + _AROUND + 1), *_headers(text, number)}
+    ordered = sorted(n for n in wanted if n in made or (0 < n <= len(text) and text[n - 1].strip()))
+    for one, other in pairwise(ordered):
+        if other - one <= _GAP + 1:
+            wanted |= {*range(one, other)}
+        else:
+            wanted -= {*range(one + 1, other)}
+    first, last = (ordered[0], ordered[-1]) if ordered else (0, 0)
+    return sorted(n for n in wanted if first <= n <= last)
+
+
+def _headers(text: Sequence[str], number: int) -> Iterable[int]:
+    if not 0 < number <= len(text):
+        return
+    deep = _indent(text[number - 1])
+    for above in range(number - 1, 0, -1):
+        line = text[above - 1]
+        if line.strip(" \t)]}:") and _indent(line) < deep and line.lstrip()[:1] not in ")]}":
+            deep = _indent(line)
+            if _HEADER.match(line):
+                yield above
+        if not deep:
+            return
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
 
 
 # --- for people -----------------------------------------------------------------------------------
 
 
-def _page(
-    report: Report,
-    shown: Sequence[AnnotatedModel],
-    alike: Sequence[AnnotatedModel],
-    failed: ModelReport | None,
-    asked: str,
-    options: Options,
-) -> Page:
+def _page(answer: _Answer, options: Options) -> Page:
+    shown = answer.shown
     most = len(shown) if options.verbose else _MODELS
     sections = [part for one in shown[:most] for part in _sections(one, options)]
     if len(shown) > most:
         left = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
         sections.append(Section((Text(left, "dim"),)))
-    if alike:
-        names = ", ".join(style.first([_name(one) for one in alike], 3))
+    if answer.alike:
+        names = ", ".join(style.first([_name(one) for one in answer.alike], 3))
         sections.append(Section((Text(f"The same lines make {names}.", "dim"),)))
     if not shown:
-        sections.append(Section(tuple(_nothing(report, failed, asked)), always=True))
-    return Page(tuple(sections), headline=f"lines of {clean(asked)}")
+        sections.append(Section(tuple(_nothing(answer)), always=True))
+    return Page(tuple(sections), headline=f"lines of {clean(answer.asked)}")
 
 
-def _nothing(report: Report, failed: ModelReport | None, asked: str) -> Iterator[Text]:
-    if failed is not None and not isinstance(failed.measurement, Measured):
-        yield Text(clean(failed.target), "bold")
-        yield from absent(failed.measurement)
+def _nothing(answer: _Answer) -> Iterator[Text]:
+    if answer.failed:
+        target, failure = answer.failed
+        yield Text(clean(target), "bold")
+        yield from absent(failure)
         return
-    yield Text(f"No line of {clean(asked)} makes a parameter of a model that could be built.")
-    for target, reason in report.skipped[:_MODELS]:
+    asked = clean(answer.asked)
+    yield Text(f"No line of {asked} makes a parameter of a model that could be built.")
+    for target, reason in answer.report.skipped[:_MODELS]:
         words = style.short_reason(reason.reason, target.partition("::")[2])
         yield Text(f"– {clean(target)}  {words}", indent="  ", hang="      ")
-    yield Text(f"next: nparam-lint {clean(asked)}", "dim")
+    yield Text(f"next: nparam-lint {asked}", "dim")
 
 
 def _name(one: AnnotatedModel) -> str:
@@ -135,76 +267,62 @@ def _sections(one: AnnotatedModel, options: Options) -> Iterator[Section]:
     total = f"{one.built.counts.total:,} parameters"
     way = f", as built in {place_of_way(one.model, one.model.target)}" if one.model.way else ""
     words = Text(f"{clean(one.built.call)}: {total}{way}", hang="  ")
-    block: Block = one.file.table(whole=bool(options.verbose))
-    if not one.file.rows:
+    block: Block = one.table(whole=bool(options.verbose))
+    if not one.rows:
         block = Text("No line of the project, or of a package, is known to make a parameter.")
-    yield Section((words, block), title=clean(one.file.path), always=True)
-    others = other_files(one.built, one.file.path)
+    yield Section((words, block), title=clean(one.path), always=True)
+    others = _other_files(one.built, one.path)
     if others.rows:
         yield Section((Text("Made in other files; above, at the line that led there:"), others))
 
 
-def _concise(
-    shown: Sequence[AnnotatedModel], failed: Measured | NotMeasured | None, asked: str
-) -> Iterator[str]:
-    for one in shown:
-        for row in (row for row in one.file.rows if row.count):
+def _concise(answer: _Answer) -> Iterator[str]:
+    for one in answer.shown:
+        for row in (row for row in one.rows if row.count):
             times = f" ({row.times:,}×)" if row.times > 1 else ""
-            share = style.share(row.count, one.file.total)
+            share = style.share(row.count, one.total)
             made = f"{row.count:,} parameters{times}, {share} of {clean(one.built.call)}"
             yield f"{row.place}:1: {made}"
-    if failed is not None and not isinstance(failed, Measured):
-        yield f"{asked}: not measured: {clean(failed.reason)}"
+    if answer.failed:
+        yield f"{answer.asked}: not measured: {clean(answer.failed[1].reason)}"
 
 
 # --- for programs ---------------------------------------------------------------------------------
 
 
-def _data(
-    report: Report,
-    asked: str,
-    shown: Sequence[AnnotatedModel],
-    alike: Sequence[AnnotatedModel],
-    failed: ModelReport | None,
-) -> Json:
+def _data(answer: _Answer) -> Json:
     """Of each model, the counts of the lines of `file` and its `elsewhere` add up to the total; so
     do the sums of `files` and `unknown`."""
-    models = [_model(one) for one in shown]
-    if not shown and failed is not None and not isinstance(failed.measurement, Measured):
-        models = [{"target": failed.target} | not_measured_data(failed.measurement)]
+    report, models = answer.report, [_model(one) for one in answer.shown]
+    if answer.failed:
+        target, failure = answer.failed
+        models = [{"target": target} | not_measured_data(failure)]
     return {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
         "error": report.error,
-        "given": asked,
+        "given": answer.asked,
         "models": models,
-        "alike": [{"target": one.model.target, "call": one.built.call} for one in alike],
+        "alike": [{"target": one.model.target, "call": one.built.call} for one in answer.alike],
     }
 
 
 def _model(one: AnnotatedModel) -> Json:
-    sums = sums_by_file(one.built)
+    sums = _sums_by_file(one.built)
     return {
         "target": one.model.target,
         **asdict(one.model.position),
         **measured_data(one.built),
-        "file": one.file.path,
-        "lines": [_line(row, one.file) for row in one.file.rows],
-        "elsewhere": one.file.elsewhere,
+        "file": one.path,
+        "lines": [_line(row, one) for row in one.rows],
+        "elsewhere": one.elsewhere,
         "files": sums,
-        "unknown": one.file.total - sum(sums.values()),
+        "unknown": one.total - sum(sums.values()),
     }
 
 
-def _line(row: LineRow, file: AnnotatedFile) -> Json:
-    share = row.count / file.total if file.total else 0.0
-    return {
-        "line": row.line,
-        "count": row.count,
-        "own": row.own,
-        "through": row.through,
-        "times": row.times,
-        "share": share,
-        "text": file.line(row.line),
-    }
+def _line(row: LineRow, one: AnnotatedModel) -> Json:
+    told = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
+    share = row.count / one.total if one.total else 0.0
+    return {**told, "share": share, "text": one.line(row.line)}

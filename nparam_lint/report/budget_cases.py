@@ -11,24 +11,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
-from nparam_lint.records import Measured, NotMeasured
-from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
+from nparam_lint.report import Options
+from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, clean, elide_end
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from nparam_lint.records import Finding, ModelReport, Position, Report
-    from nparam_lint.report import Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 _ROWS = 40  # of a table of modules

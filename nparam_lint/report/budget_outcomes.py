@@ -1,26 +1,17 @@
-"""The budgets of a report as they were declared, the outcome of each, and the lines that show it.
-
-nanogpt/model.py
-  ✓ GPT                     124,475,904  exact
-    ✓ = vocab_size*n_embd + n_layer*(12*n_embd**2 + 13*n_embd) + 2*n_embd
-    ✓ [transformer.h.*]  12 × 7,087,872  7.1M ± 1%
-"""
+"""The budgets of a report as they were declared, and the outcome of each; as rows, the ones that do
+not hold, and all that are declared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+from operator import attrgetter
+from typing import Literal
 
-from nparam_lint.records import Measured
-from nparam_lint.report import style
+from nparam_lint.records import BudgetResult, Finding, Measured, ModelReport, Report
+from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.style import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from nparam_lint.records import BudgetResult, Finding, ModelReport, Report
-    from nparam_lint.report import Table
-    from nparam_lint.report.style import Paint
 
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that differs from the budget is a failure; with these states there is no answer.
@@ -28,11 +19,14 @@ UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL00
 _ON_RESULTS = ("NPL001", "NPL013")
 # A formula without a value; a selector that selects nothing; a definition that is not used.
 _UNJUDGED = ("NPL002", "NPL007", "NPL008")
-_ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
-_COLORS = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
-_WORST = "✗!✓–"
-_PARTS = 3
-_VERDICT = 24  # characters that it has at least
+ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
+_DECLARED = attrgetter("declared", "selector", "origin", "position")
+_COLUMNS = (
+    Column("model", "code"),
+    Column("declared", "code"),
+    Column("actual", "number"),
+    Column("drift", "number"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +35,12 @@ class ModelBudgets:
     with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
     models: tuple[ModelReport, ...]
-    make_table: Callable[[Iterable[ModelReport]], Table]
     depth: int | None = None
     alone: bool = False
 
     @property
     def table(self) -> Table:
-        return self.make_table(self.models)
+        return budgets_table(self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,223 +116,101 @@ def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
 
 
 def budgets_of(model: ModelReport) -> list[JudgedBudget]:
-    return [
-        JudgedBudget(model, tuple(group), tuple(findings))
-        for group, findings in _with_findings(_as_declared(model.budgets), model)
-    ]
-
-
-def _with_findings(
-    groups: Iterable[list[BudgetResult]], model: ModelReport
-) -> Iterator[tuple[list[BudgetResult], Iterable[Finding]]]:
-    measured = model.measurement
-    if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
-        about = [finding for finding in model.findings if finding.code == measured.code]
-        yield from ((group, about) for group in groups)
-        return
-    at = grouped(model.findings, lambda finding: finding.position)
-    for group in groups:
-        near = at.get(group[0].position, ())
-        yield group, (finding for finding in near if _is_about(finding, group))
-
-
-def _as_declared(results: Iterable[BudgetResult]) -> list[list[BudgetResult]]:
-    """Those of one declared budget together."""
-    groups = grouped(results, lambda one: (one.declared, one.selector, one.origin, one.position))
-    return list(groups.values())
-
-
-def _is_about(finding: Finding, group: Sequence[BudgetResult]) -> bool:
-    """Of a finding where the budget stands."""
-    if group[0].actual is None:
-        return finding.code in _UNJUDGED
-    broken = not all(result.ok for result in group)
-    return finding.code in (_ON_RESULTS if broken else ("NPL011",))
-
-
-# --- lines ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """`tail` is kept whole where `verdict` must be cut. Without a name and a count, the verdict has
-    the line for itself."""
-
-    mark: str
-    name: str
-    count: str
-    verdict: str
-    tail: str = ""
-    level: int = 0
-
-    @property
-    def start(self) -> int:
-        return 2 * self.level + 2
-
-    @property
-    def formula(self) -> bool:
-        return self.verdict.startswith("= ")
-
-
-def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
-    """Below the path of each file its models; the variants of one stand together. Beside the path,
-    why they are checked although it was not given."""
-    files: dict[str, dict[str, list[_Line]]] = {}
-    reasons: dict[str, dict[str, None]] = {}
-    for model in block.models:
-        where, _, name = style.clean(model.target).partition("::")
-        if not name:  # a config file: what builds it stands in its place
-            name = style.clean(getattr(model.measurement, "call", "model"))
-        if model.because:
-            reasons.setdefault(where, {})[style.clean(model.because)] = None
-        variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
-        variants += _lines(model, name)
-    groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
-    if block.alone:
-        return [text for lines in groups.values() for text in _laid_out([lines], width, paint)[0]]
-    text = []
-    found = _laid_out(list(groups.values()), width - 2, paint)
-    for where, lines in zip(groups, found, strict=True):
-        text.append(paint("bold", style.elide_middle(where, width)))
-        for reason in reasons.get(where, ()):
-            text += [paint("dim", line) for line in style.wrap(reason, width, "  ", "  ")]
-        text += ["  " + line for line in lines]
-    return text
-
-
-def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> list[list[str]]:
-    """In columns, the same for all groups. Names first: a formula may stand below, and a reason may
-    be cut, but never a drift."""
-    table = [line for lines in groups for line in lines if line.name or line.count]
-    counts = max((len(line.count) for line in table), default=0)
-    room = width - counts - 4
-    longest = max((line.start + len(line.name) for line in table), default=0)
-    needed = (
-        0 if line.formula else min(len(line.verdict), _VERDICT) + len(line.tail) for line in table
-    )
-    labels = min(longest, max(room - max(needed, default=0), room // 2))
+    """All results of one declared budget together, with the findings that are about it."""
+    measured, at = model.measurement, grouped(model.findings, attrgetter("position"))
     found = []
-    for lines in groups:
-        short = {
-            start: style.elide_apart((n.name for n in lines if n.start == start), labels - start)
-            for start in {line.start for line in lines}
-        }
-        made = (_told(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
-        found.append([text for texts in made for text in texts])
+    for results in grouped(model.budgets, _DECLARED).values():
+        near: Sequence[Finding] = at.get(results[0].position, ())
+        codes = _codes_about(results)
+        if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
+            near, codes = model.findings, (measured.code,)
+        about = tuple(finding for finding in near if finding.code in codes)
+        found.append(JudgedBudget(model, tuple(results), about))
     return found
 
 
-def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
-    """A formula that is too long for its column stands after the name, else below it."""
-    labels, counts, width = widths
-    lead = " " * (line.start - 2) + paint(
-        "green" if line.mark == "✓" else _COLORS[line.mark], line.mark
-    )
-    head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
-
-    def verdict(room: int) -> str:
-        text = style.elide_end(line.verdict, room - len(line.tail)) + line.tail
-        return paint(_COLORS[line.mark], text)
-
-    if not line.name and not line.count:
-        return [f"{lead} {verdict(width - line.start)}"]
-    length, room = len(line.verdict) + len(line.tail), width - labels - counts - 4
-    if not line.formula or length <= room:
-        return [f"{head}  {verdict(room)}".rstrip()]
-    gap = labels - line.start - len(name) - 1 - length
-    if gap >= 0:
-        return [f"{lead} {name} {verdict(length)}{' ' * gap}  {line.count:>{counts}}"]
-    return [head, " " * (line.start + 2) + verdict(width - line.start - 2)]
+def _codes_about(results: Sequence[BudgetResult]) -> tuple[str, ...]:
+    """Of the findings where a budget stands, those that are about it."""
+    if results[0].actual is None:
+        return _UNJUDGED
+    return ("NPL011",) if all(result.ok for result in results) else _ON_RESULTS
 
 
-def _lines(model: ModelReport, name: str) -> list[_Line]:
-    shown = {_line_of(budget) for budget in model.budgets}
-    stray = [f for f in model.findings if f.code not in _ON_BUDGETS or _line_of(f) not in shown]
-    codes = " ".join(sorted({finding.code for finding in stray}))
-    marks = [worst([finding]) for finding in stray]
-    measured = model.measurement
-    if not isinstance(measured, Measured):
-        reason = f"not measured: {style.short_reason(measured.reason, name)}"
-        return [_Line(worst(model.findings) or "–", name, "–", reason)]
-    totals = [b for b in model.budgets if not (b.selector or b.module)]
-    main = min(totals, key=lambda budget: budget.origin == "prose", default=None)
-    rest = _as_declared(budget for budget in model.budgets if budget is not main)
-    lines = [line for group in rest for line in _group_lines(group, model)]
-    verdict, tail = codes or "no budget", ""
-    if main is not None:
-        verdict, tail = _verdict(main)
-        tail += f"  {codes}" if codes else ""
-        marks.append(_budget_mark(main, model))
-    else:
-        verdict = codes if lines else verdict
-        marks += [line.mark for line in lines]
-    mark = min([*marks, "–"], key=_WORST.index)
-    return [_Line(mark, name, f"{measured.counts.total:,}", verdict, tail), *lines]
+# --- rows -----------------------------------------------------------------------------------------
 
 
-def _group_lines(group: list[BudgetResult], model: ModelReport) -> list[_Line]:
-    """One line for what holds, one for each (of a few) that does not; a glob gives many."""
-    held = [budget for budget in group if budget.ok]
-    broken = [budget for budget in group if not budget.ok]
-    lines = [_part(budget, model) for budget in broken[:_PARTS]]
-    if len(broken) > _PARTS:
-        lines.append(_Line(lines[0].mark, f"… and {len(broken) - _PARTS:,} more", "", "", "", 1))
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A line of a table of budgets. `name`: with the modules that it is about; `result`: what one
+    of them, and so each that the line stands for, has."""
+
+    mark: str
+    name: str
+    actual: str
+    drift: str
+    claim: JudgedBudget
+    result: BudgetResult
+
+
+def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
+    """One for all that holds, and one for each count that does not."""
+    held = [result for result in claim.results if result.ok]
+    groups = grouped((one for one in claim.results if not one.ok), lambda one: one.actual)
+    for group in groups.values():
+        first, last = group[0], group[-1]
+        name = claim.name
+        if first.module and first.module != first.selector:  # of a glob, the modules that are off
+            span = first.module if first is last else f"{first.module} … {last.module}"
+            name += f" {style.clean(span)}"
+        yield _row(claim, claim.mark, name, group)
     if held:
-        line = _part(held[0], model)
-        if len(held) > 1:
-            same = len({budget.actual for budget in held}) == 1
-            count = f"{len(held):,} × {line.count}" if same else f"{len(held):,} modules"
-            line = replace(line, name=_modules(held), count=count)
-        lines.append(line)
-    return lines
+        yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
 
 
-def _part(budget: BudgetResult, model: ModelReport) -> _Line:
-    mark, (verdict, tail) = _budget_mark(budget, model), _verdict(budget)
-    name = _modules([budget])
-    if not name:  # the count stands above
-        return _Line(mark, "", "", verdict, tail, 1)
-    count = "–" if budget.actual is None else f"{budget.actual:,}"
-    return _Line(mark, name, count, verdict, tail, 1)
+def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> BudgetRow:
+    first = group[0]
+    drift = "" if first.ok else style.drift(first)
+    if first.actual is None:
+        actual = "not measured"
+    elif len(group) == 1:
+        actual = f"{first.actual:,}"
+    elif len({result.actual for result in group}) == 1:
+        actual = f"{len(group):,} × {first.actual:,}"
+    else:
+        actual, drift = f"{len(group):,} modules", ""
+    return BudgetRow(mark, name, actual, drift, claim, first)
 
 
-def _modules(budgets: Sequence[BudgetResult]) -> str:
-    """The selector of budgets, and the modules that one of a glob, or of a class, is about."""
-    first, last = budgets[0], budgets[-1]
-    names = [f"[{style.clean(first.selector)}]"] if first.selector else []
-    if first is last and first.module not in (None, first.selector):
-        names.append(style.clean(first.module or ""))
-    elif not first.selector:
-        names += [f"{style.clean(one.module or '')}" for one in (first, last)]
-        return " … ".join(filter(None, names))
-    return " ".join(names)
+def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
+    """What does not hold, and is reported: errors first, then what is furthest off in proportion,
+    then what could not be measured."""
+    rows = [row for model in models for claim in budgets_of(model) for row in rows_of(claim)]
+    rows = [row for row in rows if row.mark in ("✗", "!")]
+    return sorted(rows, key=lambda row: (row.mark == "!", -deviation(row.result)))
 
 
-def _verdict(budget: BudgetResult) -> tuple[str, str]:
-    declared, prose = style.clean(budget.declared), budget.origin == "prose"
-    if budget.actual is None:
-        return f"declared {declared}", "  not measured"
-    if not budget.ok:
-        said = "prose says" if prose else "declared"
-        return f"{said} {declared}", f"  {style.drift(budget)}".rstrip()
-    where = " (prose)" if prose else ""
-    if budget.low == budget.high:
-        plain = declared.replace("_", "").replace(",", "").isdecimal()
-        return "exact" if plain else f"= {declared}", where
-    bare = declared[:1].isdecimal() and not any(sign in declared for sign in ("..", "±", "+/-"))
-    return f"≈ {declared}" if bare else declared, where
+def deviation(result: BudgetResult) -> float:
+    """How far off, in proportion."""
+    return abs(result.drift) if result.drift is not None and not isnan(result.drift) else 0.0
 
 
-def _line_of(item: BudgetResult | Finding) -> tuple[str, int]:
-    return item.position.path, item.position.line
+def budgets_table(models: Iterable[ModelReport]) -> Table:
+    """All budgets, and the models that have none, in one table."""
+    rows: list[Row] = []
+    for model in models:
+        count = total_of(model)
+        made = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
+        total = "not measured" if count is None else f"{count:,}"
+        unbudgeted = Row((style.clean(model.target), "", total, ""), worst(model.findings) or "–")
+        rows += made or [unbudgeted]
+    return Table(_COLUMNS, tuple(rows))
 
 
-def _budget_mark(budget: BudgetResult, model: ModelReport) -> str:
-    found = (
-        finding
-        for finding in model.findings
-        if _line_of(finding) == _line_of(budget)
-        # A formula may hold for these arguments and be wrong for others.
-        and finding.code in (("NPL011",) if budget.ok else _ON_BUDGETS)
-    )
-    return worst(found) or ("✓" if budget.ok else "!" if budget.origin == "prose" else "✗")
+def failing_table(models: Iterable[ModelReport]) -> Table:
+    """What was counted, and is not what was declared."""
+    rows = tuple(_table_row(row) for row in failing(models) if row.drift)
+    return Table(_COLUMNS, rows, noun="broken budget")
+
+
+def _table_row(row: BudgetRow) -> Row:
+    return Row((row.name, row.claim.declared, row.actual, row.drift), row.mark)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import html
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from nparam_lint.report.style import clean, rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nparam_lint.report import Chart
+from nparam_lint.report import Chart
+from nparam_lint.report.style import escape, rounded
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
@@ -44,7 +39,7 @@ def svg(chart: Chart) -> str:
     said = f"{chart.title}: {low:,} to {high:,}, {len(chart.points)} commits"
     parts = [
         f'<svg class="chart" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img"'
-        f' aria-label="{_escape(said)}">',
+        f' aria-label="{escape(said)}">',
         *_axes(chart, scale),
         *(f'<path class="count" d="{path}"/>' for path in _lines(chart, scale)),
         *_points(chart, scale),
@@ -75,7 +70,7 @@ def _axes(chart: Chart, scale: _Scale) -> Iterator[str]:
         yield f'<path class="grid" d="M{_LEFT:g} {y}H{_WIDTH - _RIGHT:g}"/>'
         yield f'<text x="{_LEFT - 8:g}" y="{y}" text-anchor="end" dy="4">{rounded(value)}</text>'
     for number, anchor in {0: "start", len(chart.points) - 1: "end"}.items():
-        label = _escape(chart.points[number].label)
+        label = escape(chart.points[number].label)
         x = f"{scale.x(number):.1f}"
         yield f'<text x="{x}" y="{_HEIGHT - 8:g}" text-anchor="{anchor}">{label}</text>'
 
@@ -100,8 +95,4 @@ def _points(chart: Chart, scale: _Scale) -> Iterator[str]:
             mark = f'<path class="gap" d="M{x} {_TOP:g}V{_HEIGHT - _BOTTOM:g}"/>'
         else:
             mark = f'<circle cx="{x}" cy="{scale.y(point.value):.1f}" r="4"/>'
-        yield f'<g tabindex="0"><title>{_escape(point.title)}</title>{mark}</g>'
-
-
-def _escape(text: str) -> str:
-    return html.escape(clean(text))
+        yield f'<g tabindex="0"><title>{escape(point.title)}</title>{mark}</g>'

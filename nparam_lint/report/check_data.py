@@ -1,45 +1,47 @@
-"""A report as data: the JSON document of `check` and `show`."""
+"""A report as data: the JSON document of `check` and `show`; and beside it, in one text, all of the
+report of a shard, from which the whole run's can be made."""
 
 from __future__ import annotations
 
+import base64
+import json
 import math
+import zlib
 from dataclasses import asdict, fields
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any, get_type_hints
 
-from nparam_lint import __version__
-from nparam_lint.records import LineRow, Measured, ModuleRow, Position
+import msgspec
 
-if TYPE_CHECKING:
-    from nparam_lint.records import (
-        BudgetResult,
-        Finding,
-        Inside,
-        Measurement,
-        ModelReport,
-        NotMeasured,
-        Report,
-        Way,
-    )
-    from nparam_lint.report import Json
+from nparam_lint import UsageError, __version__
+from nparam_lint.records import (
+    BudgetResult,
+    Finding,
+    Inside,
+    LineRow,
+    Measured,
+    Measurement,
+    ModelReport,
+    ModuleRow,
+    NotMeasured,
+    Position,
+    Report,
+    Way,
+)
+from nparam_lint.report import Json
 
+_FAST = 1  # of zlib's levels: a hundred megabytes in a second
+# What only the whole can tell, or can be told from the shard.
+_LEFT_OUT = {"top_level", "inside", "skipped", "source_only"}
 _ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
 _LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 
 def data_of(report: Report) -> Json:
-    data = _data_of(report)
-    if report.shard:
-        from nparam_lint.report.shard_data import shard_data  # only on several machines
-
-        data["shard"] = shard_data(report)
-    return data
-
-
-def _data_of(report: Report) -> Json:
     """The models are made one by one: all their modules as dictionaries would take more memory than
     the report."""
-    return {
+    data = {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},
         "environment": None if report.environment is None else asdict(report.environment),
@@ -68,6 +70,7 @@ def _data_of(report: Report) -> Json:
         "ways_left": dict(report.ways_left),
         "summary": _summary(report),
     }
+    return data | {"shard": _shard(report)} if report.shard else data
 
 
 def _summary(report: Report) -> Json:
@@ -105,10 +108,10 @@ def _model(model: ModelReport) -> Json:
 def _inside(one: Inside) -> Json:
     """A class as a model builds it; its modules are among that model's."""
     row = one.row
-    path, _, line = (row.source or row.target.partition("::")[0] + ":1").rpartition(":")
+    at = Position.read(row.source) or Position(row.target.partition("::")[0])
     return {
         "target": row.target,
-        **asdict(Position(path, int(line))),
+        **asdict(at),
         "call": row.call,
         "status": "measured",
         "reason": None,
@@ -206,3 +209,94 @@ def _placed(item: BudgetResult | Finding) -> Json:
 def _finite(value: float | None) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+# --- the report of a shard ------------------------------------------------------------------------
+
+
+def _shard(report: Report) -> Json:
+    """What a shard's document has beside that of a whole run."""
+    shard = report.shard
+    assert shard is not None
+    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
+    try:
+        body = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # a surrogate, for what could not be decoded
+        body = json.dumps(msgspec.to_builtins(record)).encode()
+    return {
+        "number": shard.number,
+        "of": shard.of,
+        "partition": msgspec.to_builtins(shard.partition),
+        "judged": list(shard.judged),
+        "record": base64.b64encode(zlib.compress(body, _FAST)).decode(),
+    }
+
+
+def _fields(record: Report | ModelReport) -> Json:
+    names = (field.name for field in fields(record))
+    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
+
+
+def _model_fields(model: ModelReport) -> Json:
+    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
+    found = _fields(model)
+    measured = found.pop("measurement")
+    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
+    return found | dict(zip(("measured", "failure"), both, strict=True))
+
+
+def read_shard(data: Json) -> Report:
+    """The report that `_shard` wrote. Raises ValueError for anything else."""
+    kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
+
+    def read(found: Json, kinds: Json) -> Json:
+        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
+
+    def read_model(found: Json) -> ModelReport:
+        measured, failure = found.pop("measured"), found.pop("failure")
+        kind: Any = Measured if measured else NotMeasured
+        measurement = msgspec.convert(measured or failure, kind)
+        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
+
+    try:
+        body = zlib.decompress(base64.b64decode(data["record"], validate=True))
+        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
+        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
+        models = tuple(map(read_model, rows))
+        report = Report(models=models, **read(record, kinds))
+        if report.shard is None:
+            raise ValueError("it has no shard")
+        for places, found in (
+            (report.shard.models, models),
+            (report.shard.failed_ways, report.failed_ways),
+        ):
+            if len(places) != len(found):
+                raise ValueError(f"it has {len(found)} models with {len(places)} places")
+    except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    return report
+
+
+def read_report(name: str) -> Json:
+    """The JSON document of a check in a file. Raises UsageError."""
+    try:
+        data: Json = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
+    is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
+    if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:
+        step = "next: write one with nparam-lint --format json --output-file FILE"
+        raise UsageError(f"{name} is not the JSON report of a check by nparam-lint\n{step}")
+    return data
+
+
+def seconds_by_target(data: Json) -> dict[str, float]:
+    """How long each model of a report took to build; of one that was built in several ways, on
+    average."""
+    found: dict[str, list[float]] = {}
+    for model in data.get("models", ()):
+        if (seconds := model.get("seconds")) is not None:
+            found.setdefault(model["target"], []).append(float(seconds))
+    return {target: sum(own) / len(own) for target, own in found.items()}

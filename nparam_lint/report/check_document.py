@@ -4,19 +4,11 @@ what to do next, a summary."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, Report
-from nparam_lint.report import (
-    Document,
-    Fact,
-    Facts,
-    Page,
-    Parts,
-    Section,
-    Table,
-    Text,
-)
+from nparam_lint.records import Measured, ModelReport, ModuleRow, Report
+from nparam_lint.report import Document, Fact, Facts, Page, Parts, Section, Text
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
     all_budgets,
@@ -26,20 +18,17 @@ from nparam_lint.report.budget_outcomes import (
     total_of,
     worst,
 )
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from nparam_lint.records import ModelReport, ModuleRow
     from nparam_lint.report import Block, Json, Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
+_NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
-_TONES |= {"errors": "red", "warnings": "yellow"}
+_TONES |= {"prose": "", "errors": "red", "warnings": "yellow"}
 
 
 def check_document(report: Report, *, why_built: bool = False) -> Document:
@@ -53,11 +42,6 @@ def check_document(report: Report, *, why_built: bool = False) -> Document:
     return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
 
 
-def failed_check(error: str) -> Document:
-    """Where nothing could even be asked."""
-    return check_document(Report(None, (), (), error=error))
-
-
 def _page(report: Report, options: Options, why_built: bool) -> Page:
     mark, words = _headline(report)
     summary = _summary(report, options)
@@ -69,9 +53,7 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     if why_built:
-        from nparam_lint.report.why_built import section
-
-        sections.append(section(report.models))
+        sections.append(_built(report.models))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, " · ".join(words), "", summary)
 
@@ -82,7 +64,7 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     is_first = is_undeclared(report)
     own = tuple(m for m in report.models if m.way is None and (options.verbose or not is_empty(m)))
     if own:
-        block = ModelBudgets(own, budgets_table, options.depth)
+        block = ModelBudgets(own, options.depth)
         yield Section((block,), only="page" if is_first or options.is_brief else "")
     if others := [m for m in report.models if m.way is not None or is_first]:
         from nparam_lint.report.overview import overview  # a hook has none
@@ -92,6 +74,20 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
         ways = [model for model in others if model.way is not None]
         yield Section(overview(report, ways, options), only="page" if is_first else "")
     yield from _tables(report, options)
+
+
+def _built(models: Iterable[ModelReport]) -> Section:
+    """Why models were built again, together where several have the same reason."""
+    built = (model for model in models if model.measurement.why_built)
+    facts = []
+    for why, alike in grouped(built, lambda model: model.measurement.why_built).items():
+        names = list(dict.fromkeys(model.target for model in alike))
+        named = names if len(names) <= _NAMED else names[: _NAMED - 1]
+        left = len(names) - len(named)
+        more = f" and {plural(left, 'other model')}" if left else ""
+        facts.append(Fact(clean(", ".join(named) + more), clean(why)))
+    facts = facts or [Fact("nothing", "all measurements are from the cache")]
+    return Section((Facts(tuple(facts)),), title="built in this run", always=True)
 
 
 def _uncounted(report: Report, options: Options) -> Iterator[Section]:
@@ -107,47 +103,38 @@ def _uncounted(report: Report, options: Options) -> Iterator[Section]:
         yield Section((listed(report.skipped, report.inside_by_target),), only="page", fold=fold)
 
 
-def budgets_table(models: Iterable[ModelReport]) -> Table:
-    """That of formats which have no form of their own for budgets; loaded for these alone."""
-    from nparam_lint.report import budget_rows
-
-    return budget_rows.budgets_table(models)
-
-
 def _headline(report: Report) -> tuple[str, list[str]]:
     """A mark and a few words, worst first: `✗`, `2 budgets broken`, `1 warning`. The mark is –
     where nothing is declared."""
     if report.error is not None:
         return "✗", ["nothing could be checked"]
     declared, _ = declared_budgets(report)
-    states = _states(declared) | _others(report)
+    told = _told(report)
     order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
-    words = [states[name] for name in order if name in states]
+    words = [told[name] for name in order if name in told]
     if not declared:
         words.append(_undeclared(report))
     mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
     return mark, words
 
 
-def _states(budgets: Iterable[JudgedBudget]) -> dict[str, str]:
-    """How many have come to what: `2 budgets broken`."""
-    counts = Counter(budget.state for budget in budgets)
-    return {
+def _told(report: Report) -> dict[str, str]:
+    """What has come of the budgets, and how many findings there are about none that is declared:
+    `2 budgets broken`, `1 other error`. By what `_TONES` has."""
+    declared, about = declared_budgets(report)
+    states = Counter(budget.state for budget in declared)
+    told: dict[str, str] = {
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
-        for state, n in counts.items()
+        for state, n in states.items()
     }
-
-
-def _others(report: Report) -> dict[str, str]:
-    """How many findings there are that are about no declared budget: these are counted as such."""
-    _, told = declared_budgets(report)
-    found = {}
+    if held := sum(claim.prose and claim.state == "holds" for claim in all_budgets(report)):
+        told["prose"] = f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}"
     for severity in ("error", "warning"):
         every = [finding for finding in report.findings if finding.severity == severity]
-        if others := sum(finding not in told for finding in every):
+        if others := sum(finding not in about for finding in every):
             name = f"other {severity}" if others < len(every) else severity
-            found[f"{severity}s"] = plural(others, name)
-    return found
+            told[f"{severity}s"] = plural(others, name)
+    return told
 
 
 def _undeclared(report: Report) -> str:
@@ -209,11 +196,9 @@ def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
-    best = max(
-        filter(_stands, report.models),
-        key=lambda m: (m.top_level, total_of(m)),
-        default=None,
-    )
+    # It has parameters, and a docstring of the project to write them in.
+    own = (m for m in report.models if total_of(m) and m.target.startswith(f"{m.position.path}::"))
+    best = max(own, key=lambda m: (m.top_level, total_of(m)), default=None)
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
@@ -226,11 +211,6 @@ def _next_step(report: Report) -> Iterator[Block]:
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
-
-
-def _stands(model: ModelReport) -> bool:
-    """Whether it has parameters, and a docstring of the project to write them in."""
-    return bool(total_of(model)) and model.target.startswith(f"{model.position.path}::")
 
 
 def nothing_found(report: Report, options: Options) -> str:
@@ -273,13 +253,13 @@ def _elsewhere(report: Report) -> str:
 
 
 def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
-    budgets = [] if report.error else list(_budgets(report))
-    others = _others(report)
-    found = [(_TONES[name], others[name]) for name in others]
+    told = _told(report)
+    shown = ("errors", "warnings") if report.error else _TONES
+    found = [(_TONES[name], told[name]) for name in shown if name in told]
     counted = _counted(report, options.is_brief)
     if options.is_brief and report.staged:
         counted = f"staged: {counted}"
-    lines = [Parts((("", counted), *budgets, *found, ("", f"{report.seconds:.1f} s")))]
+    lines = [Parts((("", counted), *found, ("", f"{report.seconds:.1f} s")))]
     if shard := report.shard:
         whole = plural(shard.partition.count, "model")
         lines.append(Parts((("", f"{shard}: {len(shard.judged):,} of {whole}"),)))
@@ -330,14 +310,6 @@ def _distinct(models: Iterable[ModelReport]) -> int:
         seen.setdefault(model.target, 0)
         seen[model.target] += model.way is None
     return sum(max(count, 1) for count in seen.values())
-
-
-def _budgets(report: Report) -> Iterator[tuple[str, str]]:
-    every = all_budgets(report)
-    states = _states(claim for claim in every if not claim.prose)
-    yield from ((tone, states[state]) for state, tone in _TONES.items() if state in states)
-    if held := sum(claim.prose and claim.state == "holds" for claim in every):
-        yield ("", f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}")
 
 
 def _silent(report: Report) -> Counter[tuple[str, str, str, bool]]:

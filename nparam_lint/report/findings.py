@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.records import Finding, Position, Report
+from nparam_lint.report import Options, style
+from nparam_lint.report.budget_outcomes import deviation
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.records import Finding, Position, Report
-    from nparam_lint.report import Options
 
 _ALIKE = 3
 _CHANGES = 6  # lines about what changed
@@ -149,13 +145,11 @@ def _detail(text: str, width: int) -> list[str]:
 def ranked(report: Report) -> list[Finding]:
     """Worst first: errors before warnings, of broken budgets those that are furthest off in
     proportion, then by place. Forges show a few and drop the rest."""
-    from nparam_lint.report.budget_rows import size
-
     off: dict[Position, float] = {}
     for model in report.models:
         for budget in model.budgets:
             if not budget.ok:
-                off[budget.position] = max(off.get(budget.position, 0.0), size(budget))
+                off[budget.position] = max(off.get(budget.position, 0.0), deviation(budget))
 
     def rank(finding: Finding) -> tuple[object, ...]:
         drift = off.get(finding.position, 0.0) if finding.code in _DRIFT else 0.0

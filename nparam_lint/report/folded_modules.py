@@ -5,15 +5,11 @@ What is shown adds up: the sum of `counted` over the rows is the model's total.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from nparam_lint.records import ModuleRow, ParameterRow
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from nparam_lint.records import ModuleRow, ParameterRow
 
 _FOOTNOTES = 4
 

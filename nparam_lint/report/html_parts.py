@@ -3,38 +3,28 @@ are drawn."""
 
 from __future__ import annotations
 
-import html
 import shlex
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.records import Finding
+from nparam_lint.report import Row, Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
-from nparam_lint.report.folded_modules import Modules, make_tree
-from nparam_lint.report.pictures import DrawnModel, Picture
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
+from nparam_lint.report.pictures import DrawnModel, PageData, Picture
+from nparam_lint.report.style import escape, plural
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from nparam_lint.records import Finding
-    from nparam_lint.report.folded_modules import TreeRow
-    from nparam_lint.report.pictures import PageData
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
+_CODE = ("code", "path", "formula")
 LISTED = 1_000  # findings, or models that were not counted
 _BROWSER = Path(__file__).with_name("browser")
 _SCRIPTS = ("modules", "icicle", "table", "explorer", "page")  # each builds on those before it
 _MODULE_COLUMNS = ("module", "own", "total", "share", "made at")
-
-
-def escape(text: str) -> str:
-    return html.escape(clean(text))
 
 
 def whole_page(title: str, sections: Iterable[str], data: PageData) -> str:
@@ -101,6 +91,28 @@ def row_html(mark: str, cells: Iterable[tuple[str, str, str]]) -> str:
         classes = f' class="{kind}"' if kind else ""
         made.append(f'<td role="cell"{named}{classes}>{inside}</td>')
     return f'<tr role="row"{tone}>{"".join(made)}</tr>'
+
+
+def block_html(table: Table) -> str:
+    """A table of a document; nothing where it has no rows."""
+    if not table.rows:
+        return ""
+    columns = [(column.name, column.kind == "number") for column in table.columns]
+    rows = [_row(row, table) for row in table.rows[:LISTED]]
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
+    return table_html(columns, rows) + more_html(len(table.rows) - LISTED, table.noun) + notes
+
+
+def _row(row: Row, table: Table) -> str:
+    cells = []
+    for cell, column in zip(row.full, table.columns, strict=True):
+        words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
+        words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
+        if column.notes:
+            words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
+        kind = {"number": "number", "words": "wide"}.get(column.kind, "")
+        cells.append(("" if kind == "wide" else column.name, kind, words))
+    return row_html(row.mark, cells)
 
 
 def more_html(left: int, noun: str) -> str:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nparam_lint.count.worker.capabilities import INSTALLED_AS
-from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
+from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
+from nparam_lint.report import Block, Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
-    from nparam_lint.report import Block, Options
-
-    Skipped = Sequence[tuple[str, NotMeasured]]
-
+Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
 _MODELS = 10  # without -v
 _LONGEST = 240  # characters of a reason, without -v
@@ -188,6 +182,18 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
 def _where_and_why(one: FailedWay) -> tuple[str, str, str]:
     name = clean(one.target.partition("::")[2] or one.target)
     return clean(one.way.position.path), name, short_reason(one.failure.reason, name)
+
+
+def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
+    """Why a model was not measured, and what would help."""
+    inside = f"{indent}  "
+    yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
+    if measured.source:
+        yield Text(f"at {measured.source}", "", inside, inside)
+    if measured.missing:
+        yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
+    if measured.hint:
+        yield Text(measured.hint, "", inside, f"{inside}  ")
 
 
 # --- in words -------------------------------------------------------------------------------------

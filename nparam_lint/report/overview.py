@@ -3,19 +3,13 @@ the repository builds it; the layers inside it folded away."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
-from nparam_lint.report import Column, Listing, ListingLine, Row, Table, Text
+from nparam_lint.records import Inside, Measured, ModelReport, Report
+from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from nparam_lint.records import Inside, ModelReport, Report
-    from nparam_lint.report import Options
 
 _MODELS = 30  # without -v, the largest
 _NAMES = 3
@@ -52,24 +46,21 @@ def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
     own = list(models)
     of_type = TypeIndex(report)
     groups: dict[str, Group] = {}
-    for model in own:
-        if model.top_level:
-            target = _stands_for(model, report, of_type)
-            groups.setdefault(target, Group(target)).ways.append(model)
-    for model in own:
+    for model in (one for one in own if one.top_level):
+        target = _stands_for(model, report, of_type)
+        groups.setdefault(target, Group(target)).ways.append(model)
+    for model in (one for one in own if not one.top_level):
         bare = bare_target(model)
         target = bare if bare in groups else _stands_for(model, report, of_type)
-        if not model.top_level and target in groups:
+        if target in groups:
             groups[target].ways.append(model)
-        elif not model.top_level:
-            holder = next((g for g in groups.values() if _holds(g, model, bare, report)), None)
-            if holder is None:
-                groups.setdefault(bare, Group(bare)).ways.append(model)
-            else:
-                holder.parts[bare] = None
+        elif holder := next((g for g in groups.values() if _holds(g, model, bare, report)), None):
+            holder.parts[bare] = None
+        else:
+            groups[bare] = Group(bare, [model])
     counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     for group in groups.values():
-        group.parts |= dict.fromkeys(of_type.inside(group.ways))
+        group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
         group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
         group.parts.pop(group.target, None)
         users = report.containment.users
@@ -187,30 +178,24 @@ def _layers(group: Group, verbose: int) -> str:
 
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     """A count or a range of counts, and the ways that lead to it: those of one count together."""
-    rows: list[tuple[int | str, list[ModelReport]]] = []
+    rows: dict[int | str, list[ModelReport]] = {}
     kinds = grouped(group.ways, lambda way: _kind(way, group.target))
     for kind in sorted(kinds, key=list(_NOUNS).index):
         ways = kinds[kind]
         totals = {total_of(way) or 0 for way in ways}
         if not verbose and len(totals) > (_FEW if kind in ("", "call") else 1):
-            rows.append((_fold(kind, ways), ways))
-            continue
-        for way in ways:
-            total = total_of(way) or 0
-            same = next((those for count, those in rows if count == total), None)
-            if same is None:
-                rows.append((total, same := []))
-            same.append(way)
+            rows[_fold(kind, ways)] = ways
+        else:
+            for way in ways:
+                rows.setdefault(total_of(way) or 0, []).append(way)
     made = []
-    for count, ways in rows:
-        if isinstance(count, str):
-            made.append((_range({total_of(way) or 0 for way in ways}), count + _codes(ways)))
-            made += _notes(ways)
-            continue
-        places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
-        words = ", ".join(places if verbose else first(places, _PLACES))
-        made.append((f"{count:,}", words + _codes(ways)))
-        made += _notes(ways)
+    for row, ways in rows.items():
+        if isinstance(row, str):
+            count, words = _range({total_of(way) or 0 for way in ways}), row
+        else:
+            places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
+            count, words = f"{row:,}", ", ".join(places if verbose else first(places, _PLACES))
+        made += [(count, words + _codes(ways)), *_notes(ways)]
     if group.part_of:
         names = first([clean(one.partition("::")[2]) for one in group.part_of], _PLACES)
         made.append(("", f"(a part of {', '.join(names)}, not counted)"))

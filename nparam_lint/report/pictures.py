@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nparam_lint.records import ModuleRow, ParameterRow
 from nparam_lint.report.style import clean
-
-if TYPE_CHECKING:
-    from nparam_lint.records import ModuleRow, ParameterRow
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.
 RolesOf = Callable[[Sequence["ModuleRow"], Sequence["ParameterRow"]], Mapping[str, str]]
@@ -58,26 +56,18 @@ class PageData:
     def __init__(self, roles_of: RolesOf | None) -> None:
         self._roles_of = roles_of
         self._texts: dict[str, int] = {}
-        self._nodes: dict[tuple[object, ...], int] = {}
+        self._nodes: dict[tuple[Any, ...], int] = {}
         self._new: list[int] = []
         self._pictures: list[dict[str, Any]] = []
 
     def add(self, picture: Picture) -> int:
         """Its number on the page."""
-        changes = picture.changes
-        self._pictures.append(
-            {
-                "sides": [
-                    {
-                        "name": clean(side.name),
-                        "type": clean(side.modules[0].type),
-                        "root": self._root(side),
-                    }
-                    for side in picture.sides
-                ],
-                "changes": None if changes is None else [_change(change) for change in changes],
-            }
-        )
+        sides = []
+        for side in picture.sides:
+            name, kind = clean(side.name), clean(side.modules[0].type)
+            sides.append({"name": name, "type": kind, "root": self._root(side)})
+        changes = None if picture.changes is None else list(map(_change, picture.changes))
+        self._pictures.append({"sides": sides, "changes": changes})
         return len(self._pictures) - 1
 
     @property
@@ -90,7 +80,7 @@ class PageData:
         """As it stands in an element of the page: nothing in it ends that element."""
         data = {
             "strings": list(self._texts),
-            "nodes": [node if node[-1] else node[:-1] for node in map(_as_list, self._nodes)],
+            "nodes": [[*node, dict(more)] if more else node for *node, more in self._nodes],
             "pictures": self._pictures,
         }
         return json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")
@@ -132,26 +122,19 @@ class PageData:
         return number
 
 
-def _as_list(node: tuple[Any, ...]) -> list[Any]:
-    return [*node[:-1], dict(node[-1])]
-
-
 def _runs(children: Any) -> tuple[str | int, ...]:
     """Name, node and number of equal neighbours of each. A number is one only where it is written
     like one (`007` is a name)."""
     flat: list[str | int] = []
     for text, node in children:
-        name: str | int = int(text) if _is_number(text) else clean(text)
+        is_number = text.isdecimal() and len(text) < 10 and text == str(int(text))
+        name: str | int = int(text) if is_number else clean(text)
         is_next = bool(flat) and isinstance(name, int) and isinstance(flat[-3], int)
         if is_next and flat[-2] == node and int(flat[-3]) + int(flat[-1]) == name:
             flat[-1] = int(flat[-1]) + 1
         else:
             flat += [name, node, 1]
     return tuple(flat)
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10 and text == str(int(text))
 
 
 def _change(change: DrawnChange) -> list[Any]:

@@ -1,11 +1,14 @@
-"""The document of `show`: how a model was built, its totals, its devices, its modules."""
+"""The document of `show`: how a model was built, its totals, its devices, its modules; and that of
+one model that was counted in Python."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, Report
+from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, Report
 from nparam_lint.report import (
     Cell,
     Column,
@@ -20,19 +23,16 @@ from nparam_lint.report import (
     Text,
     style,
 )
+from nparam_lint.report.annotate_document import annotated
 from nparam_lint.report.budget_outcomes import ModelBudgets, total_of
-from nparam_lint.report.check_document import budgets_table, check_document
+from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.not_counted import ways_not_built
+from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from nparam_lint.records import DeviceResult, Inside, ModelReport, NotMeasured
-    from nparam_lint.report import Block, Options
+    from nparam_lint.report import Block, Json, Options
     from nparam_lint.report.training import Optimizer, Training
 
 _ROWS = 60
@@ -54,6 +54,25 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
         told, data = training_data(training), document.data
         document = replace(document, data=lambda: data() | {"training": told})
     return replace(document, page=lambda options: _page(report, root, training, options))
+
+
+def counts_document(measured: Measured, data: Callable[[], Json]) -> Document:
+    """The totals and the modules of one model that was counted in Python."""
+    name = clean(measured.call)
+
+    def page(options: Options) -> Page:
+        modules = _modules(measured, name, options, brief=True)
+        blocks = (totals(measured),), (modules,), tuple(remarks(measured))
+        first, *others = (Section(some, always=True) for some in blocks)
+        headline = f"{name} · {measured.counts.total:,} parameters"
+        return Page((replace(first, title=name), *others), headline=headline)
+
+    return Document("count", data, page)
+
+
+def _modules(measured: Measured, name: str, options: Options, *, brief: bool = False) -> Modules:
+    rows, limit = measured.modules, options.rows or _ROWS
+    return Modules(rows, options.depth, limit, measured.parameters, name, brief)
 
 
 def _page(report: Report, root: Path, training: Training | None, options: Options) -> Page:
@@ -99,25 +118,20 @@ def _blocks(
             yield [bytes_by_dtype(measured)]
         present = {n: d for n, d in measured.devices.items() if not d.is_absent}
         yield list(_devices(present, measured.counts.bytes))
-        limit = options.rows or _ROWS
-        name = clean(model.target)
-        yield [Modules(measured.modules, options.depth, limit, measured.parameters, name)]
+        yield [_modules(measured, clean(model.target), options)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(remarks(measured))
     if model.budgets:
-        yield [ModelBudgets((model,), budgets_table, alone=True)]
+        yield [ModelBudgets((model,), alone=True)]
 
 
 def _source(model: ModelReport, root: Path) -> Iterator[Section]:
     """The lines that make the model, beside its picture."""
-    built = model.host or model.measurement
-    if isinstance(built, Measured) and built.lines:
-        from nparam_lint.report.annotated_source import annotated_file, main_file
-
-        file = annotated_file(built, main_file(built, model.position.path), root)
+    made = annotated(model, root, None)
+    if made and made.rows:
         fold = "Source, with what each line makes:"
-        yield Section((file.table(),), clean(file.path), only="page", fold=fold)
+        yield Section((made.table(),), clean(made.path), only="page", fold=fold)
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:
@@ -138,41 +152,16 @@ def _other_ways(report: Report, options: Options) -> Iterator[Block]:
 
 def _inside(found: Sequence[Inside]) -> Table:
     """How the models of the project build a class."""
-    rows = [
-        Row(
-            (
-                clean(one.model.target.partition("::")[2]),
-                clean(one.row.call),
-                f"{one.times:,}×",
-                f"{one.row.total:,}",
-                f"{one.share:.1%}".replace("%", " %"),
-                clean(f"{one.way.position}"),
-            )
-        )
-        for one in found
-    ]
-    columns = (
-        Column("inside", "code"),
-        Column("call", "code"),
-        Column("times", "number"),
-        Column("each", "number"),
-        Column("share", "number"),
-        Column("source", "code"),
-    )
+    rows = []
+    for one in found:
+        names = clean(one.model.target.partition("::")[2]), clean(one.row.call)
+        share = f"{one.share:.1%}".replace("%", " %")
+        numbers = f"{one.times:,}×", f"{one.row.total:,}", share
+        rows.append(Row((*names, *numbers, clean(str(one.way.position)))))
+    numeric = (Column(name, "number") for name in ("times", "each", "share"))
+    columns = Column("inside", "code"), Column("call", "code"), *numeric, Column("source", "code")
     steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
     return Table(columns, tuple(rows), steps, noun="way")
-
-
-def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
-    """Why a model was not measured, and what would help."""
-    inside = f"{indent}  "
-    yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
-    if measured.source:
-        yield Text(f"at {measured.source}", "", inside, inside)
-    if measured.missing:
-        yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
-    if measured.hint:
-        yield Text(measured.hint, "", inside, f"{inside}  ")
 
 
 def totals(measured: Measured) -> Facts:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.claims.grammar import proportion
-from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.count.worker.capabilities import METRICS, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from nparam_lint.count.worker.capabilities import Metric
     from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
 
 Item = TypeVar("Item")
@@ -43,6 +42,11 @@ def clean(text: str) -> str:
     )
 
 
+def escape(text: str) -> str:
+    """The same as a text in HTML."""
+    return html.escape(clean(text))
+
+
 # Of a name that is missing because a line failed, it is the line that matters.
 _LOST = re.compile(
     r"NameError: name '(\w+)' is not defined "
@@ -52,15 +56,11 @@ _LOST = re.compile(
 
 def short_reason(reason: str, name: str) -> str:
     """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
-    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", _without_name(reason, name))
-
-
-def _without_name(reason: str, name: str) -> str:
-    cleaned, bare = clean(reason), name.partition("(")[0]
-    if not cleaned.startswith(bare):
-        return cleaned
-    said = cleaned.partition(" raised ")[2]
-    return said or cleaned.removeprefix(f"{bare}()").removeprefix(bare).strip()
+    told, bare = clean(reason), name.partition("(")[0]
+    if told.startswith(bare):
+        raised = told.partition(" raised ")[2]
+        told = raised or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
+    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", told)
 
 
 def hidden_words(hidden: Hidden) -> str:
@@ -205,14 +205,14 @@ def wrap_target(target: str, width: int) -> list[str]:
     return [path + sep, *wrap(call, width, hang="  ")]
 
 
-def wrap_path(path: str, width: int, hang: str = "  ") -> list[str]:
+def wrap_path(path: str, width: int) -> list[str]:
     """Lines of at most `width`, broken after dots; behind the path's own indent. What is longer
     between two dots is cut in its middle."""
     indent = path[: len(path) - len(path.lstrip())]
     lines, room = [""], width - len(indent)
     for part in re.findall(r"[^.]*\.|[^.]+$", path.lstrip()):
         if lines[-1].strip() and len(lines[-1]) + len(part) > room:
-            lines.append(hang)
+            lines.append("  ")
         lines[-1] += elide_middle(part, room - len(lines[-1]))
     return [indent + line for line in lines]
 

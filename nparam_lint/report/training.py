@@ -3,16 +3,11 @@ keeps, and checkpoints. Exact, for the optimizers of `torch.optim` as they are b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from nparam_lint.report import Cell, Column, Fact, Facts, Row, Step, Table, Text, style
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from nparam_lint.records import DtypeRow, Measured
-    from nparam_lint.report import Block, Json
+from nparam_lint.records import DtypeRow, Measured
+from nparam_lint.report import Block, Cell, Column, Fact, Facts, Json, Row, Step, Table, Text, style
 
 _STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained
 

@@ -34,7 +34,7 @@ from nparam_lint.records import (
     SourceLine,
     Way,
 )
-from nparam_lint.report import Options, html_cards, html_parts
+from nparam_lint.report import Options, html_parts
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import html as html_format
 from nparam_lint.report.html_parts import module_table
@@ -236,7 +236,7 @@ def test_a_page_of_a_thousand_models_is_capped():
 
 
 def test_lists_are_capped(monkeypatch):
-    for module in (html_cards, html_parts, html_format):
+    for module in (html_parts, html_format):
         monkeypatch.setattr(module, "LISTED", 20)  # rows, instead of a thousand
     found = tuple(Finding("NPL002", "error", Position("a.py", i), "x") for i in range(22))
     skipped = tuple((f"a.py::A{i}", needs("x")) for i in range(21))

@@ -1,12 +1,13 @@
 """The first screen: what is in a repository that declares nothing, and how big."""
 
+import re
 from dataclasses import replace
 
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 
 from nparam_lint.count.worker.tracing import failures
-from nparam_lint.records import Containment, FailedWay, NotMeasured, Position, Way
+from nparam_lint.records import Containment, FailedWay, InsideRow, NotMeasured, Position, Way
 from nparam_lint.report import Options
 
 
@@ -185,6 +186,16 @@ nets/vit.py
 """
     )
     assert "Nothing is declared" not in shown
+
+
+def test_layers_of_one_size_stand_in_the_order_of_their_names():
+    names = "ABCDEFGH"
+    inside = tuple(InsideRow(f"{NETS}::{name}", f"{name}()", ("a",), 100) for name in names[::-1])
+    types = tuple(f"nets.vit.{name}" for name in names[::-1])
+    made = measured(rows([("a", "Linear", 800)]), "ViT()", types=types, inside=inside)
+    users = Containment({f"{NETS}::{name}": (VIT,) for name in names})
+    shown = page(report(model(VIT, made), containment=users), verbose=1)
+    assert re.findall(r"(\w) +100  1× in it, 12\.5 %", shown) == list(names)
 
 
 def test_what_may_be_otherwise_stands_below_its_count():

@@ -14,8 +14,8 @@ from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.records import Measured, NotMeasured
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.not_counted import absent
 from nparam_lint.report.pictures import DrawnModel, Picture
-from nparam_lint.report.show_document import absent
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ def check_around(
     from nparam_lint.cli.base_state import causes_since
 
     settings = answer.settings
-    options = Namespace(since=None, staged=False, config=None, no_cache=False)
+    options = Namespace(since=None, staged=False, config=None, no_cache=False, environ=environ)
     try:
         report = check(
             settings,
@@ -111,7 +111,7 @@ def check_around(
             environ,
             progress=progress,
             analysis=_formula_analysis,
-            causes=partial(causes_since, None, options, environ),
+            causes=partial(causes_since, None, options),
         )
     except UsageError:
         return None

@@ -51,7 +51,7 @@ class FileNotes:
         root, place = answer.settings.root, answer.place
         found = [annotated(model, root, place) for model in answer.report.models]
         shown, alike = covering([one for one in found if one is not None])
-        pairs = ((one, row) for one in (*shown, *alike) for row in one.file.rows)
+        pairs = ((one, row) for one in (*shown, *alike) for row in one.rows)
         return style.grouped(pairs, lambda pair: pair[1].line)
 
     @cached_property
@@ -106,7 +106,7 @@ def label(one: AnnotatedModel, row: LineRow) -> str:
     if not row.count:
         return f"⟵ ({style.rounded(row.through)})"
     times = f"{row.times:,}×" if row.times > 1 else ""
-    parts = (style.rounded(row.count), times, style.share(row.count, one.file.total))
+    parts = (style.rounded(row.count), times, style.share(row.count, one.total))
     return "⟵ " + " · ".join(part for part in parts if part)
 
 

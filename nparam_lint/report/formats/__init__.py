@@ -1,6 +1,6 @@
 """The output formats. A format is one module here, with `render(document, options) -> str`, and one
 line in `FORMATS`; then it serves every command whose documents have what it needs. One whose texts
-are large may have `chunks`, too.
+are large may have `chunks` instead.
 
 Formats are pure: they never print and never ask what they are printed on. What they return is empty
 or ends with one newline. Each is imported when it is used, so that no run pays for another.
@@ -8,15 +8,12 @@ or ends with one newline. Each is imported when it is used, so that no run pays 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nparam_lint.nearest import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from nparam_lint.report import Document, Options
+from nparam_lint.report import Document, Options
 
 Need = Literal["", "findings", "forms"]
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nparam_lint.report import Document, Options
 from nparam_lint.report.style import by_place, clean
-
-if TYPE_CHECKING:
-    from nparam_lint.report import Document, Options
 
 
 def render(document: Document, options: Options) -> str:

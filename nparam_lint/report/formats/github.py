@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from nparam_lint.report import style
+from nparam_lint.records import Finding, Severity
+from nparam_lint.report import Document, Options, style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 from nparam_lint.report.style import clean
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from nparam_lint.records import Finding, Severity
-    from nparam_lint.report import Document, Options
 
 _SHOWN = 10  # of each level in a step
 _LISTED = 20  # of those that have no annotation
@@ -74,16 +69,13 @@ def _annotation(finding: Finding, options: Options) -> str:
 
 def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:
     text = "\n".join(clean(line) for line in message.splitlines())
-    pairs = ",".join(f"{name}={_property(clean(value))}" for name, value in properties.items())
-    return f"::{level} {pairs}::{_data(style.elide_end(text, _LONGEST))}"
+    pairs = (f"{name}={_data(clean(value))}" for name, value in properties.items())
+    listed = ",".join(pair.replace(":", "%3A").replace(",", "%2C") for pair in pairs)
+    return f"::{level} {listed}::{_data(style.elide_end(text, _LONGEST))}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _log(document: Document, options: Options) -> list[str]:

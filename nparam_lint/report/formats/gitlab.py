@@ -6,16 +6,13 @@ The merge request shows what is new and what is gone by `fingerprint`, and drops
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nparam_lint.records import Position
+from nparam_lint.records import Finding, Position
+from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED
 from nparam_lint.report.findings import fingerprints, identity, ranked, repository_path
 from nparam_lint.report.style import clean
-
-if TYPE_CHECKING:
-    from nparam_lint.records import Finding
-    from nparam_lint.report import Document, Options
 
 _NOWHERE = "pyproject.toml"  # stands in: this format needs a file for every finding
 

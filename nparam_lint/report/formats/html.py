@@ -4,31 +4,50 @@ Without scripts it shows the same findings and tables, without pictures."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.report import Chart, Facts, Parts, Table, Text, html_cards
+from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured
+from nparam_lint.report import Chart, Column, Facts, Parts, Row, Table, Text, style
 from nparam_lint.report import html_parts as parts
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, total_of
+from nparam_lint.report.budget_outcomes import (
+    ModelBudgets,
+    budgets_of,
+    failing,
+    rows_of,
+    total_of,
+    worst,
+)
 from nparam_lint.report.chart import svg
-from nparam_lint.report.findings import ranked
+from nparam_lint.report.findings import excerpt, ranked
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.html_parts import LISTED, TONES, code_html, escape, mark_html, more_html
+from nparam_lint.report.formats.text import table_lines
+from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
 from nparam_lint.report.pictures import PageData
-from nparam_lint.report.style import Paint
+from nparam_lint.report.style import Paint, clean, escape, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.records import Finding, ModelReport
-    from nparam_lint.report import Block, Document, Options, Page, Row, Section
+    from nparam_lint.report import Block, Document, Options, Page, Section
+    from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
 
 _ROWS = 300
 _OPEN = 3  # pictures of changes
 _WAYS = 100  # models as they are built elsewhere
 _MODULES = 60  # rows of the table that stands where there is no script
-_CODE = ("code", "path", "formula")
+_OPEN_CARDS = 8  # models up to which all cards are open
+_CARD_ROWS = 2_000  # of the tables of all models together, which stand where there is no script
+_MOST, _LEAST = 40, 6  # of one
+_COLUMNS = (("budget of", False), ("declared", False), ("actual", True), ("drift", True))
+_CHANGES = (
+    Column("change", "code"),
+    Column("", "words"),
+    Column("times", "number"),
+    Column("parameters", "number"),
+    Column("made at"),
+)
+_WIDTH = 100  # characters of a line of source
 
 
 def render(document: Document, options: Options) -> str:
@@ -42,10 +61,10 @@ def render(document: Document, options: Options) -> str:
     shown = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
     sections, data = [_header(document, page)], PageData(document.roles_of)
     for block in models:
-        sections += html_cards.failing_budgets(block.models)
+        sections += failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
     sections += [_findings(document, shown), *(_section(section, data) for section in after)]
-    sections += html_cards.model_cards(_ways(document, reports), options.depth, data, as_built=True)
+    sections += model_cards(_ways(document, reports), options.depth, data, as_built=True)
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
 
@@ -141,35 +160,180 @@ def _block(block: Block, data: PageData) -> str:
     if isinstance(block, Modules):
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:
-        return "".join(html_cards.model_cards(block.models, block.depth, data))
+        return "".join(model_cards(block.models, block.depth, data))
     made = block if isinstance(block, Table) else block.table
-    return _source(made) if made.is_source else _table(made)
+    return _source(made) if made.is_source else parts.block_html(made)
 
 
 def _source(made: Table) -> str:
     """As on a terminal of any width: source is read in columns, and scrolled."""
-    from nparam_lint.report.formats.text import table_lines
-
     text = "\n".join(map(escape, table_lines(made, sys.maxsize, Paint(False))))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
 
 
-def _table(made: Table) -> str:
-    if not made.rows:
-        return ""
-    columns = [(column.name, column.kind == "number") for column in made.columns]
-    rows = [_row(row, made) for row in made.rows[:LISTED]]
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in made.notes)
-    return parts.table_html(columns, rows) + more_html(len(made.rows) - LISTED, made.noun) + notes
+# --- the budgets of a check ---------------------------------------------------------------------
 
 
-def _row(row: Row, made: Table) -> str:
-    cells = []
-    for cell, column in zip(row.full, made.columns, strict=True):
-        words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
-        words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
-        if column.notes:
-            words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
-        kind = {"number": "number", "words": "wide"}.get(column.kind, "")
-        cells.append(("" if kind == "wide" else column.name, kind, words))
+def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
+    """What does not hold, with links to the models."""
+    numbers = {id(model): number for number, model in enumerate(models, 1)}
+    if rows := failing(models):
+        links = (f'<a href="#model-{numbers[id(row.claim.model)]}">' for row in rows)
+        names = (f"{link}{code_html(row.name)}</a>" for link, row in zip(links, rows, strict=True))
+        yield "<section><h2>What does not hold</h2>"
+        yield parts.table_html(_COLUMNS, list(map(_budget_row, rows[:LISTED], names)))
+        yield f"{more_html(len(rows) - LISTED, 'budget')}</section>"
+
+
+def _budget_row(row: BudgetRow, name: str) -> str:
+    at = row.claim.results[0].position
+    prose = "in prose, " if row.claim.prose else ""
+    place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
+    cells = (
+        ("", "", name),
+        ("declared", "", f"{code_html(row.claim.declared)} {place}"),
+        ("actual", "number", escape(row.actual)),
+        ("drift", "number drift", f"{escape(row.drift)}{_gauge(row)}"),
+    )
     return parts.row_html(row.mark, cells)
+
+
+def _gauge(row: BudgetRow) -> str:
+    """What is declared in grey and what is too much in colour; what is too little, hatched."""
+    actual, value = row.result.actual, row.result.value
+    if row.result.ok or not actual or not value:
+        return ""
+    share = 100 * min(actual, value) / max(actual, value)
+    kind = ' class="gone"' if actual < value else ""
+    return (
+        f'<span class="gauge" aria-hidden="true"><i style="width:{share:.1f}%"></i>'
+        f'<i{kind} style="width:{100 - share:.1f}%"></i></span>'
+    )
+
+
+# --- the models -------------------------------------------------------------------------------
+
+
+def model_cards(
+    models: Sequence[ModelReport], depth: int | None, data: PageData, *, as_built: bool = False
+) -> Iterator[str]:
+    """`as_built`: these are ways in which the project builds models."""
+    if not models:
+        return
+    limit = max(_LEAST, min(_MOST, _CARD_ROWS // len(models)))
+    few = not as_built and sum(model.top_level for model in models) <= _OPEN_CARDS
+    title = "As the project builds them" if as_built else plural(len(models), "model")
+    yield f'<section><h2>{title}</h2>\n<div class="cards">'
+    for number, model in enumerate(models, 1):
+        found, picture = model.measurement, ""
+        if isinstance(found, Measured):
+            inside = Modules(found.modules, depth, limit, found.parameters)
+            picture = parts.model_picture(inside, clean(model.target), data)
+        is_open = (few and model.top_level) or worst(model.findings) == "✗"
+        yield _card(model, f"{'way' if as_built else 'model'}-{number}", is_open, picture)
+    yield "</div></section>"
+
+
+def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
+    found, claims = model.measurement, budgets_of(model)
+    holds = any(claim.mark == "✓" for claim in claims)
+    mark = worst(model.findings) or ("✓" if holds else "–")
+    where, _, called = model.target.partition("::")
+    at = model.position
+    place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
+    state = f"as built in {model.way.position}" if model.way else _states(claims)
+    total, count = "<small>not measured</small>", ""
+    if isinstance(found, Measured):
+        total = f"{found.counts.total:,}<small>parameters</small>"
+        count = f' data-count="{found.counts.total}"'
+    inside = "\n".join(text for text in _inside(model, claims, picture) if text)
+    return (
+        f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
+        f"\n<summary>"
+        f'{mark_html(mark)}<span class="title"><b>{escape(called)}</b>'
+        f'<span class="place">{escape(place)} · {escape(state)}</span></span>'
+        f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
+        "</details>"
+    )
+
+
+def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) -> list[str]:
+    found, own = model.measurement, clean(model.target)
+    called = own.partition("::")[2]
+    rows = [
+        _budget_row(row, code_html(row.name.removeprefix(own).strip() or called))
+        for claim in claims
+        for row in rows_of(claim)
+    ]
+    budgets = parts.table_html(_COLUMNS, rows) if rows else ""
+    findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
+    if not isinstance(found, Measured):
+        return [budgets, parts.finding_list(findings) if findings else _absent(found)]
+    causes = map(_cause, findings)
+    return [_facts(found), budgets, *causes, _advice(findings), picture, _remarks(found)]
+
+
+def _states(claims: Sequence[JudgedBudget]) -> str:
+    """What has become of the budgets, in few words."""
+    states = [claim.state for claim in claims if not claim.prose]
+    if len(states) < 2:
+        return f"budget {states[0]}" if states else "no budget"
+    return f"{states.count('holds'):,} of {len(states):,} budgets hold"
+
+
+def _advice(findings: Iterable[Finding]) -> str:
+    """The next steps. Details in indented lines are omitted: the tree shows the heaviest
+    modules."""
+    lines = [
+        f'<p class="advice"><b>{escape(finding.code)}</b> {escape(line)}</p>'
+        for finding in findings
+        for line, after in zip(finding.detail, (*finding.detail[1:], ""), strict=False)
+        if not (line.startswith(" ") or after.startswith(" "))
+    ]
+    return f"<div>{chr(10).join(lines)}</div>" if lines else ""
+
+
+def _cause(finding: Finding) -> str:
+    """The lines of source to look at, and what made the difference, where that is known."""
+    lines = excerpt(finding, _WIDTH, Paint(False))
+    source = parts.pre_html(lines) if lines else ""
+    if not finding.changes:
+        return source
+    rows = []
+    for one in finding.changes:
+        times = f"{one.times:,} ×" if one.times > 1 else ""
+        cells = (one.path, one.what, times, style.signed(one.delta), one.source or "")
+        rows.append(Row(cells, one.mark))
+    table = parts.block_html(Table(_CHANGES, tuple(rows), noun="change"))
+    return f"{source}<p>{escape(finding.since)}:</p>{table}"
+
+
+def _facts(found: Measured) -> str:
+    pairs = []
+    for metric, count in style.shown_metrics(found):
+        if metric.name == "bytes" and count is not None:
+            pairs.append(("size", style.human_bytes(count)))
+        elif metric.name != "total" and count is not None:
+            pairs.append((metric.label, f"{count:,}"))
+    pairs += [
+        ("counted on", found.rung + (", from the cache" if found.cached else "")),
+        ("built as", found.call),
+    ]
+    rows = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _remarks(found: Measured) -> str:
+    """What no count includes, what other devices said, and notes."""
+    remarks = [style.hidden_words(hidden) for hidden in found.hidden]
+    for name, device in found.devices.items():
+        if not device.is_absent and (device.status != "measured" or device.differences):
+            reasons = "; ".join(filter(None, (device.reason, *device.differences)))
+            remarks.append(f"{name} {device.status}: {reasons}")
+    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *found.notes])
+    return f"<div>{notes}</div>" if notes else ""
+
+
+def _absent(found: NotMeasured) -> str:
+    texts = (found.reason, f"at {found.source}" if found.source else "", found.hint)
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)

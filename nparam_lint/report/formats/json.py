@@ -6,14 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nparam_lint.report import Document, Options
+import msgspec
 
-
-def render(document: Document, options: Options) -> str:
-    return "".join(chunks(document, options))
+from nparam_lint.report import Document, Options
 
 
 def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG001
@@ -33,8 +29,6 @@ def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG0
 
 
 def _encoded(data: object) -> str:
-    import msgspec
-
     with suppress(UnicodeEncodeError):  # a surrogate, for what could not be decoded
         fast = msgspec.json.encode(data)
         if fast.isascii():

@@ -6,22 +6,18 @@ No standard says what JUnit XML is: this keeps to the schema by which Jenkins re
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from xml.etree import ElementTree
 
+from nparam_lint.records import Finding
+from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_cases import Explanations
-from nparam_lint.report.budget_outcomes import UNANSWERED, declared_budgets
+from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
 from nparam_lint.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.records import Finding
-    from nparam_lint.report import Document, Options
-    from nparam_lint.report.budget_outcomes import JudgedBudget
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100

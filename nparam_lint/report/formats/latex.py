@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from nparam_lint.report import Document, Options
+from nparam_lint.report import Document, Options
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"})
 

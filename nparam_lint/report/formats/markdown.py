@@ -5,24 +5,21 @@ Names are written as code, so that they mention nobody and link to nothing; othe
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured
+from nparam_lint.records import Finding, Measured
 from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
-from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, worst
-from nparam_lint.report.budget_rows import failing_table
+from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.chart import sparkline
 from nparam_lint.report.findings import details, ranked
 from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from nparam_lint.records import Finding
     from nparam_lint.report import Block, Document, Options, Page, Row, Section
 
 COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe
@@ -99,10 +96,10 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
 def _section(section: Section) -> Iterator[Pieces]:
     made = [piece for block in section.blocks for piece in _block(block) if piece.rows]
     if section.fold:
-        title = f" <code>{html_text(section.title)}</code>" if section.title else ""
+        title = f" <code>{style.escape(section.title)}</code>" if section.title else ""
         if made:
             head = "\n".join([*map(whole, made[:-1]), made[-1].head])
-            done = folded(html_text(section.fold) + title, replace(made[-1], head=head))
+            done = folded(style.escape(section.fold) + title, replace(made[-1], head=head))
             noun = f"table of {done.noun}s"
             yield Pieces(noun, "", [whole(done)]) if section.title else done
         return
@@ -127,8 +124,6 @@ def _block(block: Block) -> Iterator[Pieces]:
             rows.append(f"- {line}{f': {below}' if below else ''}\n")
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules) or (isinstance(block, Table) and block.is_source):
-        from nparam_lint.report.formats.text import table_lines
-
         table = block.table if isinstance(block, Modules) else block
         yield fenced(table.noun, table_lines(table, _WIDTH, style.Paint(False)))
     elif isinstance(block, Chart):
@@ -147,7 +142,7 @@ def _broken(block: ModelBudgets) -> Iterator[Pieces]:
         found = model.measurement
         broken = any(claim.state == "broken" for claim in budgets_of(model))
         if broken and isinstance(found, Measured):
-            name, total = html_text(model.target), f"{found.counts.total:,}"
+            name, total = style.escape(model.target), f"{found.counts.total:,}"
             title = f"Modules of <code>{name}</code>: {total} parameters"
             (piece,) = _block(Modules(found.modules, block.depth, _ROWS))
             yield Pieces("module table", "", [whole(folded(title, piece))] if piece.rows else [])
@@ -258,10 +253,6 @@ def code(text: str) -> str:
     ticks = "`" * (1 + _longest_run(cleaned))
     blank = " " if cleaned.startswith(("`", " ")) or cleaned.endswith(("`", " ")) else ""
     return f"{ticks}{blank}{cleaned}{blank}{ticks}"
-
-
-def html_text(text: str) -> str:
-    return html.escape(clean(text))
 
 
 def plain_text(text: str) -> str:

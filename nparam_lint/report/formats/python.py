@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.report import Document, Options
+from nparam_lint.report import Document, Options
 
 _OF_MATH = "floor|ceil|sqrt|log|log2|log10|exp|pow|isqrt|gcd|lcm|comb|factorial|trunc"
 

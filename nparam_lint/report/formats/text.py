@@ -3,18 +3,17 @@ end."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.report import Chart, Facts, Listing, Parts, Table, Text, style
-from nparam_lint.report.budget_outcomes import ModelBudgets, verdict_lines
+from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from nparam_lint.report import Block, Cell, Document, Options, Section, Step
     from nparam_lint.report.folded_modules import Modules
 
@@ -58,12 +57,12 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return _facts(block, width, paint)
     if isinstance(block, Parts):
         return _joined(block, width, paint)
-    if isinstance(block, ModelBudgets):
-        return verdict_lines(block, width, paint)
-    if isinstance(block, Listing):
-        from nparam_lint.report.listing_lines import listing_lines
+    if isinstance(block, ModelBudgets | Listing):
+        from nparam_lint.report import lines_by_file  # a passing hook has none
 
-        return listing_lines(block, width, paint)
+        if isinstance(block, ModelBudgets):
+            return lines_by_file.verdict_lines(block, width, paint)
+        return lines_by_file.listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
     if isinstance(block, Chart):
@@ -157,8 +156,7 @@ class _Grid:
         self.full = [[_cleaned(cell) for cell in row.full] for row in table.rows]
         self.dropped: set[int] = set()
         self.short: set[int] = set()
-        self.least: dict[int, int] = {}
-        self.ends: set[int] = set()  # columns that are cut at the end
+        self.cut: dict[int, Step] = {}
         self.bar = _BAR
         self.fill()
 
@@ -166,12 +164,12 @@ class _Grid:
         """What is cut is cut no more than the width demands."""
         self.cells = [[self._text(cell, i) for i, cell in enumerate(row)] for row in self.full]
         self.measure()
-        for at, least in self.least.items():
-            room = max(max(len(row[at]) for row in self.cells) - self.excess, least)
+        for at, step in self.cut.items():
+            cut = style.elide_end if step.what == "cut" else style.elide_middle
+            room = max(max(len(row[at]) for row in self.cells) - self.excess, step.least)
             for row in self.cells:
                 name = row[at].lstrip()
                 indent = row[at][: len(row[at]) - len(name)]
-                cut = style.elide_end if at in self.ends else style.elide_middle
                 row[at] = indent + cut(name, max(room - len(indent), 1))
             self.measure()
 
@@ -203,8 +201,7 @@ class _Grid:
         elif step.what == "short":
             self.short.add(at)
         else:
-            self.least[at] = step.least
-            self.ends |= {at} if step.what == "cut" else set()
+            self.cut[at] = step
         self.fill()
 
     def rooms(self) -> dict[int, int]:
