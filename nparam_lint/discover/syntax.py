@@ -32,7 +32,7 @@ _OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = re.compile(
     r"[^\\\n]+|\n|\\(?:\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)"
 )
-_OBJECTS = 50_000  # new ones between two collections; the syntax tree of one file has more
+_OBJECTS = 200_000  # new ones between two collections; few syntax trees have more
 
 
 @contextmanager
