@@ -19,7 +19,7 @@ from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
@@ -39,9 +39,9 @@ _CALLED = re.compile(rb"(\w+)\s*\(")
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
-# Comments and doctests.
-_NO_CODE = re.compile(rb"^[ \t]*(#|>>> |\.\.\. ).*", re.MULTILINE)
-_CLASS = re.compile(rb"^class\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
+# Comments and doctests. These begin with a plain text, too, and look back for the line's start.
+_NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
+_CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
 class CallSearch:
@@ -67,19 +67,25 @@ class CallSearch:
             return False
         if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
             return True
-        if not self.mentions(content):
+        names = self.named_in(content)
+        if not names:
             return False
         modules = {name.encode() for name in self.found.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
         bound = self.bound(path)
         bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
-        return self.has_call(content, bound) and self.has_call(_NO_CODE.sub(b"", content), bound)
+        code = b"\n" + content
+        if not self.has_call(code, names, bound):
+            return False
+        return self.has_call(_NO_CODE.sub(b"", code), names, bound)
 
-    def has_call(self, content: bytes, bound: Collection[str] = ("*",)) -> bool:
-        """Whether a text calls something that has the name of a wanted model, or gives it another
-        name. To load weights is no call of a model. `bound`: the names that there are; "*": any."""
-        for name in self.words.intersection(words(content)):
+    def has_call(
+        self, content: bytes, names: Iterable[bytes], bound: Collection[str] = ("*",)
+    ) -> bool:
+        """Whether a text calls something that has one of the names, or gives it another name. To
+        load weights is no call of a model. `bound`: the names that there are; "*": any."""
+        for name in names:
             is_known = "*" in bound or name.decode() in bound
             at = content.find(name)
             while at >= 0:
@@ -89,6 +95,10 @@ class CallSearch:
                     return True
                 at = content.find(name, at + 1)
         return False
+
+    def shows_call(self, content: bytes) -> bool:
+        """Whether doctests have a call of a wanted model."""
+        return self.has_call(content, self.named_in(content))
 
     def bound(self, path: str) -> set[str]:
         """The names that imports and definitions bind at the top level of a file."""
@@ -104,9 +114,9 @@ class CallSearch:
         except OSError:
             return b""
 
-    def mentions(self, content: bytes) -> bool:
-        """Whether a text has the name of a wanted model."""
-        return not self.words.isdisjoint(words(content))
+    def named_in(self, content: bytes) -> set[bytes]:
+        """The names of wanted models in a text."""
+        return self.words.intersection(content.translate(_NO_WORD).split())
 
     def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
         """What the name of a wanted model means; then attributes of it."""
@@ -202,10 +212,6 @@ class CallSearch:
         parameters = self.parameters.get((target.location, target.callable), ())
         is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
-
-
-def words(content: bytes) -> list[bytes]:
-    return content.translate(_NO_WORD).split()
 
 
 def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> object:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import Definition
 
 _TEXTS = (".md", ".rst", ".txt", ".ipynb")
-_DOCTEST = re.compile(rb"^[ \t]*(?:>>>|\.\.\.) (.*)", re.MULTILINE)
+_DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 
 
 def find_calls(source: WaySource) -> Iterator[FoundWay]:
@@ -56,14 +56,15 @@ def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
 
 def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     for path in search.source.others:
-        if path.endswith(_TEXTS) and search.mentions(content := search.content(path)):
+        if path.endswith(_TEXTS) and search.named_in(content := search.content(path)):
             from nparam_lint.discover.ways.texts import in_text
 
             yield from in_text(search, path, content)
     tree = search.found.tree
     for path in sorted(tree.files):
         content = tree.source(path)
-        if b">>> " in content and search.has_call(b"\n".join(_DOCTEST.findall(content))):
+        doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
+        if doctests and search.shows_call(b"\n".join(doctests)):
             from nparam_lint.discover.ways.texts import in_docstrings
 
             yield from in_docstrings(search, path, content)

@@ -14,7 +14,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.call_search import LOOKED_UP, words
+from nparam_lint.discover.ways.call_search import LOOKED_UP
 from nparam_lint.discover.ways.options import (
     NeedsCommand,
     default_text,
@@ -145,12 +145,10 @@ class FileCalls:
     @cached_property
     def named_here(self) -> set[str]:
         """The names of wanted models in the text."""
-        known = self.search.words.intersection(words(self.text.text.encode()))
-        return {name.decode() for name in known}
+        return {name.decode() for name in self.search.named_in(self.text.text.encode())}
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """What a call of a wanted model looks like here."""
+    def places(self) -> Iterator[Place]:
+        """The calls that may be such of a wanted model."""
         facts = self.search.found.tree.facts(self.path)
         bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
         bound += facts.aliases
@@ -158,10 +156,11 @@ class FileCalls:
         used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used)))
-        return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}")
+        pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}"
+        return self.text.places(re.compile(pattern))
 
     def ways(self) -> Iterator[tuple[FoundWay, object]]:
-        for place in self.text.places(self.pattern):
+        for place in self.places():
             for target in self.targets(place.call):
                 yield from self.built(place, target)
 

@@ -14,7 +14,7 @@ from nparam_lint.discover.ways.options import option_calls
 from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
@@ -111,9 +111,10 @@ class SourceText:
         names = {name for node in self.tree.body for name in stores(node)}
         return {name for name in names - self.available if "." not in name}
 
-    def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
-        """The calls in statements that the pattern finds something in."""
-        yield from _places(self.tree, self.tree.body, (), self.lines(pattern))
+    def places(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> Iterator[Place]:
+        """The calls in statements that the pattern finds something in. `names`: of which it has to
+        find one, in a group."""
+        yield from _places(self.tree, self.tree.body, (), self.lines(pattern, names))
 
     def statements(self, pattern: re.Pattern[str]) -> Iterator[ast.stmt]:
         """The statements that the pattern finds something in."""
@@ -129,9 +130,13 @@ class SourceText:
                 elif isinstance(node, (ast.excepthandler, ast.match_case)):
                     todo.append(node)
 
-    def lines(self, pattern: re.Pattern[str]) -> list[int]:
+    def lines(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> list[int]:
         """The lines in which the pattern finds something."""
-        found = (match.end() for match in pattern.finditer(self.text))
+        found = (
+            match.end()
+            for match in pattern.finditer(self.text)
+            if names is None or not names.isdisjoint(match.groups())
+        )
         return sorted({bisect_left(self._breaks, at) + 1 for at in found})
 
     @cached_property
