@@ -181,16 +181,16 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
     names: set[str] = set()
     while returned:
         for value in choices(returned.pop()):
-            origin = _origin(value)
-            if isinstance(origin, ast.Name) and origin.id not in names:
-                names.add(origin.id)
-                returned += assigned.get(origin.id, [])
-            elif isinstance(origin, ast.Call) and (dotted := dotted_name(origin.func)):
+            made = origin(value)
+            if isinstance(made, ast.Name) and made.id not in names:
+                names.add(made.id)
+                returned += assigned.get(made.id, [])
+            elif isinstance(made, ast.Call) and (dotted := dotted_name(made.func)):
                 callees[dotted] = None
     return tuple(callees), frozenset(names)
 
 
-def _origin(node: ast.expr) -> ast.expr:
+def origin(node: ast.expr) -> ast.expr:
     """`Net(3).to(device).eval()` comes from `Net(3)`."""
     while (
         isinstance(node, ast.Call)

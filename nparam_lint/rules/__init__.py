@@ -122,26 +122,17 @@ def find(code: str) -> Rule:
 def explain(code: str) -> str:
     """The page of one rule for a terminal. Raises UnknownRule."""
     rule = find(code)
-    return "\n".join(
-        [
-            f"{rule.code}  {rule.name}  ({state(rule)})",
-            "",
-            rule.summary,
-            "",
-            rule.explanation,
-            "",
-            "Reported:",
-            "",
-            indent(rule.example_bad, "    "),
-            "",
-            "Better:",
-            "",
-            indent(rule.example_good, "    "),
-            "",
-            f"What to do: {rule.remedy}",
-            "",
-        ]
+    paragraphs = (
+        f"{rule.code}  {rule.name}  ({state(rule)})",
+        rule.summary,
+        rule.explanation,
+        "Reported:",
+        indent(rule.example_bad, "    "),
+        "Better:",
+        indent(rule.example_good, "    "),
+        f"What to do: {rule.remedy}\n",
     )
+    return "\n\n".join(paragraphs)
 
 
 def state(rule: Rule) -> str:

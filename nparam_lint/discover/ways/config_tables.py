@@ -100,7 +100,9 @@ class ConfigTables:
     def _given(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
-        for function in self.named.file(path).functions.values():
+        is_called = f"{table}[".encode() in self.source.found.tree.source(path)
+        functions = self.named.file(path).functions if is_called else {}
+        for function in functions.values():
             for call in ast.walk(function.node):
                 if (
                     isinstance(call, ast.Call)

@@ -14,7 +14,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.call_search import LOOKED_UP
+from nparam_lint.discover.ways.calls import LOOKED_UP
 from nparam_lint.discover.ways.options import (
     NeedsCommand,
     default_text,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
     from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks

@@ -200,7 +200,7 @@ def changes(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def parsed(text: str) -> ast.Module:
+def parsed(text: str | bytes) -> ast.Module:
     """The syntax tree of a text; an empty one where it is not Python."""
     try:
         with warnings.catch_warnings():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.file_calls import Cut
     from nparam_lint.discover.ways.places import Place
 
