@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.discover.syntax import FUNCTIONS
+from nparam_lint.discover.syntax import FUNCTIONS, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -75,7 +75,7 @@ class _Doubts:
         first, last = min(item.lineno for item in (node, *node.decorator_list)), _header_end(node)
         if getattr(node, "type_params", None) or self._is_marked(first, last):
             return False
-        names = [] if isinstance(node, ast.ClassDef) else _parameters(node.args)
+        names = [] if isinstance(node, ast.ClassDef) else parameter_names(node.args)
         return len(set(names)) == len(names) and not _repeats(self._text(first, last))
 
     def _is_marked(self, first: int, last: int) -> bool:
@@ -144,11 +144,6 @@ def _inside(node: Any) -> Iterator[ast.stmt]:
         yield from part.body
     yield from getattr(node, "orelse", ())
     yield from getattr(node, "finalbody", ())
-
-
-def _parameters(given: ast.arguments) -> list[str]:
-    named = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
-    return [item.arg for item in named if item]
 
 
 def _is_docstring(node: ast.stmt) -> bool:

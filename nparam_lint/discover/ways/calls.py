@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.commands import Commands
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
@@ -39,8 +39,6 @@ _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
-# What turns a file into the words in it, at the speed of memory.
-_NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
@@ -162,7 +160,7 @@ class CallSearch:
 
     def named_in(self, content: bytes) -> set[bytes]:
         """The names of wanted models in a text."""
-        return self.words.intersection(content.translate(_NO_WORD).split())
+        return self.words.intersection(words_in(content))
 
     def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
         """What the name of a wanted model means; then attributes of it."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, tail
 from nparam_lint.discover.ways.options import option_calls
 from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
@@ -73,7 +74,6 @@ class SourceText:
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
     is_part: Callable[[ast.Call], bool] = lambda _: False
-    _callers: dict[str, list[Place]] = field(default_factory=dict)
 
     @cached_property
     def options(self) -> dict[str, ast.Call]:
@@ -143,14 +143,12 @@ class SourceText:
     def _breaks(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self.text)]
 
+    @cached_method
     def callers(self, name: str) -> list[Place]:
         """The calls of a function, those under `__main__` first."""
-        if name not in self._callers:
-            places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
-            found = [place for place in places if tail(dotted_name(place.call.func)) == name]
-            found.sort(key=lambda place: (not place.is_main, len(place.functions)))
-            self._callers[name] = found
-        return self._callers[name]
+        places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
+        found = [place for place in places if tail(dotted_name(place.call.func)) == name]
+        return sorted(found, key=lambda place: (not place.is_main, len(place.functions)))
 
     @cached_property
     def available(self) -> frozenset[str]:

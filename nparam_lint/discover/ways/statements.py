@@ -9,7 +9,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,17 +73,12 @@ def _free(node: ast.AST) -> set[str]:
 def own_names(node: ast.AST) -> set[str]:
     """The names that a lambda, a comprehension or a function has for itself."""
     if isinstance(node, (ast.Lambda, *FUNCTIONS)):
-        own = {item.arg for item in parameters(node.args)}
+        own = set(parameter_names(node.args))
         if not isinstance(node, ast.Lambda):
             own |= {name for inner in node.body for name in stores(inner)}
         return own
     generators = getattr(node, "generators", ())
     return {name for generator in generators for name in stores(generator.target)}
-
-
-def parameters(node: ast.arguments) -> list[ast.arg]:
-    extra = [item for item in (node.vararg, node.kwarg) if item]
-    return [*node.posonlyargs, *node.args, *node.kwonlyargs, *extra]
 
 
 def is_self(node: ast.AST) -> bool:
