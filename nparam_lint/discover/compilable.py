@@ -136,7 +136,7 @@ def _marked(text: str) -> Iterator[int]:
 
 def _header_end(node: Any) -> int:
     """The last line before the body of a compound statement; the first, where both share it."""
-    return max(node.lineno, node.body[0].lineno - 1)
+    return int(max(node.lineno, node.body[0].lineno - 1))
 
 
 def _inside(node: Any) -> Iterator[ast.stmt]:
@@ -147,7 +147,7 @@ def _inside(node: Any) -> Iterator[ast.stmt]:
 
 
 def _is_docstring(node: ast.stmt) -> bool:
-    return node.__class__ is ast.Expr and node.value.__class__ is ast.Constant  # type: ignore[attr-defined]
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _repeats(text: str) -> bool:

@@ -29,6 +29,7 @@ from nparam_lint.discover.syntax import (
     flat,
     returned_calls,
     tail,
+    text_of,
     time_limit,
     written,
 )
@@ -338,11 +339,8 @@ class _Scanner:
         value = getattr(node, "value", None)
         self.names.update(names)
         if "__all__" in names and isinstance(value, (ast.List, ast.Tuple)):
-            self.exports = (self.exports or set()) | {
-                item.value
-                for item in value.elts
-                if isinstance(item, ast.Constant) and isinstance(item.value, str)
-            }
+            listed = {text for item in value.elts if (text := text_of(item)) is not None}
+            self.exports = (self.exports or set()) | listed
         if value is not None and len(names) == 1:
             for choice in choices(value):
                 dotted = dotted_name(choice)

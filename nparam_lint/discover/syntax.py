@@ -149,6 +149,12 @@ def dotted_name(node: ast.expr) -> str:
     return ".".join((node.id, *reversed(parts)))
 
 
+def text_of(node: ast.AST | None) -> str | None:
+    """The text that a literal says; None of anything else."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return node.value if is_text else None  # type: ignore[union-attr]
+
+
 def tail(dotted: str) -> str:
     return dotted.rpartition(".")[2]
 
@@ -214,9 +220,9 @@ def origin(node: ast.expr) -> ast.expr:
 
 
 def _one_of(node: ast.expr) -> Iterator[str]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+    if (text := text_of(node)) is not None:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            yield from _one_of(ast.parse(node.value.strip(), mode="eval").body)
+            yield from _one_of(ast.parse(text.strip(), mode="eval").body)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):

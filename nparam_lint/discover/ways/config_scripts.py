@@ -17,7 +17,7 @@ from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.discover.ways.options import default_text, option_calls
+from nparam_lint.discover.ways.options import default_text, option_calls, words_of
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.slices import Slice
 from nparam_lint.discover.ways.statements import (
@@ -145,7 +145,8 @@ class ConfigScripts:
             setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
             for name, option in options.items():
                 if f".{name}" in setup or "(" in setup:
-                    written = _written(option)
+                    flags = (text for text in reversed(words_of(option)) if text[:1] == "-")
+                    written = next(flags, "")
                     call = ast.unparse(place.call)
                     note = self._note(part.unknown, symbol)
                     yield ScriptModel(path, written, setup, call, symbol, note)
@@ -251,12 +252,6 @@ class ConfigScripts:
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""
-
-
-def _written(option: ast.Call) -> str:
-    """An option as it stands in a command; "" for a positional argument."""
-    texts = [str(a.value) for a in option.args if isinstance(a, ast.Constant)]
-    return next((text for text in reversed(texts) if text.startswith("-")), "")
 
 
 def _common(first: str, second: str) -> int:

@@ -9,7 +9,15 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import FUNCTIONS, Function, decorators, dotted_name, flat, tail
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    Function,
+    decorators,
+    dotted_name,
+    flat,
+    tail,
+    text_of,
+)
 from nparam_lint.discover.ways.arguments import default_values
 from nparam_lint.discover.ways.literal_tables import Entry, SizeTable, read_table, tables_in
 from nparam_lint.discover.ways.statements import parsed
@@ -294,9 +302,8 @@ def _is(node: ast.expr, name: str) -> bool:
 def _cases(pattern: ast.pattern) -> Iterator[Entry]:
     patterns = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
     for item in patterns:
-        value = item.value if isinstance(item, ast.MatchValue) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            yield Entry(value.value, value)
+        if isinstance(item, ast.MatchValue) and (name := text_of(item.value)) is not None:
+            yield Entry(name, item.value)
 
 
 def _literal(parameter: ast.arg) -> Iterator[Entry]:

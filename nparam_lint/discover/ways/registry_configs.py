@@ -9,6 +9,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.syntax import text_of
 from nparam_lint.discover.ways.config_files import ModelNode
 from nparam_lint.discover.ways.statements import parsed
 from nparam_lint.records import Recipe
@@ -70,5 +71,4 @@ class RegistryConfigs:
 
 def _texts(node: ast.expr) -> list[str]:
     parts = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
-    values = [part.value for part in parts if isinstance(part, ast.Constant)]
-    return [value for value in values if isinstance(value, str)]
+    return [text for part in parts if (text := text_of(part)) is not None]
