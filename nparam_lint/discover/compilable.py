@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _WORDS = ("lambda", "yield", "await", "async", ":=", "__debug__", "__future__")
 # `for a, *b in c`, in a comprehension too.
-_STARRED_LOOP = re.compile(r"for\b(?:(?!\bin\b)[\w\s,.()\[\]])*\*")
-_KEYWORD = re.compile(r"[(,]\s*(\w+)\s*=(?!=)")
+_STARRED_LOOP = re.compile(r"for\b(?:(?!\bin\b)[\w\s,.()\[\]#])*\*")
+_KEYWORD = re.compile(r"[(,\n]\s*(\w+)\s*=(?!=)")
 _SIMPLE = {ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Raise, ast.Assert, ast.Delete}
 _SIMPLE |= {ast.Pass, ast.Import, ast.ImportFrom}
 _IN_FUNCTION = _SIMPLE | {ast.Return}
@@ -151,9 +151,9 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _repeats(text: str) -> bool:
-    """Whether a keyword stands twice in it, if only in two calls."""
+    """Whether a keyword stands twice in it, if only in two calls, or may do so behind a comment."""
     names = _KEYWORD.findall(text) if text.count("=") > 1 else ()
-    return len(set(names)) < len(names)
+    return len(set(names)) < len(names) or bool(names and "#" in text)
 
 
 def _assigns_star(node: ast.stmt) -> bool:

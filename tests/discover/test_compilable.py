@@ -43,6 +43,11 @@ with a, b, c, d: pass
 f(a=1, b=2, a=3)
 f(a=1, b=g(c=2), a=3)
 f(g(a=1), a=2)
+f(a=1,  # one|    a=2)
+f(a=1, \\|    a=2)
+f(  # none|    a=1,|    a  # two|    =2)
+x = f(|    # none|    a=1, a=2)
+[x for a,  # one|    *b, *c in d]
 if f(a=1, a=2): pass
 while f(a=1, a=2): pass
 class Q(a=1, a=2): pass
