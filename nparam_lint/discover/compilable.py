@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.discover.syntax import FUNCTIONS, parameter_names
+from nparam_lint.discover.syntax import FUNCTIONS, inside, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -96,7 +96,7 @@ class _Doubts:
                 if node.__class__ in _BLOCKS:
                     if not self._is_sure_block(node):
                         return False
-                    inner += _inside(node)
+                    inner += inside(node)
                 elif node.__class__ not in simple:
                     return False
                 elif not _is_docstring(node):
@@ -137,13 +137,6 @@ def _marked(text: str) -> Iterator[int]:
 def _header_end(node: Any) -> int:
     """The last line before the body of a compound statement; the first, where both share it."""
     return int(max(node.lineno, node.body[0].lineno - 1))
-
-
-def _inside(node: Any) -> Iterator[ast.stmt]:
-    for part in (node, *getattr(node, "handlers", ())):
-        yield from part.body
-    yield from getattr(node, "orelse", ())
-    yield from getattr(node, "finalbody", ())
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -112,22 +112,23 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
-        inner: list[ast.stmt] = []
-        if not (isinstance(node, ast.If) and _is_main(node.test)):
-            inner += getattr(node, "body", [])
-        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            inner += part.body
-        inner += getattr(node, "orelse", [])
-        inner += getattr(node, "finalbody", [])
+        inner = getattr(node, "orelse", []) if is_main(node) else [*inside(node)]
         stack.extend(reversed(inner))
 
 
-def _is_main(test: ast.expr) -> bool:
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
-        and test.left.id == "__name__"
-    )
+def inside(node: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of a compound one."""
+    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield from getattr(part, "body", ())
+    yield from getattr(node, "orelse", ())
+    yield from getattr(node, "finalbody", ())
+
+
+def is_main(node: ast.AST) -> bool:
+    """Whether it is `if __name__ == "__main__"`."""
+    if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
+        return False
+    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
 
 
 def bound_names(target: ast.expr) -> Iterator[str]:

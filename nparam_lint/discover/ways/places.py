@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, tail
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
 from nparam_lint.discover.ways.options import option_calls
-from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
+from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, loads, stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -54,7 +54,7 @@ class Place:
     @property
     def is_main(self) -> bool:
         """Whether it stands under `if __name__ == "__main__"`."""
-        return any(isinstance(f.owner, ast.If) and is_main(f.owner) for f in self.frames)
+        return any(is_main(f.owner) for f in self.frames)
 
 
 @dataclass

@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, parameter_names
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, is_main, parameter_names
 from nparam_lint.discover.ways.arguments import (
     arguments_of,
     default_values,
@@ -26,7 +26,6 @@ from nparam_lint.discover.ways.statements import (
     changed_by_call,
     changes,
     expression,
-    is_main,
     loads,
     stores,
 )

@@ -159,14 +159,6 @@ def is_harmless_outside(name: str) -> bool:
     return (head in _OUTSIDE) if rest else name in _FUNCTIONS
 
 
-def is_main(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Compare)
-        and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
-    )
-
-
 class Assumption(ast.Assign):
     """An assignment that makes a condition true under which a call stands."""
 
