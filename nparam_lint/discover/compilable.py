@@ -93,16 +93,17 @@ class _Doubts:
         for _ in range(_DEEP):
             inner: list[ast.stmt] = []
             for node in level:
-                if node.__class__ in _BLOCKS:
-                    if not self._is_sure_block(node):
-                        return False
-                    inner += inside(node)
-                elif node.__class__ not in simple:
-                    return False
-                elif not _is_docstring(node):
+                kind = node.__class__
+                if kind in simple:
+                    if kind is ast.Expr and _is_docstring(node):
+                        continue
                     text = self._text(node.lineno, node.end_lineno or 0)
-                    if _repeats(text) or ("*" in text and _assigns_star(node)):
+                    if ("=" in text and _repeats(text)) or ("*" in text and _assigns_star(node)):
                         return False
+                elif kind in _BLOCKS and self._is_sure_block(node):
+                    inner += inside(node)
+                else:
+                    return False
             if not inner:
                 return True
             level = inner
