@@ -18,7 +18,7 @@ from pathlib import Path
 from nparam_lint.claims import Target
 from nparam_lint.discover import discover, list_configs, list_files, list_texts, reader, scan_source
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways import find_ways
+from nparam_lint.discover.ways.find import find_ways
 from nparam_lint.rules.lint import scan_and_lint
 
 def used():

@@ -33,15 +33,9 @@ _DEEP = 6  # blocks in each other; each counts up to three times, and Python all
 _MANY = 3  # contexts of one `with`, each of which is a block
 
 
-def check_compiles(tree: ast.Module, text: str, lines: Sequence[str]) -> None:
-    """Raise what `compile` raises for the file. `lines`: those of the text."""
-    doubtful = _Doubts(text, lines).of_scope(tree.body)
-    if not doubtful:
-        return
-    try:
-        compile(ast.Module(doubtful, []), "<source>", "exec", dont_inherit=True)
-    except RecursionError:  # of a text, more may be nested
-        compile(text, "<source>", "exec", dont_inherit=True)
+def doubtful_part(tree: ast.Module, text: str, lines: Sequence[str]) -> ast.Module:
+    """What has to be compiled to know that the file can be. `lines`: those of the text."""
+    return ast.Module(_Doubts(text, lines).of_scope(tree.body), [])
 
 
 class _Doubts:

@@ -43,7 +43,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
     if not wanted:
         return selection
-    from nparam_lint.discover.ways import find_ways  # many modules
+    from nparam_lint.discover.ways.find import find_ways  # many modules
 
     tracked = copy.files(settings.root, "") if copy else None
     others = [

@@ -11,10 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import rare_collection
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from nparam_lint.claims import Target
@@ -48,15 +46,3 @@ class WaySource:
     others: Sequence[str]
     read: Callable[[str], bytes]
     problems: list[Problem] = field(default_factory=list)
-
-
-def find_ways(source: WaySource) -> Iterator[FoundWay]:
-    """Every way that the files of a project say, those of one target in the order in which they
-    are to be tried."""
-    from nparam_lint.discover.ways.calls import find_calls  # they use what is defined here
-    from nparam_lint.discover.ways.configs import find_configs
-    from nparam_lint.discover.ways.sizes import find_sizes
-
-    with rare_collection():
-        ways = [*find_configs(source), *find_sizes(source), *find_calls(source)]
-    yield from sorted(ways, key=lambda found: found.rank)

@@ -15,7 +15,7 @@ from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.commands import Commands
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.discover.ways.statements import BUILTINS, NoWay, does_work
+from nparam_lint.discover.ways.statements import BUILTINS, LOOK_UPS, NoWay, does_work
 from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
@@ -30,15 +30,12 @@ _TEXTS = (".md", ".rst", ".txt", ".ipynb")
 _DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
-_LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
-_LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
-LOOKED_UP = re.compile("|".join(_LOOK_UPS))
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
-_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in _LOOK_UPS]
+_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")

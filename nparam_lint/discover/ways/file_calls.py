@@ -14,7 +14,6 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.calls import LOOKED_UP
 from nparam_lint.discover.ways.options import (
     NeedsCommand,
     default_text,
@@ -27,6 +26,7 @@ from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
 from nparam_lint.discover.ways.statements import (
     BUILTINS,
+    LOOK_UPS,
     NoWay,
     assign,
     does_work,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
+_LOOKED_UP = re.compile("|".join(LOOK_UPS))
 _SCRIPT_NAMES = re.compile(r"train|main|run|pretrain|demo")
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
@@ -156,7 +157,7 @@ class FileCalls:
         used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used)))
-        pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}"
+        pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
         return self.text.places(re.compile(pattern))
 
     def ways(self) -> Iterator[tuple[FoundWay, object]]:
@@ -173,7 +174,7 @@ class FileCalls:
 
     def looked_up(self, call: ast.Call) -> Target | None:
         """The model that the default of an option names: `models.__dict__[args.arch]()`."""
-        if not LOOKED_UP.search(ast.unparse(call.func) + "("):
+        if not _LOOKED_UP.search(ast.unparse(call.func) + "("):
             return None
         for node in (call.func, *call.args[:1]):
             for inner in ast.walk(node):

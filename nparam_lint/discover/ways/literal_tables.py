@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from nparam_lint.discover.syntax import dotted_name, flat, tail, text_of
 
@@ -114,7 +114,7 @@ def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             _extend(found, node.value)
         elif isinstance(node, ast.ClassDef) and any("Enum" in dotted_name(b) for b in node.bases):
-            values = [getattr(item, "value", None) for item in node.body]
+            values: list[Any] = [getattr(item, "value", None) for item in node.body]
             names = [Entry(name, v) for v in values if (name := text_of(v)) is not None]
             found[node.name] = SizeTable(tuple(names), by_key=False)
     return found

@@ -44,6 +44,11 @@ _CHANGES = re.compile(
 )
 
 
+# Calls of what has a model's name as an argument, or is looked up by it.
+LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+
+
 class NoWay(Exception):
     """What a call needs cannot be said without running what must not be run."""
 
