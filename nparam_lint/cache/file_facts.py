@@ -87,7 +87,8 @@ class FactCache(Generic[_Value]):
             others = {key: value for key, value in others.items() if key not in self._kept}
             unused = (key for key in self._kept if key not in self._used)
             order = [*others, *unused, *self._used]
-            kept = {key: (others | self._kept)[key] for key in order[-room:]}
+            every = others | self._kept
+            kept = {key: every[key] for key in order[-room:]}
             store.save(self._entry, msgpack.encode(kept))
         self._has_more = False
 

@@ -48,7 +48,7 @@ from nparam_lint.discover.scan import (
     too_slow,
 )
 from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit
+from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit, words_in
 from nparam_lint.records import Definition, Parameter, Position
 
 __all__ = [
@@ -86,8 +86,6 @@ if TYPE_CHECKING:
 _FEW = 300
 _FIRST = 20  # files that are looked through before all others
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
-# What turns a file into the words in it, at the speed of memory.
-_NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
 )
@@ -417,4 +415,4 @@ def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[st
 def _has_any(words: set[bytes], source: bytes) -> bool:
     if len(words) <= _FEW_WORDS and not any(word in source for word in words):
         return False
-    return not words.isdisjoint(source.translate(_NO_WORD).split())
+    return not words.isdisjoint(words_in(source))

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,34 +143,22 @@ def list_configs(
     return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
 
 
-def list_docs(
-    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
-) -> list[str]:
-    """The project's Markdown and reStructuredText. `tracked`, `below`: see `list_files`."""
-    return _of_kind(DOC_SUFFIXES, root, exclude, tracked, below)
-
-
 def _of_kind(
     kinds: tuple[str, ...],
     root: Path,
     exclude: Sequence[str],
     tracked: Sequence[str] | None,
-    below: _Below | None,
+    below: _Below | None = None,
 ) -> list[str]:
     names = (below or list_below)(root) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
     return sorted(name for name in names if name.endswith(kinds) and not is_excluded(name))
 
 
-def list_texts(
-    root: Path,
-    exclude: Sequence[str],
-    tracked: Sequence[str] | None,
-    below: _Below | None = None,
-) -> list[str]:
-    """The project's texts and notebooks, which may say how models are built. `tracked`, `below`:
-    see `list_files`."""
-    return _of_kind(_TEXT_KINDS, root, exclude, tracked, below)
+# The project's Markdown and reStructuredText; and these with other texts and notebooks, which may
+# say how models are built. `tracked`, `below`: see `list_files`.
+list_docs = partial(_of_kind, DOC_SUFFIXES)
+list_texts = partial(_of_kind, _TEXT_KINDS)
 
 
 def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:

@@ -45,17 +45,16 @@ def scan_many(
 def serve() -> None:
     """The main function of such a process: it reads requests from standard input, and writes
     answers to standard output."""
+    import gc
     import pickle
 
     from msgspec import msgpack
 
-    from nparam_lint.discover.syntax import rare_collection
+    gc.disable()  # a file leaves nothing that needs it, and this process ends soon
 
     module, name, timeout, items = pickle.load(sys.stdin.buffer)  # from our own process
     scan: Scan = getattr(import_module(module), name)
-    with rare_collection():
-        answer = msgpack.encode([_read(scan, timeout, *item) for item in items])
-    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.write(msgpack.encode([_read(scan, timeout, *item) for item in items]))
 
 
 def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:

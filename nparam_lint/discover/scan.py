@@ -28,6 +28,7 @@ from nparam_lint.discover.syntax import (
     flat,
     returned_calls,
     tail,
+    text_of,
     time_limit,
     written,
 )
@@ -48,6 +49,7 @@ _NEWER = re.compile(
 )
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
+_SHORT = 2_000  # characters that are compiled sooner than it is found out what of them has to be
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
@@ -59,11 +61,11 @@ _STDIN = "sys.stdin.buffer.read()"
 # match in a docstring counts as an import, too.
 Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
 # Of each character there is one way only to match it: what is left open is not searched for again.
+# A line break is found at the speed of memory, `^` is not.
 _IMPORT = re.compile(
-    r"^([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
+    r"\n([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
     r"(\([^()#]*(?:#[^\n]*\n[^()#]*)*\)|[^\n#;\\]*(?:\\\n?[^\n#;\\]*)*)"
-    r"|import[ \t]+([^\n#;]+))",
-    re.MULTILINE,
+    r"|import[ \t]+([^\n#;]+))"
 )
 # Statements that do not begin their line: `try: import x`, `import torch; import x`.
 _BEHIND = re.compile(r"[:;][ \t]*(?=(?:from|import)[ \t])")
@@ -199,13 +201,9 @@ def parse_text(path: str, text: str) -> Parsed:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are not our business
-            tree = ast.parse(text)
+            tree, lines = ast.parse(text), text.split("\n")
             # Not all that has a tree can be imported: a `return` outside of a function.
-            try:
-                compile(tree, "<source>", "exec", dont_inherit=True)
-            except RecursionError:  # of a text, more may be nested
-                compile(text, "<source>", "exec", dont_inherit=True)
-        lines = text.split("\n")
+            _check_compiles(tree, text, lines)
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
         if scanner.mentions_more():
@@ -221,6 +219,18 @@ def parse_text(path: str, text: str) -> Parsed:
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)
+
+
+def _check_compiles(tree: ast.Module, text: str, lines: Sequence[str]) -> None:
+    """Raise what `compile` raises for the file."""
+    if len(text) > _SHORT:
+        from nparam_lint.discover.compilable import doubtful_part
+
+        tree = doubtful_part(tree, text, lines)
+    try:
+        compile(tree, "<source>", "exec", dont_inherit=True)
+    except RecursionError:  # of a text, more may be nested
+        compile(text, "<source>", "exec", dont_inherit=True)
 
 
 def left_out(path: str, source: bytes, why: str) -> Problem:
@@ -341,11 +351,8 @@ class _Scanner:
         value = getattr(node, "value", None)
         self.names.update(names)
         if "__all__" in names and isinstance(value, (ast.List, ast.Tuple)):
-            self.exports = (self.exports or set()) | {
-                item.value
-                for item in value.elts
-                if isinstance(item, ast.Constant) and isinstance(item.value, str)
-            }
+            listed = {text for item in value.elts if (text := text_of(item)) is not None}
+            self.exports = (self.exports or set()) | listed
         if value is not None and len(names) == 1:
             for choice in choices(value):
                 dotted = dotted_name(choice)
@@ -498,7 +505,7 @@ def import_statements(source: bytes) -> Imports:
 def _import_statements(text: str) -> Iterator[tuple[int, str, tuple[str, ...], bool]]:
     if any(hint in text for hint in _HINTS):  # to look at each colon takes three times as long
         text = _BEHIND.sub("\n ", text)
-    for margin, dots, module, names, plain in _IMPORT.findall(text):
+    for margin, dots, module, names, plain in _IMPORT.findall(f"\n{text}"):
         if plain:
             for item in plain.split(","):
                 words = item.split()

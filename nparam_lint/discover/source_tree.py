@@ -321,14 +321,16 @@ class SourceTree:
     def leads_to(self, path: str) -> Leads:
         found: tuple[dict[str, None], ...] = ({}, {}, {}, {}, {})
         roots, files, packages, named, surely = found
+        above = [*ancestors(parent(path))]
         for level, module, names, is_sure in self.imports(path):
             if level:
                 prefix = self.relative(path, level, module)
-                packages[list(ancestors(parent(path)))[:level][-1]] = None
+                packages[above[:level][-1]] = None
             else:
                 root, prefix = self.locate(path, module) or (None, None)
                 if root is not None:
                     roots[root] = None
+            names = names if prefix in self.folders else ()  # else they are no modules
             for inner in () if prefix is None else (prefix, *(join(prefix, n) for n in names)):
                 run = tuple(self._run_by(inner))
                 files.update(dict.fromkeys(run))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
-from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
 from nparam_lint.records import DocLine, Position, Problem
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
         owner = f"`{scope}`" if scope else "the module"
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Expr) and _is_text(child.value):
-                is_docstring = child is first and _is_string(child.value)
+                is_docstring = child is first and text_of(child.value) is not None
                 is_docstring &= isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS))
                 kind = "the docstring of" if is_docstring else "a string, not a docstring, in"
                 yield child.value, f"{kind} {owner}"
@@ -120,11 +120,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def _is_literal(node: ast.expr) -> bool:
     is_bytes = isinstance(node, ast.Constant) and isinstance(node.value, bytes)
-    return is_bytes or isinstance(node, _FORMATTED) or _is_string(node)
-
-
-def _is_string(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_bytes or isinstance(node, _FORMATTED) or text_of(node) is not None
 
 
 def _documentation(node: ast.AST) -> Iterator[ast.expr]:
@@ -159,7 +155,7 @@ def _literals(values: Sequence[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
-    if _is_string(text):
+    if text_of(text) is not None:
         yield from docstring_lines([ast.Expr(text)], lines)
         return
     last = text.end_lineno or text.lineno

@@ -122,26 +122,17 @@ def find(code: str) -> Rule:
 def explain(code: str) -> str:
     """The page of one rule for a terminal. Raises UnknownRule."""
     rule = find(code)
-    return "\n".join(
-        [
-            f"{rule.code}  {rule.name}  ({state(rule)})",
-            "",
-            rule.summary,
-            "",
-            rule.explanation,
-            "",
-            "Reported:",
-            "",
-            indent(rule.example_bad, "    "),
-            "",
-            "Better:",
-            "",
-            indent(rule.example_good, "    "),
-            "",
-            f"What to do: {rule.remedy}",
-            "",
-        ]
+    paragraphs = (
+        f"{rule.code}  {rule.name}  ({state(rule)})",
+        rule.summary,
+        rule.explanation,
+        "Reported:",
+        indent(rule.example_bad, "    "),
+        "Better:",
+        indent(rule.example_good, "    "),
+        f"What to do: {rule.remedy}\n",
     )
+    return "\n\n".join(paragraphs)
 
 
 def state(rule: Rule) -> str:
@@ -179,10 +170,11 @@ def _block(text: str, depth: int) -> str:
 # What stands in every source in which a rule finds something: for others it is not imported. A rule
 # that is not listed here looks at every source.
 _TRIGGERS = {
-    # a list, set, dict or tuple: written out, or made by a call
+    # a list, set, dict or tuple: written out, or made by a call. Each branch begins with a certain
+    # sign, so that it is searched for quickly, and finds too much rather than too little.
     "NPL101": (
-        rb"(?<![\w)\]\"'])[\[{]|\belse[\[{]|(?:[=+*|\\]|\belse)\s*\(|\)\s*,"
-        rb"|^[^=\n(]*=(?:\\\n|[^\n(])*,|\b(?:list|tuple|set|frozenset|dict|OrderedDict|deque)\b"
+        rb"[\[{](?<![\w)\]\"'].)|else[\[{]|[=+*|\\]\s*\(|else\s*\(|\)\s*,"
+        rb"|\n[^=\n(]*=(?:\\\n|[^\n(])*,|list\b|tuple\b|set\b|dict\b|Dict\b|deque\b"
     ),
     "NPL102": rb"def[\s\\]+forward\b",
     # a constructor that begins with something else than the call of that of a base

@@ -7,7 +7,7 @@ import ast
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,12 +104,6 @@ def is_constant(node: ast.AST | None, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
 
 
-def parameters(args: ast.arguments) -> list[str]:
-    """The names of all parameters."""
-    stars = [item for item in (args.vararg, args.kwarg) if item is not None]
-    return [item.arg for item in (*args.posonlyargs, *args.args, *args.kwonlyargs, *stars)]
-
-
 # --- what a node does with values -----------------------------------------------------------------
 
 
@@ -135,7 +129,7 @@ def bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     elif isinstance(node, ast.alias):
         yield node.asname or node.name.partition(".")[0], None
     elif isinstance(node, ast.arguments):
-        yield from ((name, None) for name in parameters(node))
+        yield from ((name, None) for name in parameter_names(node))
     elif node.__class__ in BINDING:
         yield node.name or "", None  # type: ignore[attr-defined]
     for target in targets:

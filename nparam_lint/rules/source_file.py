@@ -12,14 +12,13 @@ from weakref import ref
 
 from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
-from nparam_lint.discover.source_tree import SourceTree
-from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat
+from nparam_lint.discover.source_tree import SourceTree, cached_method
+from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
 from nparam_lint.rules.nodes import (
     BINDING,
     bound,
     given_away,
     nodes,
-    parameters,
     plain_name,
     put_into,
 )
@@ -44,7 +43,6 @@ class SourceFile:
         facts = replace(parsed.facts, path=_ALONE)
         self._models = Models(Names(SourceTree({_ALONE}, lambda _: b"", scan=lambda *_: facts)))
         self._names = self._models.names
-        self._symbols: dict[str, Symbol | None] = {}
         self.modules = self._models.modules(_ALONE) if modules is None else modules
         self._classes: dict[str, list[Class]] = {}
         for owner in _classes(parsed.tree.body):
@@ -66,11 +64,10 @@ class SourceFile:
         line = self._parsed.lines[node.lineno - 1]
         return node.lineno, character(line, node.col_offset) + 1
 
+    @cached_method
     def resolve(self, dotted: str) -> Symbol | None:
         """What a dotted name means at the file's top level."""
-        if dotted not in self._symbols:
-            self._symbols[dotted] = self._names.resolve(_ALONE, dotted) if dotted else None
-        return self._symbols[dotted]
+        return self._names.resolve(_ALONE, dotted) if dotted else None
 
     def outside(self, dotted: str) -> str:
         """The full name, where it is one of an installed package: `torch.nn.Linear`; else ""."""
@@ -197,7 +194,7 @@ class Method:
 
     @cached_property
     def parameters(self) -> list[str]:
-        return parameters(self.node.args)
+        return parameter_names(self.node.args)
 
     @cached_property
     def bindings(self) -> dict[str, list[ast.expr | None]]:

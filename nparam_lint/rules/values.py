@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.name_resolution import is_factory, is_module
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
@@ -66,7 +67,6 @@ class Values:
         self.file = file
         self._weighty: dict[str, bool] = {}
         self._returned: dict[Method, Made | None] = {}
-        self._held: dict[tuple[Method, str, frozenset[str]], Made | None] = {}
 
     def made(self, node: ast.AST, method: Method) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
@@ -242,18 +242,16 @@ class Values:
             return self._first_fresh(self.box(value), method, inside)
         if value.id in inside:  # `layers = layers + [layer]`
             return None
-        key = (method, value.id, inside)
-        if key not in self._held:
-            self._held[key] = self._fresh_in(value, method, inside | {value.id})
-        return self._held[key]
+        return self._fresh_in(value.id, method, inside | {value.id})
 
-    def _fresh_in(self, name: ast.Name, method: Method, inside: frozenset[str]) -> Made | None:
-        if method.flow.handed_over(name.id) > 1:  # to more than the one place that is looked at
+    @cached_method
+    def _fresh_in(self, name: str, method: Method, inside: frozenset[str]) -> Made | None:
+        if method.flow.handed_over(name) > 1:  # to more than the one place that is looked at
             return None
-        box = self.box(name, method)
+        box = self._variable(name, method)
         if box is not None:
             return self._first_fresh(box, method, inside)
-        bound = method.bindings.get(name.id, [])
+        bound = method.bindings.get(name, [])
         known = [m for v in bound if v is not None and (m := self.fresh(v, method, inside))]
         return known[0] if known and len(known) == len(bound) else None
 

@@ -132,6 +132,8 @@ def test_classes_count_wherever_an_import_would_find_them() -> None:
             class Hidden: pass
         if __name__ == "__main__":
             class Main: pass
+        if "__main__" == __name__:
+            class Turned: pass
         """
     )
     found = {item.qualname: item.bases for item in facts.classes}

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.ways.call_search import CallSearch
+from nparam_lint.claims import Target
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.syntax import dotted_name, tail, words_in
+from nparam_lint.discover.ways import FoundWay
+from nparam_lint.discover.ways.commands import Commands
+from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
+from nparam_lint.discover.ways.statements import BUILTINS, LOOK_UPS, NoWay, does_work
+from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.claims import Target
-    from nparam_lint.discover.ways import FoundWay, WaySource
+    from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
-    from nparam_lint.records import Definition
+    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.records import Definition, Parameter, Position
 
 _TEXTS = (".md", ".rst", ".txt", ".ipynb")
-_DOCTEST = re.compile(rb"^[ \t]*(?:>>>|\.\.\.) (.*)", re.MULTILINE)
+_DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
+_MANY = 500  # files: in a project of so many, arguments are not followed to other files
+_LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
+# What stands behind a name that is called, or gets another name; and before one that is neither.
+_IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
+_IS_OTHER = re.compile(rb"(\w|class |def )\Z")
+_CALLED = re.compile(rb"(\w+)\s*\(")
+# One by one: an expression is searched for at the speed of memory if its start is a plain text.
+_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
+# Comments and doctests. These begin with a plain text, too, and look back for the line's start.
+_NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
+_CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
 def find_calls(source: WaySource) -> Iterator[FoundWay]:
     """The ways of this kind, without two that are the same."""
-    search = CallSearch(source, _open_file)
+    search = CallSearch(source)
     known: set[object] = set()
     having: set[Target] = set()
     for found, key in (*_in_files(search), *_in_texts(search)):
@@ -40,12 +62,6 @@ def _may_parse(definition: Definition) -> bool:
     return sum(item.required for item in definition.parameters or ()) == 1
 
 
-def _open_file(search: CallSearch, path: str, text: str) -> FileCalls:
-    from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
-
-    return FileCalls(search, path, text)
-
-
 def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     tree = search.found.tree
     for path in sorted(tree.files):
@@ -56,14 +72,195 @@ def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
 
 def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     for path in search.source.others:
-        if path.endswith(_TEXTS) and search.mentions(content := search.content(path)):
+        if path.endswith(_TEXTS) and search.named_in(content := search.content(path)):
             from nparam_lint.discover.ways.texts import in_text
 
             yield from in_text(search, path, content)
     tree = search.found.tree
     for path in sorted(tree.files):
         content = tree.source(path)
-        if b">>> " in content and search.has_call(b"\n".join(_DOCTEST.findall(content))):
+        doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
+        if doctests and search.shows_call(b"\n".join(doctests)):
             from nparam_lint.discover.ways.texts import in_docstrings
 
             yield from in_docstrings(search, path, content)
+
+
+class CallSearch:
+    """What all calls are looked up in: the wanted models of a source, and their names."""
+
+    def __init__(self, source: WaySource) -> None:
+        self.source = source
+        self.found = source.found
+        self.names = source.found.models.names
+        self.by_name: dict[str, list[Target]] = defaultdict(list)
+        for target in source.wanted:
+            if target.is_path and target.callable and not does_work(tail(target.callable)):
+                self.by_name[tail(target.callable)].append(target)
+        self.words = {name.encode() for name in self.by_name}
+        self.commands = Commands(source.others, self.content)
+        self.changes = ObjectChanges(self.found)
+        self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
+
+    def may_call(self, path: str, content: bytes) -> bool:
+        """Whether a file has a call of a wanted model, outside of its own models."""
+        if len(content) > _LARGE:
+            return False
+        if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
+            return True
+        names = self.named_in(content)
+        if not names:
+            return False
+        modules = {name.encode() for name in self.found.modules(path)}
+        if modules:
+            content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
+        bound = self.bound(path)
+        bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
+        code = b"\n" + content
+        if not self.has_call(code, names, bound):
+            return False
+        return self.has_call(_NO_CODE.sub(b"", code), names, bound)
+
+    def has_call(
+        self, content: bytes, names: Iterable[bytes], bound: Collection[str] = ("*",)
+    ) -> bool:
+        """Whether a text calls something that has one of the names, or gives it another name. To
+        load weights is no call of a model. `bound`: the names that there are; "*": any."""
+        for name in names:
+            is_known = "*" in bound or name.decode() in bound
+            at = content.find(name)
+            while at >= 0:
+                is_found = is_known or content.endswith(b".", 0, at)
+                is_found = is_found and not _IS_OTHER.search(content, max(0, at - 6), at)
+                if is_found and _IS_CALLED.match(content, at + len(name)):
+                    return True
+                at = content.find(name, at + 1)
+        return False
+
+    def shows_call(self, content: bytes) -> bool:
+        """Whether doctests have a call of a wanted model."""
+        return self.has_call(content, self.named_in(content))
+
+    def bound(self, path: str) -> set[str]:
+        """The names that imports and definitions bind at the top level of a file."""
+        facts = self.found.tree.facts(path)
+        own = {item.qualname for item in (*facts.classes, *facts.functions)}
+        own |= {name for name, _ in facts.aliases}
+        return own.union(item.bound for item in facts.imports)
+
+    def content(self, path: str) -> bytes:
+        """That of a file that is not Python; empty where it cannot be read."""
+        try:
+            return self.source.read(path)
+        except OSError:
+            return b""
+
+    def named_in(self, content: bytes) -> set[bytes]:
+        """The names of wanted models in a text."""
+        return self.words.intersection(words_in(content))
+
+    def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
+        """What the name of a wanted model means; then attributes of it."""
+        return self.names.resolve(target.location, ".".join((target.callable, *attributes)))
+
+    def target_of(self, symbol: Symbol | None) -> Target | None:
+        """The wanted model that a call of this gives."""
+        if symbol is None or symbol.kind not in ("class", "function", "method"):
+            return None
+        name = symbol.name
+        if symbol.kind == "method":  # LLaMA.from_name("7B")
+            name, _, method = name.rpartition(".")
+            if not re.match(r"(from|build|create|make)_", method) or does_work(method):
+                return None
+        target = Target(symbol.where, name)
+        return target if target in self.source.wanted else None
+
+    def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
+        """The calls of a function of a file in other files."""
+        symbol = Symbol("function", path, name)
+        for other in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
+            calls = self.file_calls(other) if other != path else None
+            for place in calls.text.callers(name) if calls else ():
+                if calls and calls.resolve(dotted_name(place.call.func)) == symbol:
+                    yield calls, place
+
+    @cached_property
+    def called_in(self) -> dict[bytes, list[str]]:
+        """The files, scripts first, in which something of each name is called."""
+        found: dict[bytes, list[str]] = {}
+        tree = self.found.tree
+        for path in sorted(tree.files) if len(tree.files) < _MANY else ():
+            for name in set(_CALLED.findall(tree.source(path))):
+                found.setdefault(name, []).append(path)
+        for paths in found.values():
+            paths.sort(key=lambda path: (path.count("/"), path))
+        return found
+
+    @cached_method
+    def file_calls(self, path: str) -> FileCalls:
+        from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
+
+        text = self.found.tree.source(path).decode("utf-8", "replace")
+        return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
+
+    def module_for(self, path: str, user: str) -> str:
+        """The name by which a file is imported in the process that has imported another."""
+        roots = {root for attempt in self.found.plan(user)[:1] for root in attempt.roots}
+        inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
+        if not inside:
+            raise NoWay(f"{path} is not imported from {user}")
+        relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
+        return relative.removesuffix("/__init__").replace("/", ".")
+
+    def note_of(
+        self, target: Target, unknown: Mapping[tuple[str, str], str], home: FileCalls
+    ) -> str:
+        """What to say of the attributes, which what the script `home` does not run sets, that the
+        model's file reads. Raises NoWay where one has no value before that."""
+        source = self.found.tree.source(target.location)
+        if target.location == home.path:  # it reads what its script does, too
+            source = b"".join(match[0] for match in _CLASS.finditer(source))
+        text, options = source.decode("utf-8", "replace"), home.options
+        read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
+        for name in read.keys() - {*options}:
+            raise NoWay(f"{name} depends on data")
+        return note_on(read)
+
+    def same_in(self, target: Target, path: str, names: set[str]) -> bool:
+        """Whether names mean the same in the target's file as in another."""
+        for name in names - BUILTINS:
+            here, there = self.names.lookup(path, name), self.names.lookup(target.location, name)
+            if here is None or here != there:
+                return False
+        return True
+
+    def way(
+        self,
+        target: Target,
+        call: ast.Call,
+        made: Sequence[ast.stmt],
+        at: Position,
+        rank: int,
+        file: str,
+    ) -> tuple[FoundWay, object]:
+        setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
+        text = ast.unparse(call)
+        parameters = self.parameters.get((target.location, target.callable), ())
+        key = (target, setup, _arguments(call, parameters))
+        way = FoundWay(target, Way("call", at), file, Recipe(setup=setup or None, call=text), rank)
+        return way, key
+
+    def needs_nothing(self, target: Target, call: ast.Call) -> bool:
+        """Whether a call says no more than the name of the model does."""
+        parameters = self.parameters.get((target.location, target.callable), ())
+        is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
+        return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
+
+
+def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> object:
+    """The arguments by name, as far as names are known."""
+    names = [p.name for p in parameters if p.kind == "positional"]
+    given = [(names[n] if n < len(names) else n, ast.unparse(a)) for n, a in enumerate(call.args)]
+    given += [(item.arg or "**", ast.unparse(item.value)) for item in call.keywords]
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return frozenset(given), method if method.startswith("from_") else ""

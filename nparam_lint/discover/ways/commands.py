@@ -3,14 +3,15 @@ values."""
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.ways.options import words_of
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _COMMAND = re.compile(
@@ -34,7 +35,12 @@ class Command(NamedTuple):
 
     def given(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives; those of which all is known."""
-        flags = {flag: name for name, call in options.items() for flag in _flags(call)}
+        flags = {
+            flag: name
+            for name, call in options.items()
+            for flag in words_of(call)
+            if flag.startswith("-")
+        }
         found: dict[str, tuple[str, ...]] = {}
         name = None
         for word in self.words:
@@ -79,8 +85,3 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
         line = text.count("\n", 0, match.start()) + 1
         kept = tuple(word.strip("'\"") for word in words if word != "\\")
         yield match[1].removeprefix("./"), Command(kept, f"{path}:{line}")
-
-
-def _flags(option: ast.Call) -> list[str]:
-    texts = (str(item.value) for item in option.args if isinstance(item, ast.Constant))
-    return [text for text in texts if text.startswith("-")]

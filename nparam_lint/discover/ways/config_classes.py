@@ -51,11 +51,8 @@ class ConfigClasses:
         called like a config, the `<Model>Config` or the only config class of the file."""
         path = model.where
         if parameter.annotation:
-            try:
-                annotation = ast.parse(parameter.annotation, mode="eval").body
-            except SyntaxError:
-                return None
-            names = [name for name in annotation_names(annotation) if name != "None"]
+            written = ast.Constant(parameter.annotation)
+            names = [name for name in annotation_names(written) if name != "None"]
         elif _HOLDS_SIZES.search(parameter.name):
             known = [name for name in self.names.names(path) if _CLASS.match(name)]
             own = f"{model.name}Config"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.files import join
 from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.ways.config_outline import Keys, OutlineEntry, outline
 
 if TYPE_CHECKING:
@@ -86,8 +87,6 @@ class ConfigFiles:
         self.found = found
         self.paths = paths
         self._read = read
-        self.file = cache(self._file)
-        self.meaning = cache(self._meaning)
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""
@@ -108,7 +107,8 @@ class ConfigFiles:
                     found[word].append(path)
         return found
 
-    def _file(self, path: str) -> ConfigFile | None:
+    @cached_method
+    def file(self, path: str) -> ConfigFile | None:
         try:
             content = self._read(path)[: _LARGEST + 1]
             return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
@@ -150,7 +150,8 @@ class ConfigFiles:
             return models.is_model(Symbol("class", symbol.where, owner))
         return models.makes_model(symbol)
 
-    def _meaning(self, dotted: str) -> Symbol | None:
+    @cached_method
+    def meaning(self, dotted: str) -> Symbol | None:
         """What a dotted name means for an import statement: in the project, or outside."""
         if "." not in dotted:
             own = self.class_named(dotted)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.discover.ways.options import default_text, option_calls
+from nparam_lint.discover.ways.options import default_text, option_calls, words_of
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.slices import Slice
 from nparam_lint.discover.ways.statements import (
@@ -47,8 +47,6 @@ _HAS_OPTION = re.compile(
 )
 _COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
-# Methods that return the model itself.
-_SAME = re.compile(r"(to|cuda|cpu|train|eval|half|float|double|bfloat16|requires_grad_|apply)$")
 # What reads a config file, among the calls that read any.
 _READS = re.compile(
     r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
@@ -147,7 +145,8 @@ class ConfigScripts:
             setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
             for name, option in options.items():
                 if f".{name}" in setup or "(" in setup:
-                    written = _written(option)
+                    flags = (text for text in reversed(words_of(option)) if text[:1] == "-")
+                    written = next(flags, "")
                     call = ast.unparse(place.call)
                     note = self._note(part.unknown, symbol)
                     yield ScriptModel(path, written, setup, call, symbol, note)
@@ -162,7 +161,7 @@ class ConfigScripts:
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
         statement, names = place.statement, self.files.found.models.names
-        is_value = isinstance(statement, ast.Assign) and _made(statement.value) is place.call
+        is_value = isinstance(statement, ast.Assign) and origin(statement.value) is place.call
         if not is_value or not (place.call.args or place.call.keywords):
             return False, None
         assert isinstance(statement, ast.Assign)
@@ -253,21 +252,6 @@ class ConfigScripts:
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""
-
-
-def _made(value: ast.expr) -> ast.expr:
-    """What a value is, whatever its methods then do to it: `Net(cfg)` of `Net(cfg).to(device)`."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        if not _SAME.match(value.func.attr):
-            break
-        value = value.func.value
-    return value
-
-
-def _written(option: ast.Call) -> str:
-    """An option as it stands in a command; "" for a positional argument."""
-    texts = [str(a.value) for a in option.args if isinstance(a, ast.Constant)]
-    return next((text for text in reversed(texts) if text.startswith("-")), "")
 
 
 def _common(first: str, second: str) -> int:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 _DICTS = ("dict", "OrderedDict")
 # A dictionary of the top level whose first value is made of several.
 _TABLE = re.compile(
-    rb"^[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
-    rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|([A-Za-z_][\w.]*)\(|(\w+)\s*,)",
-    re.MULTILINE,
+    rb"\n[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
+    rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|([A-Za-z_][\w.]*)\(|(\w+)\s*,)"
 )
 
 
@@ -49,7 +48,7 @@ class ConfigTables:
         """(the file of a table, the table, a model, the file whose names the call is written in,
         the call, with `{}` for the key)."""
         for path in self.source.found.parsed:
-            found = _TABLE.finditer(self.source.found.tree.source(path))
+            found = _TABLE.finditer(b"\n" + self.source.found.tree.source(path))
             if any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in found):
                 for name, table in self.named.file(path).tables.items():
                     if table.by_key and len(table.entries) > 1:
@@ -101,7 +100,9 @@ class ConfigTables:
     def _given(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
-        for function in self.named.file(path).functions.values():
+        is_called = f"{table}[".encode() in self.source.found.tree.source(path)
+        functions = self.named.file(path).functions if is_called else {}
+        for function in functions.values():
             for call in ast.walk(function.node):
                 if (
                     isinstance(call, ast.Call)

@@ -14,7 +14,6 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.call_search import LOOKED_UP, words
 from nparam_lint.discover.ways.options import (
     NeedsCommand,
     default_text,
@@ -27,6 +26,7 @@ from nparam_lint.discover.ways.shorten import shortened
 from nparam_lint.discover.ways.slices import NeedsCaller, Slice
 from nparam_lint.discover.ways.statements import (
     BUILTINS,
+    LOOK_UPS,
     NoWay,
     assign,
     does_work,
@@ -45,12 +45,13 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
     from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
+_LOOKED_UP = re.compile("|".join(LOOK_UPS))
 _SCRIPT_NAMES = re.compile(r"train|main|run|pretrain|demo")
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
@@ -145,12 +146,10 @@ class FileCalls:
     @cached_property
     def named_here(self) -> set[str]:
         """The names of wanted models in the text."""
-        known = self.search.words.intersection(words(self.text.text.encode()))
-        return {name.decode() for name in known}
+        return {name.decode() for name in self.search.named_in(self.text.text.encode())}
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """What a call of a wanted model looks like here."""
+    def places(self) -> Iterator[Place]:
+        """The calls that may be such of a wanted model."""
         facts = self.search.found.tree.facts(self.path)
         bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
         bound += facts.aliases
@@ -158,10 +157,11 @@ class FileCalls:
         used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
         names = "|".join(map(re.escape, sorted(used)))
-        return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}")
+        pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
+        return self.text.places(re.compile(pattern))
 
     def ways(self) -> Iterator[tuple[FoundWay, object]]:
-        for place in self.text.places(self.pattern):
+        for place in self.places():
             for target in self.targets(place.call):
                 yield from self.built(place, target)
 
@@ -174,7 +174,7 @@ class FileCalls:
 
     def looked_up(self, call: ast.Call) -> Target | None:
         """The model that the default of an option names: `models.__dict__[args.arch]()`."""
-        if not LOOKED_UP.search(ast.unparse(call.func) + "("):
+        if not _LOOKED_UP.search(ast.unparse(call.func) + "("):
             return None
         for node in (call.func, *call.args[:1]):
             for inner in ast.walk(node):

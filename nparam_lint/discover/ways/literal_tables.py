@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from nparam_lint.discover.syntax import dotted_name, flat, tail
+from nparam_lint.discover.syntax import dotted_name, flat, tail, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,9 +114,9 @@ def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             _extend(found, node.value)
         elif isinstance(node, ast.ClassDef) and any("Enum" in dotted_name(b) for b in node.bases):
-            values = (getattr(item, "value", None) for item in node.body)
-            names = [v for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
-            found[node.name] = SizeTable(tuple(Entry(str(v.value), v) for v in names), False)
+            values: list[Any] = [getattr(item, "value", None) for item in node.body]
+            names = [Entry(name, v) for v in values if (name := text_of(v)) is not None]
+            found[node.name] = SizeTable(tuple(names), by_key=False)
     return found
 
 
@@ -126,14 +126,10 @@ def _assign(found: dict[str, SizeTable], target: ast.expr, value: ast.expr | Non
         found.pop(target.id, None)
         if table:
             found[target.id] = table
-    elif (
-        isinstance(target, ast.Subscript)
-        and isinstance(target.value, ast.Name)
-        and isinstance(target.slice, ast.Constant)
-        and isinstance(target.slice.value, str)
-        and value is not None
-    ):
-        _add(found, target.value.id, (Entry(target.slice.value, target.slice, value),))
+    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        name = text_of(target.slice)
+        if name is not None and value is not None:
+            _add(found, target.value.id, (Entry(name, target.slice, value),))
 
 
 def _extend(found: dict[str, SizeTable], call: ast.Call) -> None:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import FUNCTIONS, Function, decorators, dotted_name, flat, tail
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    Function,
+    decorators,
+    dotted_name,
+    flat,
+    tail,
+    text_of,
+)
+from nparam_lint.discover.ways.arguments import default_values
 from nparam_lint.discover.ways.literal_tables import Entry, SizeTable, read_table, tables_in
+from nparam_lint.discover.ways.statements import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,14 +55,17 @@ def _is_name(item: Parameter) -> bool:
 
 
 @cache
-def _use(name: str) -> re.Pattern[bytes]:
-    handed_on = "" if name == "depth" else rf"|\w\((?:\w+=)?{name}\b"
-    text = rf"\[{name}\b|\bget\({name}\b|\b{name}(?:\.\w+\(\))? (?:==|in) |match {name}\b"
-    return re.compile((text + handed_on).encode())
+def _uses(name: str) -> list[re.Pattern[bytes]]:
+    """One by one, and most of them begin with a plain text: as in `calls`, for speed."""
+    texts = [rf"\[{name}\b", rf"get\({name}\b(?<=\bget\({name})", rf"match {name}\b"]
+    texts += [rf"{name}(?<=\b{name})(?:\.\w+\(\))? (?:==|in) "]
+    if name != "depth":  # that is handed on
+        texts += [rf"\({name}\b(?<=\w\({name})", rf"\w\(\w+={name}\b"]
+    return [re.compile(text.encode()) for text in texts]
 
 
 def _is_used(name: str, source: bytes) -> bool:
-    return name.encode() in source and bool(_use(name).search(source))
+    return name.encode() in source and any(use.search(source) for use in _uses(name))
 
 
 class NamedParameter(NamedTuple):
@@ -95,11 +107,7 @@ class FoundFunction:
 
     @cached_property
     def defaults(self) -> dict[str, ast.expr]:
-        own = self.node.args
-        every = [*own.posonlyargs, *own.args]
-        pairs = list(zip(reversed(every), reversed(own.defaults), strict=False))
-        pairs += [(a, d) for a, d in zip(own.kwonlyargs, own.kw_defaults, strict=True) if d]
-        return {item.arg: value for item, value in pairs}
+        return default_values(self.node)
 
     @property
     def required(self) -> list[str]:
@@ -111,7 +119,7 @@ class SizeFile:
 
     def __init__(self, path: str, source: bytes) -> None:
         self.path = path
-        self.tree = _parsed(source)
+        self.tree = parsed(source)
 
     @cached_property
     def tables(self) -> dict[str, SizeTable]:
@@ -130,16 +138,6 @@ class SizeFile:
     @cached_property
     def functions(self) -> dict[str, FoundFunction]:
         return {item.qualname: item for item in _functions(self.path, self.tree.body, "")}
-
-
-def _parsed(source: bytes) -> ast.Module:
-    """The syntax tree; that of an empty file where there is none, which discovery tells about."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def _functions(path: str, body: Sequence[ast.stmt], owner: str) -> Iterator[FoundFunction]:
@@ -304,9 +302,8 @@ def _is(node: ast.expr, name: str) -> bool:
 def _cases(pattern: ast.pattern) -> Iterator[Entry]:
     patterns = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
     for item in patterns:
-        value = item.value if isinstance(item, ast.MatchValue) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            yield Entry(value.value, value)
+        if isinstance(item, ast.MatchValue) and (name := text_of(item.value)) is not None:
+            yield Entry(name, item.value)
 
 
 def _literal(parameter: ast.arg) -> Iterator[Entry]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.commands import Command
     from nparam_lint.discover.ways.file_calls import FileCalls
     from nparam_lint.discover.ways.places import Place
@@ -136,10 +136,10 @@ class OptionObjects:
         paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
         found: list[_Script] = []
         for path in paths:
-            source = tree.source(path)
-            is_script = _SCRIPT.search(path) and not _TEST.search(path)
-            if is_script and b"parse_args(" in source and b"add_argument(" in source:
-                found += self.in_script(self.search.file_calls(path))
+            if _SCRIPT.search(path) and not _TEST.search(path):
+                source = tree.source(path)
+                if b"parse_args(" in source and b"add_argument(" in source:
+                    found += self.in_script(self.search.file_calls(path))
         return found
 
     def in_script(self, calls: FileCalls) -> Iterator[_Script]:

@@ -8,7 +8,7 @@ import operator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import dotted_name, tail, text_of
 from nparam_lint.discover.ways.statements import NoWay, calls_in
 
 if TYPE_CHECKING:
@@ -43,12 +43,17 @@ def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
                 yield _attribute(call), call
 
 
+def words_of(option: ast.Call) -> list[str]:
+    """What stands for an option in a command, `-m` and `--model`; the name of an argument."""
+    return [str(item.value) for item in option.args if isinstance(item, ast.Constant)]
+
+
 def _attribute(call: ast.Call) -> str:
     """The attribute that the option's value gets."""
     for item in call.keywords:
         if item.arg == "dest" and isinstance(item.value, ast.Constant):
             return str(item.value.value)
-    texts = [str(a.value) for a in call.args if isinstance(a, ast.Constant)]
+    texts = words_of(call)
     long = [text for text in texts if text.startswith("--")]
     return next(iter([*long, *texts]), "").lstrip("-").replace("-", "_")
 
@@ -59,9 +64,7 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
 
 def default_text(call: ast.Call) -> str | None:
     """The default of an option, if that is a text."""
-    value = keyword(call, "default")
-    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return value.value if is_text else None  # type: ignore[union-attr]
+    return text_of(keyword(call, "default"))
 
 
 def lacks_value(call: ast.Call) -> bool:
@@ -90,8 +93,8 @@ def tested(option: str, made: Sequence[ast.stmt]) -> Iterator[str]:
 
 def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
     """What a command line says to give an option this value."""
-    flags = [str(item.value) for item in call.args if isinstance(item, ast.Constant)]
-    return (value,) if not flags[0].startswith("-") else (flags[0], value)
+    first = words_of(call)[0]
+    return (first, value) if first.startswith("-") else (value,)
 
 
 def value_of(option: ast.Call | None) -> ast.expr | None:

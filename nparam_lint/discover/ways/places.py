@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, tail
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
 from nparam_lint.discover.ways.options import option_calls
-from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, is_main, loads, stores
+from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, loads, stores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
@@ -53,7 +54,7 @@ class Place:
     @property
     def is_main(self) -> bool:
         """Whether it stands under `if __name__ == "__main__"`."""
-        return any(isinstance(f.owner, ast.If) and is_main(f.owner) for f in self.frames)
+        return any(is_main(f.owner) for f in self.frames)
 
 
 @dataclass
@@ -73,7 +74,6 @@ class SourceText:
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
     is_part: Callable[[ast.Call], bool] = lambda _: False
-    _callers: dict[str, list[Place]] = field(default_factory=dict)
 
     @cached_property
     def options(self) -> dict[str, ast.Call]:
@@ -111,9 +111,10 @@ class SourceText:
         names = {name for node in self.tree.body for name in stores(node)}
         return {name for name in names - self.available if "." not in name}
 
-    def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
-        """The calls in statements that the pattern finds something in."""
-        yield from _places(self.tree, self.tree.body, (), self.lines(pattern))
+    def places(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> Iterator[Place]:
+        """The calls in statements that the pattern finds something in. `names`: of which it has to
+        find one, in a group."""
+        yield from _places(self.tree, self.tree.body, (), self.lines(pattern, names))
 
     def statements(self, pattern: re.Pattern[str]) -> Iterator[ast.stmt]:
         """The statements that the pattern finds something in."""
@@ -129,23 +130,25 @@ class SourceText:
                 elif isinstance(node, (ast.excepthandler, ast.match_case)):
                     todo.append(node)
 
-    def lines(self, pattern: re.Pattern[str]) -> list[int]:
+    def lines(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> list[int]:
         """The lines in which the pattern finds something."""
-        found = (match.end() for match in pattern.finditer(self.text))
+        found = (
+            match.end()
+            for match in pattern.finditer(self.text)
+            if names is None or not names.isdisjoint(match.groups())
+        )
         return sorted({bisect_left(self._breaks, at) + 1 for at in found})
 
     @cached_property
     def _breaks(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self.text)]
 
+    @cached_method
     def callers(self, name: str) -> list[Place]:
         """The calls of a function, those under `__main__` first."""
-        if name not in self._callers:
-            places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
-            found = [place for place in places if tail(dotted_name(place.call.func)) == name]
-            found.sort(key=lambda place: (not place.is_main, len(place.functions)))
-            self._callers[name] = found
-        return self._callers[name]
+        places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
+        found = [place for place in places if tail(dotted_name(place.call.func)) == name]
+        return sorted(found, key=lambda place: (not place.is_main, len(place.functions)))
 
     @cached_property
     def available(self) -> frozenset[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from functools import cached_property
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.syntax import text_of
 from nparam_lint.discover.ways.config_files import ModelNode
 from nparam_lint.discover.ways.statements import parsed
 from nparam_lint.records import Recipe
@@ -58,7 +60,7 @@ class RegistryConfigs:
                 continue
             if target.id == "_base_":
                 for base in _texts(node.value):
-                    found = self._model(_beside(path, base), depth + 1)[1]
+                    found = self._model(normpath(join(parent(path), base)), depth + 1)[1]
                     line, name = (node.lineno, found) if found else (line, name)
             elif target.id == "model" and isinstance(node.value, ast.Call):
                 kinds = (_texts(item.value) for item in node.value.keywords if item.arg == "type")
@@ -69,13 +71,4 @@ class RegistryConfigs:
 
 def _texts(node: ast.expr) -> list[str]:
     parts = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
-    values = [part.value for part in parts if isinstance(part, ast.Constant)]
-    return [value for value in values if isinstance(value, str)]
-
-
-def _beside(path: str, relative: str) -> str:
-    folder = parent(path)
-    while relative.startswith(("../", "./")):
-        step, _, relative = relative.partition("/")
-        folder = parent(folder) if step == ".." else folder
-    return join(folder, relative)
+    return [text for part in parts if (text := text_of(part)) is not None]

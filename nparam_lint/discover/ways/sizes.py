@@ -73,8 +73,9 @@ class _Sizes:
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
         for path in self.found.parsed:
-            names = self.candidates(path)
-            if names or _METHOD.search(self.found.tree.source(path)):
+            source = self.found.tree.source(path)
+            names = self.candidates(path, source)
+            if names or _METHOD.search(source):
                 for name, function in self.named.file(path).functions.items():
                     if name in names or function.kind in ("class", "static"):
                         yield function
@@ -129,9 +130,9 @@ class _Sizes:
                 return target if is_stuck and target in self.source.wanted else None
         return None
 
-    def candidates(self, path: str) -> set[str]:
+    def candidates(self, path: str, source: bytes) -> set[str]:
         """The functions and constructors of a file that may make a model by name."""
-        names, source = self.models.names, self.found.tree.source(path)
+        names = self.models.names
         found = {
             f"{qualname}.__init__"
             for qualname, facts in names.classes(path).items()

@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, is_main, parameter_names
 from nparam_lint.discover.ways.arguments import (
     arguments_of,
     default_values,
@@ -26,9 +26,7 @@ from nparam_lint.discover.ways.statements import (
     changed_by_call,
     changes,
     expression,
-    is_main,
     loads,
-    parameters,
     stores,
 )
 
@@ -223,7 +221,7 @@ class Slice:
         """The values of the needed parameters: those that a caller gives, or their defaults."""
         own = {name for name in need if "." in name}
         made = self.attributes(function, above, own, need, depth) if own else []
-        names = [item.arg for item in parameters(function.args)]
+        names = parameter_names(function.args)
         wanted = [name for name in names if name in need]
         bound = {name for node in function.body for name in stores(node)}.union(names)
         lost = (need & bound) - set(names)

@@ -9,7 +9,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,11 @@ _CHANGES = re.compile(
 )
 
 
+# Calls of what has a model's name as an argument, or is looked up by it.
+LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+
+
 class NoWay(Exception):
     """What a call needs cannot be said without running what must not be run."""
 
@@ -73,17 +78,12 @@ def _free(node: ast.AST) -> set[str]:
 def own_names(node: ast.AST) -> set[str]:
     """The names that a lambda, a comprehension or a function has for itself."""
     if isinstance(node, (ast.Lambda, *FUNCTIONS)):
-        own = {item.arg for item in parameters(node.args)}
+        own = set(parameter_names(node.args))
         if not isinstance(node, ast.Lambda):
             own |= {name for inner in node.body for name in stores(inner)}
         return own
     generators = getattr(node, "generators", ())
     return {name for generator in generators for name in stores(generator.target)}
-
-
-def parameters(node: ast.arguments) -> list[ast.arg]:
-    extra = [item for item in (node.vararg, node.kwarg) if item]
-    return [*node.posonlyargs, *node.args, *node.kwonlyargs, *extra]
 
 
 def is_self(node: ast.AST) -> bool:
@@ -164,14 +164,6 @@ def is_harmless_outside(name: str) -> bool:
     return (head in _OUTSIDE) if rest else name in _FUNCTIONS
 
 
-def is_main(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Compare)
-        and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
-    )
-
-
 class Assumption(ast.Assign):
     """An assignment that makes a condition true under which a call stands."""
 
@@ -200,7 +192,7 @@ def changes(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def parsed(text: str) -> ast.Module:
+def parsed(text: str | bytes) -> ast.Module:
     """The syntax tree of a text; an empty one where it is not Python."""
     try:
         with warnings.catch_warnings():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.call_search import CallSearch
+    from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.file_calls import Cut
     from nparam_lint.discover.ways.places import Place
 
@@ -37,6 +37,7 @@ _DIRECTIVE = re.compile(
     re.M,
 )
 _PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$")
+_CALL = re.compile(r"\b(\w+)\s*(?:\.\s*(\w+)\s*)?\(")  # for texts, there are too many to make one
 _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 
 
@@ -44,7 +45,7 @@ def in_docstrings(
     search: CallSearch, path: str, content: bytes
 ) -> Iterator[tuple[FoundWay, object]]:
     """The ways that the doctests of a file show."""
-    for text in _docstrings(content.decode("utf-8", "replace"), search.has_call):
+    for text in _docstrings(content.decode("utf-8", "replace"), search.shows_call):
         yield from TextCalls(search, path, text).ways()
 
 
@@ -180,14 +181,12 @@ class TextCalls(FileCalls):
     def bound(self) -> set[str]:
         return {item.bound for item in self.imports}.union(self.named_here)
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
+    def places(self) -> Iterator[Place]:
         bound = [(item.bound, item.name or item.module) for item in self.imports]
         by_name = self.search.by_name
         used = {*self.named_here}
         used |= {alias for alias, name in bound if tail(name) in by_name}
-        names = "|".join(map(re.escape, sorted(used))) or "$."
-        return re.compile(rf"\b({names})\s*(\.\s*\w+\s*)?\(")
+        return self.text.places(_CALL, used)
 
     def resolve(self, dotted: str) -> Symbol | None:
         head, *rest = dotted.split(".")
