@@ -193,7 +193,7 @@ def _of_model(one: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
     call = f"`{style.elide_end(style.clean(one.built.call), 60)}`"
     times = f", {row.times:,} times" if row.times > 1 else ""
     if row.count:
-        share = style.share(row.count, one.file.total)
+        share = style.share(row.count, one.total)
         yield f"**{row.count:,} parameters**{times}: {share} of {call}"
     else:
         yield f"leads to **{row.through:,} parameters** of {call}, which other lines make"
