@@ -188,7 +188,7 @@ class GroupTask:
         channel.limit += GRACE
         channel.send(event="imported")
         self.own = project_modules(known)
-        gc.disable()
+        gc.disable()  # a module may have turned it on again
         gc.freeze()
         if not CAN_FORK:
             channel.limit -= GRACE  # while it builds by itself
