@@ -75,9 +75,26 @@ def patch_initialisers(torch):
 
         return initialise
 
+    def unless_on_meta(original):
+        @functools.wraps(original)
+        def reset_parameters(self):
+            own = [one for one in vars(self)["_parameters"].values() if one is not None]
+            with quietly():
+                is_needless = own and all(one.is_meta for one in own)
+            if not (STATE.skips_initialisers and is_needless):
+                original(self)
+
+        return reset_parameters
+
     for name, function in list(vars(init).items()):
         if name.endswith("_") and not name.startswith("_") and callable(function):
             setattr(init, name, quiet(function, name.startswith(("xavier", "kaiming"))))
+    # Torch's own layers do nothing there but call these, and fill buffers with what they hold.
+    layers = [torch.nn.Module]
+    for layer in layers:
+        layers += [one for one in layer.__subclasses__() if one not in layers]
+        if "reset_parameters" in vars(layer):
+            layer.reset_parameters = unless_on_meta(layer.reset_parameters)
 
 
 class Replacements:
