@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from glob import glob
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
@@ -255,6 +256,14 @@ class MeasurementCache:
                 file.source, known.imports | file.imports, known.changes | file.changes
             )
         self.shared = self._merged(self.shared, news.facts)
+        if self.store.late is None:  # nobody is to wait at the end for the thousands of a package
+            Thread(target=self._read_ahead, args=[news.facts], daemon=True).start()
+
+    def _read_ahead(self, facts: Facts) -> None:
+        for asked in facts:
+            question, _, place = asked.partition("\0")
+            if question == "state":
+                self.state.answer(fact("installed", place))
 
     def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from os import lstat  # as it is before questions are recorded: this one is our own
+from stat import S_ISLNK
 from traceback import walk_tb
 
 from ..state import STATE
@@ -52,7 +54,11 @@ def real_path(path):
         if os.path.isabs(folder):
             STATE.real_folders[folder] = real
     found = os.path.join(real, name)
-    return os.path.realpath(found) if os.path.islink(found) else found
+    try:
+        is_link = S_ISLNK(lstat(found).st_mode)
+    except (OSError, ValueError):  # nothing is there
+        is_link = False
+    return os.path.realpath(found) if is_link else found
 
 
 def is_within(path):
@@ -85,7 +91,7 @@ def is_ours(module):
     if path:
         # Following links asks the disk for each part of the path, a thousand times for torch alone.
         if not (is_known_by_version(path) or path.startswith(STATE.torch_directory)):
-            path = os.path.realpath(path) if os.path.isabs(path) else ""  # torch.ops: "_ops.py"
+            path = real_path(path) if os.path.isabs(path) else ""  # torch.ops: "_ops.py"
         return is_project(path)
     try:  # a namespace package
         return any(map(is_within, list(module.__path__)))
