@@ -82,7 +82,7 @@ def wrap_file_readers(torch, note):
 
 
 def quicken(torch):
-    """Let modules be made, and be given their parts, in half of the time. In most assignments torch
+    """Let modules be made, and be given their parts, in less time. In nearly all assignments torch
     looks for what is not there; where anything is unusual, it still does all of it by itself. (The
     dictionaries are those of `Originals`, the hooks those of `global_hooks`.)"""
     kind, parameter = torch.nn.Module, torch.nn.Parameter
