@@ -18,7 +18,7 @@ from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 from nparam_lint.cache.store import Store
 from nparam_lint.count import worker_process
 from nparam_lint.count.run_jobs import BuildContext, run_jobs
-from nparam_lint.count.worker_process import end_waiting, reused_worker
+from nparam_lint.count.worker_process import end_waiting, reused_worker, wait_for_end
 from nparam_lint.records import Measured
 
 AHEAD = """\
@@ -106,10 +106,12 @@ def test_two_runs_share_one_import(root: Path) -> None:
 @pytest.mark.thorough
 def test_nothing_is_kept_unless_more_is_to_come(root: Path) -> None:
     first = importer(root)
+    wait_for_end()
     assert not is_there(first)
     with reused_worker():
         second = importer(root)
         assert is_there(second)
+    wait_for_end()
     assert not is_there(second)
     assert first != second
 

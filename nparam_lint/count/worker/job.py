@@ -75,7 +75,7 @@ class ModelBuild:
 
     def __post_init__(self):
         self.origins = OriginLines()
-        self.call = None  # none was made
+        self.call, self.text = None, self.job["label"]  # none was made
 
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
@@ -169,15 +169,16 @@ class ModelBuild:
             notes=self.partial_note(),
         )
 
-    def build(self, *contexts):
-        """One build: (model, call). The arguments are made again each time, because constructors
-        change the config objects that they get."""
+    def build(self, around, within=None):
+        """One build, in these contexts: (model, call). The arguments are made again each time,
+        because constructors change the config objects that they get. (No `ExitStack`: it asks for
+        the type of a context, and a project may have put another function in the place of `type`.)
+        """
         self.left_out = []
-        with contextlib.ExitStack() as stack:
-            for context in contexts:
-                stack.enter_context(context)
-            if self.job["way"]:
-                stack.enter_context(without_effects(self.torch, self.left_out))
+        nothing, is_way = contextlib.nullcontext(), self.job["way"]
+        apart = without_effects(self.torch, self.left_out) if is_way else nothing
+        with around, within or nothing, apart:
+            if is_way:
                 model, call = without_loaders(self.called, self.torch, self.left_out)
             else:
                 model, call = self.called()
