@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import UNSET, UnsetType
+
 from nparam_lint.count.worker.capabilities import WITH_FIELDS
 
 if TYPE_CHECKING:
@@ -216,11 +218,8 @@ class ModuleRow:
     source: str | None = None
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
-    more: tuple[tuple[str, int | None], ...] = ()
-
-    @property
-    def frozen(self) -> int:
-        return self.total - self.trainable
+    frozen: int = 0
+    more: tuple[tuple[str, int | None], ...] | UnsetType = UNSET
 
     @property
     def non_embedding(self) -> int:
@@ -241,11 +240,12 @@ class ModuleRow:
 
     def of(self, metric: str) -> int | None:
         """The count that a metric names."""
-        return dict(self.more)[metric] if metric in dict(self.more) else getattr(self, metric)
+        more = dict(self.more or ())
+        return more[metric] if metric in more else getattr(self, metric)
 
     def by_name(self) -> dict[str, int | None]:
         """All counts that metrics name."""
-        return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more)
+        return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,14 @@ def _row(path: str, made: dict[str, dict]) -> ModuleRow:
     buffers = sum(int(f[8:]) for _, found in flags for f in found if f.startswith("buffers="))
     own = made[path].get("flags", [])
     total += sum(int(flag[5:]) for flag in own if flag.startswith("also="))
+    frozen = sum(count for count, found in flags if "frozen" in found)
     return ModuleRow(
         path=path,
         type=str(made[path]["type"]),
         own=int(made[path]["own"]),
         total=total,
-        trainable=sum(count for count, found in flags if "frozen" not in found),
+        trainable=total - frozen,
+        frozen=frozen,
         buffers=buffers,
         bytes=4 * buffers + sum(count * (2 if "half" in found else 4) for count, found in flags),
         source=made[path].get("source"),

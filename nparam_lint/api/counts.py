@@ -115,9 +115,12 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """The counts of the model as in the JSON of `nparam-lint show`."""
+        from msgspec import to_builtins
+
         from nparam_lint.report.check_data import measurement_data
 
-        return measurement_data(self.measured)
+        found: dict[str, Any] = to_builtins(measurement_data(self.measured))
+        return found
 
     def __repr__(self) -> str:
         return f"Counts({self.call}: {self.total:,} parameters)"

@@ -142,9 +142,14 @@ def decoded(body: bytes, kind: type[_Value]) -> _Value | None:
 
 def load_packed(store: Store, name: str, kind: type[_Value]) -> _Value | None:
     """The value of an entry that is compressed JSON; None where there is none of that kind."""
+    body = store.load(name)
+    return None if body is None else unpacked(body, kind)
+
+
+def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
+    """The value of that kind that compressed JSON has; None for anything else."""
     with suppress(zlib.error):
-        body = store.load(name)
-        return None if body is None else decoded(zlib.decompress(body), kind)
+        return decoded(zlib.decompress(body), kind)
     return None
 
 

@@ -21,7 +21,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
-from nparam_lint.cache.file_facts import decoded, load_packed, locked, release
+from nparam_lint.cache.file_facts import decoded, load_packed, locked, release, unpacked
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.count.worker.path_facts import answer, fact
@@ -70,14 +70,14 @@ class ProcessDependencies:
 @dataclass(frozen=True, slots=True)
 class CachedMeasurement:
     """A measurement: the names under which its own facts, and those that all models of the run
-    share, are stored, and the worker's answer as JSON. `changes`: of the files among its own, what
-    each changed of others. `companions`: a name for all the models of the run, where one of them
-    can tell which others were measured with it."""
+    share, are stored, and the worker's answer as compressed JSON. `changes`: of the files among its
+    own, what each changed of others. `companions`: a name for all the models of the run, where one
+    of them can tell which others were measured with it."""
 
     inputs: str
     shared: str
     ok: bool
-    answer: str
+    answer: bytes
     changes: dict[str, frozenset[str]]
     companions: str = ""
 
@@ -154,7 +154,7 @@ class MeasurementCache:
             inputs = self._if_unchanged(entry.inputs)
             if inputs is not None and self._if_unchanged(entry.shared) is not None:
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
-                if found := decoded(entry.answer.encode(), kind):
+                if found := unpacked(entry.answer, kind):
                     self.store.note_use(name)
                     self.known += 1
                     self.recalled.append((self._key(job), entry, inputs))
@@ -276,7 +276,8 @@ class MeasurementCache:
         built_on = [found for name, found in measurement.devices.items() if is_present(name)]
         # What a GPU has no room for now, it may have later.
         if lasting and all(found.status == "measured" for found in built_on):
-            self.pending.append((self._key(job), ok, body, own))
+            # At once, and not at the end: a zoo has hundreds of megabytes, and nobody waits now.
+            self.pending.append((self._key(job), ok, zlib.compress(body, 1), own))
 
     def settle(self, built: bool) -> bool:
         """Whether the recalled measurements are valid beside those that were `built` in this run:
@@ -337,7 +338,7 @@ class MeasurementCache:
             own = self._settled(inputs)
             if own is not None and not self._has_new(own) and unknown.isdisjoint(own):
                 name = self._named("inputs", own)
-                entry = CachedMeasurement(name, shared, ok, body.decode(), changes, self.companions)
+                entry = CachedMeasurement(name, shared, ok, body, changes, self.companions)
                 self._keep(f"model-{key}", entry)
                 self.known += 1
 

@@ -34,13 +34,12 @@ from nparam_lint.report import Json
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
 _LEFT_OUT = {"top_level", "inside", "skipped", "source_only"}
-_ROW = tuple(field.name for field in fields(ModuleRow) if field.name != "more")
 _LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 
 def data_of(report: Report) -> Json:
-    """The models are made one by one: all their modules as dictionaries would take more memory than
-    the report."""
+    """The models are made one by one: all of them at once would take more memory than the report.
+    What is alike in both stands in it as it is (`msgspec` writes it)."""
     data = {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},
@@ -154,14 +153,14 @@ def measurement_data(measured: Measurement) -> Json:
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common
     found = measured_data(measured) | {
-        "modules": [_module(row) for row in measured.modules],
+        "modules": _modules(measured.modules),
         "lines": [_line(row) for row in measured.lines],
         "rung": measured.rung,
         "type": measured.type,
-        "dtypes": [asdict(row) for row in measured.dtypes],
+        "dtypes": measured.dtypes,
     }
     if measured.parameters:
-        found["parameters"] = [asdict(parameter) for parameter in measured.parameters]
+        found["parameters"] = measured.parameters
     return found | common
 
 
@@ -173,7 +172,7 @@ def measured_data(measured: Measured) -> Json:
         "reason": None,
         "counts": measured.counts.by_name(),
         "no_routing": measured.no_routing,
-        "hidden": [asdict(hidden) for hidden in measured.hidden],
+        "hidden": measured.hidden,
     }
 
 
@@ -189,9 +188,11 @@ def not_measured_data(measured: NotMeasured) -> Json:
     }
 
 
-def _module(row: ModuleRow) -> Json:
-    # There may be a hundred thousand of them: `asdict` would take seconds.
-    return {name: getattr(row, name) for name in _ROW} | {"frozen": row.frozen, **dict(row.more)}
+def _modules(rows: tuple[ModuleRow, ...]) -> object:
+    if not rows[0].more:  # there may be a hundred thousand: dictionaries would take seconds
+        return rows
+    found = map(asdict, rows)
+    return [row | dict(row.pop("more")) for row in found]
 
 
 def _line(row: LineRow) -> Json:

@@ -23,11 +23,13 @@ TARGET = "net.py::Net"
 
 
 def row(path, total, *, kind="Linear", trainable=None, buffers=0, line=None, **more):
+    trainable = total if trainable is None else trainable
     return ModuleRow(
         path=path,
         type=kind,
         total=total,
-        trainable=total if trainable is None else trainable,
+        trainable=trainable,
+        frozen=total - trainable,
         buffers=buffers,
         bytes=4 * (total + buffers),
         source=f"net.py:{line}" if line else None,

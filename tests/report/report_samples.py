@@ -60,6 +60,7 @@ def rows(
             own=own[path],
             total=total[path],
             trainable=total[path] - cold[path],
+            frozen=cold[path],
             buffers=0,
             bytes=4 * total[path],
             source=f"model.py:{10 + number}",

@@ -86,7 +86,7 @@ COMMON: dict[str, Any] = {
     "notes": list[str],
 }
 OF_A_BUILD = ("seconds", "notes")  # and not of a class inside a model
-MODULE = record({**fields_of(ModuleRow, ("more",)), "frozen": int})
+MODULE = record(fields_of(ModuleRow, ("more",)))
 TRAINING = {"additionalProperties": schema_of(dict[str, int])} | record(  # the optimizer's states
     {"optimizer": str, "metric": str, "total": int, "steps": int, "checkpoint": int}
     | {"resumable_checkpoint": int, "assumed": str, "weights": dict[str, int]}

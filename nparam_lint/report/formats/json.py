@@ -33,4 +33,4 @@ def _encoded(data: object) -> str:
         fast = msgspec.json.encode(data)
         if fast.isascii():
             return fast.decode()
-    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return json.dumps(msgspec.to_builtins(data), separators=(",", ":"), allow_nan=False)

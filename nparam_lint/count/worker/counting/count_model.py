@@ -371,5 +371,4 @@ def row_fields(counts):
     more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
     fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
     fields["embedding"] = fields["total"] - fields.pop("non_embedding")
-    del fields["frozen"]
     return dict(fields, more=more) if more else fields
