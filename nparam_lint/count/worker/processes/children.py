@@ -74,8 +74,9 @@ class Channel:
     """Frames to the process above; whole lines, so that frames of several children never mix. What
     the project may have put in the place of `os.write` or `json.dumps` writes none."""
 
-    def __init__(self, descriptor, nonce):
-        self.descriptor, self.nonce, self.pid = descriptor, nonce, getpid()
+    def __init__(self, descriptor, nonce, orders=None):
+        """`orders`: the descriptor of what the process above tells this one."""
+        self.descriptor, self.nonce, self.orders, self.pid = descriptor, nonce, orders, getpid()
         self.limit = None  # seconds until the next frame; None: that of the task
 
     def send(self, body=None, **frame):
@@ -235,7 +236,7 @@ def fork_child(task, body, nonce):
         os.dup2(output_write, 1)
         os.dup2(output_write, 2)
         os.close(output_write)
-        channel = Channel(channel_write, nonce)
+        channel = Channel(channel_write, nonce, orders_read)
         with io.open(orders_read, "rb") as lines:
             body(channel, map(json.loads, lines))
         channel.send(event="done")

@@ -252,7 +252,16 @@ class GroupTask:
         self.prepare(is_last=len(jobs) <= self.width)
         tasks = [BuilderTask(self) for _ in range(min(self.width, len(jobs)))]
         settings = dict(self.settings, jobs=self.width)
-        Supervision(tasks, settings, self.on_frame, self.on_death).run()
+        handlers = self.on_frame, self.on_death, self.widen
+        self.builders = Supervision(tasks, settings, *handlers)
+        self.builders.run(self.up.orders)
+
+    def widen(self, data):
+        """Build as many models at a time as `data` says in its last line: a group has ended."""
+        width = int(data.split()[-1])
+        added = min(width - self.width, len(self.waiting))
+        self.builders.waiting.extend(BuilderTask(self) for _ in range(added))
+        self.width = self.builders.settings["jobs"] = width
 
     def import_all(self):
         """The jobs whose modules could be imported. A file that changes torch itself would change

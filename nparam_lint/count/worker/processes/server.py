@@ -66,7 +66,10 @@ class Server:
             attempt = job["attempts"][job["attempt"]]
             job["module"], job["roots"] = attempt["module"], attempt["roots"]
             alone = job["id"] if "failures" in job else None
-            key = (alone, job["tolerant"], *attempt["roots"])
+            # To import a package takes seconds on one core; two packages are imported on two.
+            shares = job["file"] or self.settings["reuse"]
+            package = None if shares else job["module"].partition(".")[0]
+            key = (alone, package, job["tolerant"], *attempt["roots"])
             # After every model all that the modules of its group hold is looked through.
             part = modules[key].setdefault(job["module"], len(modules[key])) // MODULES
             groups.setdefault((part, *key), []).append(job)
@@ -79,7 +82,7 @@ class Server:
                 width=max(1, self.settings["jobs"] // len(groups)),
                 run_size=len(self.jobs),
             )
-            for group in groups.values()
+            for group in sorted(groups.values(), key=len, reverse=True)
         ]
         if self.kept is not None:  # it does all that there is, if it imported just that
             before = self.kept.task
@@ -111,6 +114,17 @@ class Server:
 
     def note_guards(self, found):
         self.guards = [one for one in self.guards or found if one in found]
+
+    def hand_over(self, ended):
+        """Let the group that has most to do build on the cores of the one that has ended, unless
+        others wait for these."""
+        others = [child for child in self.groups.running if child.task is not ended]
+        free = self.settings["jobs"] - sum(child.task.width for child in others)
+        able = [child for child in others if not child.task.one_at_a_time]
+        if CAN_FORK and able and free > 0 and not self.groups.waiting:
+            child = max(able, key=lambda one: len(one.task.jobs) - len(one.task.answered))
+            child.task.width += free
+            child.tell(child.task.width)
 
     @staticmethod
     def again(task, jobs, **changes):
@@ -149,6 +163,8 @@ class Server:
         elif event == "guards":
             task.guards = frame["guards"]
             self.note_guards(task.guards)
+        elif event == "done":
+            self.hand_over(task)
         elif event == "ahead":
             self.ahead = tuple(frame["lead"]), tuple(frame["names"]), frame["alone"]
         elif event == "running":

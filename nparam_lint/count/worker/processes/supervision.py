@@ -69,12 +69,13 @@ class Supervision:
     A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
     body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
     called for a task that ended without its "done" frame, and returns tasks to run instead.
+    `on_order(data)` gets what comes from above meanwhile.
     """
 
-    def __init__(self, tasks, settings, on_frame, on_death):
+    def __init__(self, tasks, settings, on_frame, on_death, on_order=lambda data: None):
         self.waiting = collections.deque(tasks)
         self.settings, self.nonce = settings, settings["nonce"].encode()
-        self.on_frame, self.on_death = on_frame, on_death
+        self.on_frame, self.on_death, self.on_order = on_frame, on_death, on_order
         self.poller = SelectPoller() if CAN_FORK else ThreadPoller()
         self.running, self.idle = [], []
 
@@ -128,6 +129,7 @@ class Supervision:
                         child.kill(None)
                     reap_strays([])
                     os._exit(3)
+                self.on_order(data)
                 continue
             child, descriptor = key
             heard.add(child)
