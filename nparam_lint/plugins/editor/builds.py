@@ -25,6 +25,8 @@ T = TypeVar("T")
 # Seconds that work which is out of date may go on. To end its worker sooner gains nothing: another
 # one has to import torch first.
 PATIENCE = 2.0
+PAUSE = 0.05  # seconds in which an editor asks for the hints that it was just told of
+LATER = 3  # the rank of work for which nobody waits
 IDLE = 900.0  # seconds after which a worker that has nothing to do is ended; it takes some 300 MB
 
 
@@ -81,6 +83,15 @@ class Builds:
 
         self.want(object(), run, 0)
         return answer
+
+    def give_way(self) -> None:
+        """Leave the interpreter to the thread that answers, unless something is waited for."""
+
+        def is_waited_for() -> bool:
+            return self._is_over or any(rank < LATER for rank, _ in self._wanted.values())
+
+        with self._news:
+            self._news.wait_for(is_waited_for, PAUSE)
 
     def close(self) -> None:
         """End the thread, and all processes."""

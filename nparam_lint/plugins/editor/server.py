@@ -23,7 +23,7 @@ from pygls.uris import to_fs_path
 from nparam_lint import UsageError, __version__
 from nparam_lint.plugins.editor import actions, completion
 from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
-from nparam_lint.plugins.editor.builds import Builds
+from nparam_lint.plugins.editor.builds import LATER, Builds
 from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
 from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.plugins.editor.trust import HOW, Trust
@@ -90,6 +90,7 @@ class EditorServer(LanguageServer):
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
+            self.builds.give_way()
             answer.settings.store.catch_up()
 
         self.builds.want(("file", path), work, rank)
@@ -107,7 +108,7 @@ class EditorServer(LanguageServer):
             if found is not None and not self.builds.is_stale:
                 self._later(lambda: self._publish(self.board.replace(root, found)))
 
-        self.builds.want(("around", root), work, 3)
+        self.builds.want(("around", root), work, LATER)
 
     def changed(self, path: Path) -> None:
         """A file was saved: what was found before may be wrong."""

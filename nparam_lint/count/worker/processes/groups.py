@@ -183,8 +183,10 @@ class GroupTask:
         environ = environment.contents()
         known = dict(sys.modules)  # none of them is the project's
         ready = self.import_all()
-        record_held()
-        channel.send_record()
+        builds_itself = self.alone and len(ready) == 1 and not self.settings["reuse"]
+        if not builds_itself:  # else it tells when the model is built, which somebody waits for
+            record_held()
+            channel.send_record()
         channel.limit += GRACE
         channel.send(event="imported")
         self.own = project_modules(known)
@@ -198,7 +200,7 @@ class GroupTask:
             return
         is_same, imported = environment.contents() == environ, list(sys.modules)
         self.is_plain = not any("failures" in job for job in ready)
-        if self.alone and len(ready) == 1 and not self.settings["reuse"]:
+        if builds_itself:
             channel.limit -= GRACE
             self.prepare(is_last=True)
             self.build(channel, self.take(ready))
