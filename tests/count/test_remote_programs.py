@@ -164,7 +164,7 @@ def test_a_scheduler_that_ends_costs_only_what_is_not_counted(
         output, _ = process.communicate(timeout=100)
     report = json.loads(output)
     lost = [f for f in report["findings"] if f["code"] == "NPL005"]
-    assert 0 < len(lost) < NETS
+    assert 0 < len(lost) < NETS, output
     assert f"the connection to {dask.address} was lost" in lost[0]["message"]
     assert process.returncode == 1
 
