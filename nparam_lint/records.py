@@ -200,9 +200,9 @@ class ModuleRow:
     (`count/worker/capabilities.py`): `buffers` counts elements; `bytes` is parameters and buffers;
     `active` what one token uses in a mixture of experts, None where the model does not say;
     `gradient_bytes` those of the parameters that are trained; `more`: metrics that have no field
-    here. `embedding`: parameters of `nn.Embedding` modules.
-    `source`: where it was created (`path:line`). `shared_with`: the path under which this very
-    module appeared before. `tied`: own parameters that appeared before, as
+    here (UNSET: there are none, nor is there a key in JSON). `embedding`: parameters of
+    `nn.Embedding` modules. `source`: where it was created (`path:line`). `shared_with`: the path
+    under which this very module appeared before. `tied`: own parameters that appeared before, as
     `name = other.path.name`."""
 
     path: str

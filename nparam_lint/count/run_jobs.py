@@ -451,6 +451,8 @@ def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
 def _check(found: Measured) -> None:
     if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
         raise ValueError("the rows do not add up")
+    if any(row.trainable + row.frozen != row.total for row in found.modules):
+        raise ValueError("what is trainable and what is frozen do not add up")
     numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
     counts = [count for name in METRICS if (count := found.counts.of(name)) is not None]
     if min(*numbers, *counts) < 0:

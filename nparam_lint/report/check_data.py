@@ -39,7 +39,7 @@ _LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
 
 def data_of(report: Report) -> Json:
     """The models are made one by one: all of them at once would take more memory than the report.
-    What is alike in both stands in it as it is (`msgspec` writes it)."""
+    Records whose JSON has just their fields stand in it as they are: `msgspec` writes them."""
     data = {
         "version": 1,
         "tool": {"name": "nparam-lint", "version": __version__},

@@ -241,6 +241,7 @@ RUINED = {
     "text for a row": "r['modules'] = ['all']",
     "text for a count": "r['modules'][0]['total'] = '40'",
     "rows that do not add up": "r['modules'][0]['total'] = 41",
+    "frozen parameters that do not add up": "r['modules'][0]['frozen'] = 1",
     "rows without a root": "r['modules'] = []",
     "number for notes": "r['notes'] = 5",
     "list for devices": "r['devices'] = ['meta']",
