@@ -199,10 +199,11 @@ class ModuleRow:
     distinct parameters at or below it, one count for each metric
     (`count/worker/capabilities.py`): `buffers` counts elements; `bytes` is parameters and buffers;
     `active` what one token uses in a mixture of experts, None where the model does not say;
-    `gradient_bytes` those of the parameters that are trained; `more`: metrics that have no field
-    here (UNSET: there are none, nor is there a key in JSON). `embedding`: parameters of
-    `nn.Embedding` modules. `source`: where it was created (`path:line`). `shared_with`: the path
-    under which this very module appeared before. `tied`: own parameters that appeared before, as
+    `gradient_bytes` those of the parameters that are trained; `frozen`: the other parameters, in a
+    field so that the row is written as it is; `more`: metrics that have no field here (UNSET: there
+    are none, nor is there a key in JSON). `embedding`: parameters of `nn.Embedding` modules.
+    `source`: where it was created (`path:line`). `shared_with`: the path under which this very
+    module appeared before. `tied`: own parameters that appeared before, as
     `name = other.path.name`."""
 
     path: str

@@ -12,12 +12,11 @@ import os
 import platform
 import re
 import time
-import zlib
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache import NOTHING, state_of, value_of
-from nparam_lint.cache.file_facts import load_packed
+from nparam_lint.cache.file_facts import load_packed, packed
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.path_facts import answer, escaped, unescaped
 
@@ -151,7 +150,7 @@ class InstalledFiles:
             from msgspec.json import encode
 
             try:
-                self._store.save("digests", zlib.compress(encode(self._known), 1))
+                self._store.save("digests", packed(encode(self._known)))
             except UnicodeError:  # a file's name is no text
                 return
             self._has_more = False

@@ -146,6 +146,11 @@ def load_packed(store: Store, name: str, kind: type[_Value]) -> _Value | None:
     return None if body is None else unpacked(body, kind)
 
 
+def packed(body: bytes) -> bytes:
+    """What an entry that is large is kept as, for `unpacked`."""
+    return zlib.compress(body, 1)  # the fastest level
+
+
 def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
     """The value of that kind that compressed JSON has; None for anything else."""
     with suppress(zlib.error):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -21,7 +20,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.current_state import Facts, ProjectState, context_of
-from nparam_lint.cache.file_facts import decoded, load_packed, locked, release, unpacked
+from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
 from nparam_lint.cache.store import digest
 from nparam_lint.count.worker.capabilities import LADDER, is_present
 from nparam_lint.count.worker.path_facts import answer, fact
@@ -277,7 +276,7 @@ class MeasurementCache:
         # What a GPU has no room for now, it may have later.
         if lasting and all(found.status == "measured" for found in built_on):
             # At once, and not at the end: a zoo has hundreds of megabytes, and nobody waits now.
-            self.pending.append((self._key(job), ok, zlib.compress(body, 1), own))
+            self.pending.append((self._key(job), ok, packed(body), own))
 
     def settle(self, built: bool) -> bool:
         """Whether the recalled measurements are valid beside those that were `built` in this run:
@@ -383,7 +382,7 @@ class MeasurementCache:
         name = f"{kind}-{digest(body)}"
         if self.checked.get(name) is None:  # not there, or gone
             self.checked[name] = facts
-            self.store.save(name, zlib.compress(body, 1))
+            self.store.save(name, packed(body))
         return name
 
     def _keep(self, name: str, entry: CachedMeasurement) -> None:
@@ -393,7 +392,7 @@ class MeasurementCache:
         self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
-        self.store.save(name, zlib.compress(encoded(value), 1))
+        self.store.save(name, packed(encoded(value)))
 
 
 def encoded(value: object) -> bytes:

@@ -191,8 +191,8 @@ def not_measured_data(measured: NotMeasured) -> Json:
 def _modules(rows: tuple[ModuleRow, ...]) -> object:
     if not rows[0].more:  # there may be a hundred thousand: dictionaries would take seconds
         return rows
-    found = map(asdict, rows)
-    return [row | dict(row.pop("more")) for row in found]
+    names = [field.name for field in fields(ModuleRow) if field.name != "more"]
+    return [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
 
 
 def _line(row: LineRow) -> Json:

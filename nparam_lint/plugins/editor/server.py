@@ -90,7 +90,7 @@ class EditorServer(LanguageServer):
             answer = check_file(path, self.environ, progress, builds=builds, inside=inside)
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
-            self.builds.give_way()
+                self.builds.give_way()
             answer.settings.store.catch_up()
 
         self.builds.want(("file", path), work, rank)

@@ -183,9 +183,9 @@ class GroupTask:
         environ = environment.contents()
         known = dict(sys.modules)  # none of them is the project's
         ready = self.import_all()
+        record_held()
         builds_itself = self.alone and len(ready) == 1 and not self.settings["reuse"]
         if not builds_itself:  # else it tells when the model is built, which somebody waits for
-            record_held()
             channel.send_record()
         channel.limit += GRACE
         channel.send(event="imported")
