@@ -364,3 +364,35 @@ def test_a_process_that_was_made_ready_builds_a_model_by_itself(last_worker, tmp
             found = build(tmp_path, [target]).by_label[target]
             totals.append(found.counts.total if isinstance(found, Measured) else found.code)
         assert totals == [2, 1, "NPL005" if trouble == "dies" else 2, 2, 1]
+
+
+TELLS = """\
+import random
+import torch
+from torch import nn
+from torch.nn.modules.module import _global_module_registration_hooks as hooks
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.a = nn.Linear(width, len(hooks))
+
+
+class Net(nn.Module):
+    def __init__(self, drawn=False):
+        super().__init__()
+        width = random.randint(3, 90) + int(torch.rand(1) * 90) if drawn else 3
+        self.parts = nn.ModuleList(Block(n) for n in (2, 2, width))
+"""
+
+
+@pytest.mark.parametrize("target", [NET, f"{NET}(drawn=True)"])
+def test_one_that_was_made_ready_gives_the_same_answer(last_worker, tmp_path, target):  # noqa: ARG001
+    """It has built and counted something before; nothing is left of that."""
+    (tmp_path / "nets.py").write_text(TELLS)
+    end_waiting()
+    with reused_worker(imports=False, ahead=True):
+        first, ready = (build(tmp_path, [target]).by_label[target] for _ in range(2))
+    assert isinstance(first, Measured) is (target == NET)
+    assert ready == first

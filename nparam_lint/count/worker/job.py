@@ -21,6 +21,7 @@ from .counting.count_model import Count
 from .state import STATE
 from .torch_compat import Originals
 from .tracing.constructions import inside_rows
+from .tracing.dependency_record import InputLog
 from .tracing.failures import (
     Failure,
     LostName,
@@ -84,6 +85,7 @@ class ModelBuild:
         try:
             result = self.climb()
         except Failure as failure:
+            record_held()  # as long as what failed is there
             result = dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
         finally:
             for hook in hooks:
@@ -325,6 +327,25 @@ def torch_hooks(origins):
         registry.register_module_parameter_registration_hook(origins.note_parameter),
         registry.register_module_module_registration_hook(origins.note_module),
     ]
+
+
+def rehearse(torch, originals, mode):
+    """Build and count a small model, for nobody; gives its result. In a process that was forked
+    the first of what it does takes longer: code that never ran, memory that is still shared."""
+    STATE.begin_model(InputLog())
+    origins = STATE.origins = OriginLines()
+    STATE.constructions = {}
+    hooks, nn = torch_hooks(origins), torch.nn
+    seed(torch, 0)
+    random_state(torch)
+    with rung(mode, RUNGS[0]):
+        blocks = [nn.Sequential(nn.Embedding(1, 1), nn.Linear(1, 1)) for _ in range(32)]
+        model = nn.Sequential(*blocks)
+    for hook in hooks:
+        hook.remove()
+    result = Count(originals, model, origins).result(with_parameters=False)
+    STATE.begin_model()
+    return result
 
 
 def only_module(torch, value, text):

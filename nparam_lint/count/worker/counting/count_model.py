@@ -293,17 +293,19 @@ class Count:
         torch = self.originals
         found, seen = [], {*self.parameters, *self.buffers}
         skip, plain = torch.own_names | HYPERPARAMETERS, torch.plain_types
+        asked = set()  # ids of values: many modules hold the same config
         for path, module in self.modules.items():
-            attributes = torch.attributes(module)
-            added = attributes.keys() - skip
-            if plain.issuperset([type(attributes[name]) for name in added]):
-                continue
-            for name, value in list(attributes.items()):
+            added = [
+                (name, value)
+                for name, value in torch.attributes(module).items()
+                if name not in skip and type(value) not in plain
+            ]
+            for name, value in added:
                 kind = type(value)
-                if name not in added or kind in plain:
+                is_size = kind is tuple and plain.issuperset(map(type, value))  # of a kernel
+                if is_size or id(value) in asked:
                     continue
-                if kind is tuple and plain.issuperset(map(type, value)):  # a kernel's size
-                    continue
+                asked.add(id(value))
                 unique = {id(t): t for t in self.tensors_in(value, set()) if id(t) not in seen}
                 seen.update(unique)
                 count = sum(map(torch.size, unique.values()))

@@ -18,7 +18,7 @@ from ..building.device_ladder import make_mode
 from ..building.kernel_guard import prctl, restrict
 from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
 from ..building.side_effect_guard import guard, refuse_interpreters
-from ..job import ModelBuild
+from ..job import ModelBuild, rehearse
 from ..state import STATE
 from ..torch_compat import Originals
 from ..tracing import environment
@@ -35,6 +35,7 @@ from .children import (
     mark_output,
     news_of_record,
     resident,
+    result_body,
 )
 from .supervision import Supervision
 
@@ -183,9 +184,9 @@ class GroupTask:
         environ = environment.contents()
         known = dict(sys.modules)  # none of them is the project's
         ready = self.import_all()
-        record_held()
         builds_itself = self.alone and len(ready) == 1 and not self.settings["reuse"]
         if not builds_itself:  # else it tells when the model is built, which somebody waits for
+            record_held()
             channel.send_record()
         channel.limit += GRACE
         channel.send(event="imported")
@@ -224,6 +225,8 @@ class GroupTask:
         for name in self.packages_ahead:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+        with contextlib.suppress(Exception):  # a package may have changed torch: that is seen below
+            result_body(rehearse(self.torch, self.originals, self.mode), None)
         record_held()
         if self.around.changed() or project_modules({}):
             leave(0)

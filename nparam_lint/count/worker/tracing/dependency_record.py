@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import itertools
 import os
 import re
 import sys
@@ -38,7 +39,7 @@ class InputLog:
         if not self.is_complete:
             return None
         found = {}
-        for (question, path), known in list(self.facts.items())[start:]:
+        for (question, path), known in [*itertools.islice(self.facts.items(), start, None)]:
             value = known
             if question in ("content", "names", "distributions"):
                 value = answer(question, path)

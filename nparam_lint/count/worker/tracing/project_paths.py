@@ -114,8 +114,9 @@ def may_be_ours(name):
 
 def project_modules(known):
     """Those among the modules that have come since others were `known`, by name."""
-    news = ((name, module) for name, module in list(sys.modules.items()))
-    return [module for name, module in news if known.get(name) is not module and is_ours(module)]
+    now = sys.modules.copy().items()
+    news = [module for name, module in now if known.get(name) is not module]
+    return [*filter(is_ours, news)]
 
 
 def relative(path):
