@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -16,12 +18,14 @@ from nparam_lint.gate import RunContext, check, with_lines_of
 from nparam_lint.records import Finding, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from nparam_lint.gate import FormulaAnalysis, Progress
 
 _NOTHING = Report(None, (), ())
+_ASKING = ThreadPoolExecutor(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,32 @@ class FileAnswer:
     report: Report
     is_built: bool = True
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What `list_below` says, for one check: what it is `known` to have said for the last one, at
+    once. Meanwhile git is asked again, which takes longer than all else before a build begins."""
+
+    known: dict[Path, list[str]]
+    asked: dict[Path, Future[list[str]]] = field(default_factory=dict)
+
+    def __call__(self, folder: Path) -> list[str]:
+        if folder not in self.known:
+            self.known[folder] = list_below(folder)
+        elif folder not in self.asked:
+            self.asked[folder] = _ASKING.submit(list_below, folder)
+        return self.known[folder]
+
+    def held(self) -> bool:
+        """Whether all that was said is still so; what is not is known from now on."""
+        changed = False
+        for folder, now in self.asked.items():
+            before = self.known.pop(folder)
+            with suppress(UsageError):  # the next check will say it
+                self.known[folder] = now.result()
+            changed |= self.known.get(folder) != before
+        return not changed
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -58,17 +88,19 @@ def check_file(
     *,
     builds: bool,
     inside: bool = True,
+    folders: dict[Path, list[str]],
 ) -> FileAnswer:
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
-    file is not looked at. What was measured is kept once the store of these settings is to catch
-    up."""
+    file is not looked at. `folders`: what Listings know. What was measured is kept once the store
+    of these settings is to catch up."""
     text = read_lines(path)
     if not inside:
         alone = Settings(path.parent, below=lambda _: [path.name])
         report = check(alone, [path], environ, static_only=True, dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
-    answer = replace(settings_of(path, environ), text=text)
+    listing = Listing(folders)
+    answer = replace(settings_of(path, environ, listing), text=text)
     if answer.problem or answer.report.findings:
         return answer
     settings, problem = answer.settings, ""
@@ -89,6 +121,8 @@ def check_file(
         problem = report.error or ""
     except UsageError as error:
         report, problem = _NOTHING, str(error)
+    if not listing.held():  # a file came or went since the last check
+        return check_file(path, environ, progress, builds=builds, folders=folders)
     return FileAnswer(settings, answer.place, text, report, builds, problem)
 
 
@@ -122,8 +156,11 @@ def check_around(
     return None if report.error else report.findings
 
 
-def settings_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
-    """The settings of the project of a file; where they are wrong, what is, as findings."""
+def settings_of(
+    path: Path, environ: Mapping[str, str], below: Callable[[Path], list[str]] | None = None
+) -> FileAnswer:
+    """The settings of the project of a file; where they are wrong, what is, as findings. `below`:
+    what lists its files."""
     root = find_root(path)
     place = place_of(path, root)
     try:
@@ -134,7 +171,7 @@ def settings_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
         else_where = "\n".join(p.message for p in error.problems if p not in there)
         report = replace(_NOTHING, findings=tuple(found))
         return FileAnswer(Settings(root), place, (), report, problem=else_where)
-    settings = replace(settings, place=path.parent, below=cache(list_below))
+    settings = replace(settings, place=path.parent, below=below or cache(list_below))
     return FileAnswer(settings, place, (), _NOTHING)
 
 
