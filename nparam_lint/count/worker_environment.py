@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from nparam_lint.cache import NEEDED, is_read_by_c
 
@@ -106,8 +107,7 @@ def worker_environment(
     kept = {
         name: value
         for name, value in environ.items()
-        if not any(kind.search(name) for kind in (_OF_TOOLS, _OWN_SWITCHES, _PASSING))
-        and not _is_secret(name, value)
+        if not _is_left_out(name) and not _is_secret(name, value)
     }
     if kept.get("PATH"):
         kept["PATH"] = os.pathsep.join(_programs(kept["PATH"], python))
@@ -130,6 +130,15 @@ def _programs(path: str, python: str) -> Iterator[str]:
             yield folder
 
 
+# A run asks four times, and an editor at every edit.
+
+
+@cache
+def _is_left_out(name: str) -> bool:
+    return any(kind.search(name) for kind in (_OF_TOOLS, _OWN_SWITCHES, _PASSING))
+
+
+@cache
 def _is_secret(name: str, value: str) -> bool:
     found = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
     return bool(found) or _is_random(value)

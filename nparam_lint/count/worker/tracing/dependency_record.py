@@ -66,7 +66,7 @@ class DependencyRecord:
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
         self.known_modules = set()
-        self.held = frozenset()  # files that were mapped or open before anything was imported
+        self.held = set()  # files that are mapped or open, and need not be recorded any more
         self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
         self.snapshot = None  # StateSnapshot of all files that were run

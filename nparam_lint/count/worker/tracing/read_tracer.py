@@ -125,6 +125,7 @@ def record_held():
     for path in held_files() - record.held if record.looks_at_held else ():
         recordable = recordable_path(path)
         if recordable is None:
+            record.held.add(path)
             continue
         if recordable.endswith(_DELETED):
             record_unseen(sys._getframe(1))
@@ -132,6 +133,7 @@ def record_held():
             record.inputs().note("content", recordable)
         else:  # a library, as a rule
             record.record_outside(recordable)
+            record.held.add(path)
 
 
 def held_files():
