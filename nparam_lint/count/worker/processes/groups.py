@@ -351,7 +351,8 @@ class GroupTask:
                 channel.send_record()
                 channel.send_result(number, result, job_dependencies(job))
                 del result
-            new = [name for name in list(sys.modules) if name not in before]
+            is_same = sys.modules.keys() == before
+            new = [] if is_same else [name for name in list(sys.modules) if name not in before]
             # A patch is noticed once: what is asked here is not asked again below.
             changed = len(new) > FEW and self.around.torch_changed()
             if len(new) > FEW and not changed:

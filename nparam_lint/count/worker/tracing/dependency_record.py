@@ -33,9 +33,9 @@ class InputLog:
         if (question, path) not in self.facts:
             self.facts[question, path] = answer("state", path)
 
-    def report(self, start=0):
-        """What was read after the first `start` facts, as JSON, with paths as the front end knows
-        them. None if something has changed since, or if it is unknown what was read."""
+    def facts_from(self, start=0):
+        """What was read after the first `start` facts, with paths as the front end knows them. None
+        if something has changed since, or if it is unknown what was read."""
         if not self.is_complete:
             return None
         found = {}
@@ -46,7 +46,12 @@ class InputLog:
                 if answer("state", path) != known:
                     return None
             found[fact(question, front_end_path(path))] = value
-        return {"facts": found, "imports": front_end_paths(self.imports)}
+        return found
+
+    def report(self):
+        """All of it, as JSON; None as above."""
+        facts = self.facts_from()
+        return None if facts is None else {"facts": facts, "imports": front_end_paths(self.imports)}
 
 
 class FileRecord:
@@ -100,11 +105,11 @@ class DependencyRecord:
         for path in sys.path:
             if path and not os.path.isdir(path) and recordable_path(path) is not None:
                 self.shared.facts["stat", path] = None
-        shared = self.shared.report(self.told_facts)
-        if shared is None:
+        facts = self.shared.facts_from(self.told_facts)
+        if facts is None:
             return None
         self.told_facts = len(self.shared.facts)
-        return {"files": files, "facts": shared["facts"]}
+        return {"files": files, "facts": facts}
 
     def record_lookup(self, name, directory):
         """Record that a module was looked up in a directory. The front end finds out what has that

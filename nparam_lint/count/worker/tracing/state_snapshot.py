@@ -277,7 +277,7 @@ class ProcessSnapshot:
         state, self.state = self.state, self.look()
         if self.state != state:
             return True
-        if not self.modules.items() <= sys.modules.items():
+        if self.modules != sys.modules:
             if any(self.replaced(name, module) for name, module in self.modules.items()):
                 return True
             self.modules = dict(sys.modules)

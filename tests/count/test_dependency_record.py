@@ -1,0 +1,47 @@
+"""What a process tells after each model takes as long for the last of many files as for the first."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from nparam_lint.count.worker.state import NOWHERE, STATE
+from nparam_lint.count.worker.tracing.dependency_record import DependencyRecord, FileRecord
+
+
+@pytest.fixture
+def record() -> Iterator[DependencyRecord]:
+    STATE.begin_run(NOWHERE | {"root": "/project", "places": ()}, own="")
+    yield DependencyRecord()
+    STATE.begin_run(NOWHERE, own="")
+
+
+def calls_of_the_next(record: DependencyRecord, files: int) -> int:
+    """How many functions are called to tell what is new, where that is one of so many files."""
+    for number in range(files):
+        path = f"/project/net_{number}.py"
+        record.files[path] = FileRecord()
+        record.shared.imports.add(path)
+        record.shared.facts["stat", path] = "file"
+    record.unreported()
+    record.files["/project/new.py"] = FileRecord()
+    record.shared.facts["stat", "/project/new.txt"] = None
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        news = record.unreported()
+    finally:
+        sys.setprofile(None)
+    assert [*news["files"]] == ["new.py"]
+    assert news["facts"] == {"stat\0new.txt": None}
+    return calls
+
+
+def test_only_what_is_new_is_gone_through(record: DependencyRecord) -> None:
+    few = calls_of_the_next(record, 2)
+    assert calls_of_the_next(DependencyRecord(), 500) == few
