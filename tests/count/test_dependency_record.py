@@ -1,4 +1,4 @@
-"""What a process tells after each model takes as long for the last of many files as for the first."""
+"""To tell what is new takes a process as long with many files as with few."""
 
 import sys
 from collections.abc import Iterator
