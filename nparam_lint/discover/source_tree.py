@@ -90,6 +90,7 @@ class SourceTree:
         self._scan = scan
         self._timeout = timeout
         self._digests: dict[str, str] = {}
+        self._naming_us: set[str] = set()  # of those that have a digest
         self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
         self._known_imports = FactCache[Imports](store, "imports", Imports)
         self._facts: dict[str, FileFacts] = {}
@@ -110,11 +111,22 @@ class SourceTree:
             self._content(path)
         return self._digests[path]
 
+    def names_us(self, path: str) -> bool:
+        """Whether the file's content has `nparam` in it: what says something to us begins so."""
+        if path not in self._digests:
+            self.source(path)
+        return path in self._naming_us
+
     def _content(self, path: str) -> bytes:
         content = self._read(path)
         if path not in self._digests:
-            self._digests[path] = digest_of(content)
+            self._note(path, content)
         return content
+
+    def _note(self, path: str, content: bytes) -> None:
+        self._digests[path] = digest_of(content)
+        if b"nparam" in content:
+            self._naming_us.add(path)
 
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
@@ -155,7 +167,7 @@ class SourceTree:
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
         """What the content says, which others may have read; kept for the next run."""
         facts = facts or scan_within(self._scan, self._timeout, path, content)
-        self._digests[path] = digest_of(content)
+        self._note(path, content)
         if not facts.fleeting:
             self._known_facts.put(self._digests[path], _moved(facts, ""))
         return facts

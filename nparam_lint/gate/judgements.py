@@ -316,6 +316,7 @@ def reported_findings(
 
     files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
     findings = list(findings)
+    files = {path for path in files if tree.names_us(path)}
     if any(_MAY_IGNORE.search(read(p)) for p in {*files, *(f.position.path for f in findings)}):
         from nparam_lint.claims.suppressions import apply
 
