@@ -130,10 +130,7 @@ def _programs(path: str, python: str) -> Iterator[str]:
             yield folder
 
 
-# A run asks four times, and an editor at every edit.
-
-
-@cache
+@cache  # as the next: a run asks four times, and an editor at every edit
 def _is_left_out(name: str) -> bool:
     return any(kind.search(name) for kind in (_OF_TOOLS, _OWN_SWITCHES, _PASSING))
 

@@ -372,11 +372,13 @@ import torch
 from torch import nn
 from torch.nn.modules.module import _global_module_registration_hooks as hooks
 
+DRAWN = int(torch.rand(1) * 90) + 1
+
 
 class Block(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.a = nn.Linear(width, len(hooks))
+        self.a = nn.Linear(width, len(hooks) + DRAWN)
 
 
 class Net(nn.Module):

@@ -115,10 +115,11 @@ class StateSnapshot:
                 self.note(held)
                 self.todo += held.values()
         self.todo += function.__defaults__ or ()
-        for cell in function.__closure__ or ():
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             with contextlib.suppress(ValueError):  # it is empty
-                self.keep(cell, lambda cell: [cell.cell_contents])
                 self.todo.append(cell.cell_contents)
+                if name != "__class__":  # that of `super()`, in every constructor
+                    self.keep(cell, lambda cell: [cell.cell_contents])
 
     def look_at_instance(self, value):
         held = getattr(value, "__dict__", None)
