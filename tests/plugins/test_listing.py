@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from nparam_lint import UsageError
-from nparam_lint.plugins.editor.answers import Listing, check_file
+from nparam_lint.plugins.editor.answers import FileListing, check_file
 
 
 @pytest.fixture
@@ -20,27 +20,27 @@ def root(tmp_path):
 
 def test_what_was_there_is_told_at_once_and_what_came_is_noticed(root):
     known = {}
-    first = Listing(known)
+    first = FileListing(known)
     assert first(root) == ["net.py"]
     assert first.held()
     (root / "width.py").touch()
-    second = Listing(known)
+    second = FileListing(known)
     assert [second(root), second(root)] == [["net.py"], ["net.py"]]
     assert not second.held()
-    third = Listing(known)
+    third = FileListing(known)
     assert sorted(third(root)) == ["net.py", "width.py"]
     assert third.held()
 
 
 def test_a_folder_that_is_gone_is_an_error_of_the_next(root):
     known = {}
-    Listing(known)(root)
+    FileListing(known)(root)
     shutil.rmtree(root)
-    second = Listing(known)
+    second = FileListing(known)
     assert second(root) == ["net.py"]
     assert not second.held()
     with pytest.raises(UsageError, match="project cannot be looked into: No such file"):
-        Listing(known)(root)
+        FileListing(known)(root)
 
 
 NET = """\

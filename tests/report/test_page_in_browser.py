@@ -117,6 +117,7 @@ def test_repeated_blocks_can_be_unfolded(show):
 
 def test_the_keyboard_is_enough(show):
     with show(GPT) as page:
+        page.evaluate(TWO_FRAMES)  # what observes the size draws once more
         keyboard = page.keyboard
         for _ in range(12):
             keyboard.press("Tab")

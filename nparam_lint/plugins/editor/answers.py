@@ -43,7 +43,7 @@ class FileAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     """What `list_below` says, for one check: what it is `known` to have said for the last one, at
     once. Meanwhile git is asked again, which takes longer than all else before a build begins."""
 
@@ -92,14 +92,14 @@ def check_file(
 ) -> FileAnswer:
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
-    file is not looked at. `folders`: what Listings know. What was measured is kept once the store
+    file is not looked at. `folders`: what FileListings know. What was measured is kept once the store
     of these settings is to catch up."""
     text = read_lines(path)
     if not inside:
         alone = Settings(path.parent, below=lambda _: [path.name])
         report = check(alone, [path], environ, static_only=True, dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
-    listing = Listing(folders)
+    listing = FileListing(folders)
     answer = replace(settings_of(path, environ, listing), text=text)
     if answer.problem or answer.report.findings:
         return answer
