@@ -92,8 +92,8 @@ def check_file(
 ) -> FileAnswer:
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
-    file is not looked at. `folders`: what FileListings know. What was measured is kept once the store
-    of these settings is to catch up."""
+    file is not looked at. `folders`: what FileListings know. What was measured is kept once the
+    store of these settings is to catch up."""
     text = read_lines(path)
     if not inside:
         alone = Settings(path.parent, below=lambda _: [path.name])
