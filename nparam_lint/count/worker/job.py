@@ -375,14 +375,15 @@ def random_state(torch):
         with contextlib.suppress(Exception):
             state = sys.modules["numpy.random"].get_state()
             numpy = (bytes(state[1].data), state[2])
-    drawn = bytes(torch.default_generator.get_state().tolist())
-    return random.getstate(), numpy, drawn
+    return random.getstate(), numpy, torch.default_generator.get_state()
 
 
 def drew(before, after):
     """Whether a build may have taken a width from a random number: one of Python's or numpy's, or
     one of torch's, if it read any value at all."""
-    return before[:2] != after[:2] or (before[2] != after[2] and STATE.read_values)
+    if before[:2] != after[:2]:
+        return True
+    return STATE.read_values and before[2].tolist() != after[2].tolist()
 
 
 def differences(first, second):

@@ -79,21 +79,27 @@ class Channel:
         self.descriptor, self.nonce, self.orders, self.pid = descriptor, nonce, orders, getpid()
         self.limit = None  # seconds until the next frame; None: that of the task
 
-    def send(self, body=None, **frame):
+    def frame(self, body=None, **frame):
         """`body`: a result as JSON, in bytes."""
-        if getpid() != self.pid:  # forked by a constructor, and come back from it
-            leave(0)
         if self.limit is not None:
             frame["limit"] = self.limit
         # The leading line break ends whatever a start-up file may have printed without one.
         data = f"\n{self.nonce} {to_json(frame)}".encode()
-        view = memoryview(data + (b"\n" if body is None else TAB + body + b"\n"))
+        return data + (b"\n" if body is None else TAB + body + b"\n")
+
+    def write(self, data):
+        if getpid() != self.pid:  # forked by a constructor, and come back from it
+            leave(0)
+        view = memoryview(data)
         while view:
             view = view[write(self.descriptor, view) :]
 
-    def send_result(self, number, result, inputs=None, **frame):
-        """The result of a job: what the processes above have to know of it, then all of it, and
-        what it depends on (None: unknown)."""
+    def send(self, body=None, **frame):
+        self.write(self.frame(body, **frame))
+
+    def result(self, number, result, inputs=None, **frame):
+        """The frame with the result of a job: what the processes above have to know of it, then all
+        of it, and what it depends on (None: unknown)."""
         result = dict(result)
         for name in ("next_attempt", "not_tracked"):
             if result.pop(name, False):
@@ -101,7 +107,10 @@ class Channel:
         if STATE.unguarded:
             result["notes"] = [*result.get("notes", ()), *STATE.unguarded]
         frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
-        self.send(result_body(result, inputs), **frame)
+        return self.frame(result_body(result, inputs), **frame)
+
+    def send_result(self, number, result):
+        self.write(self.result(number, result))
 
     def send_record(self, body=None):
         """What this process has read since it last said so, unless that is nothing; `body`: that,

@@ -6,10 +6,12 @@ import dataclasses
 import faulthandler
 import gc
 import importlib
+import itertools
 import json
 import os
 import subprocess
 import sys
+import time
 import types
 from os import _exit as leave
 from typing import Optional
@@ -44,7 +46,10 @@ GIVEN = (*PASSED_ON, "width", "one_at_a_time", "run_size")  # to one that was ma
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 FEW = 50  # newly imported modules: so few are imported again by each process
-PLENTY = 4  # models that wait for each process, so that one may be given another ahead of time
+PLENTY = 4  # models that wait for each process, so that one may be given others ahead of time
+SEVERAL = 16  # models that are built between two looks at all that they might have patched
+QUICK = 0.1  # seconds that an order takes which may be followed by one of twice as many models
+SEVERAL_LIMIT = 5.0  # seconds for an order of several, before each of them is built by itself
 # Causes of failures after which a process may go on, if nothing in it has changed.
 HARMLESS = ("raised", "package_missing", "arguments_missing", "argument_unknown")
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
@@ -57,8 +62,10 @@ class BuilderTask:
     def __init__(self, group):
         self.group = group
         self.limit = group.settings["timeout"]
-        self.given = collections.deque()  # orders without a result yet
-        self.building = None  # the id of the job that it has begun
+        # Orders without all results yet, each a list of [job's id, failures on the rungs before].
+        self.given = collections.deque()
+        self.building, self.begun = (), 0.0  # the ids of the order that it has begun, and when
+        self.size = 1  # models in the next order
 
     def start(self):
         self.group.import_packages()
@@ -69,18 +76,31 @@ class BuilderTask:
     def feed(self):
         """Send it the next models to build, ahead of time as long as others have enough to do."""
         group = self.group
-        while group.waiting and len(self.given) <= group.ahead():
-            self.given.append(group.waiting.popleft())
+        while group.waiting and len(self.given) <= min(1, group.share()):
+            size = min(self.size, group.longest, max(1, group.share()))
+            self.given.append([group.waiting.popleft() for _ in range(size)])
             if group.one_at_a_time:
-                group.up.send(event="building", id=self.given[-1][0])
+                group.up.send(event="building", ids=[self.given[-1][0][0]])
             self.child.tell(self.given[-1])
         if not self.given:
             self.child.tell(None)
 
+    def begin(self, ids):
+        self.building, self.begun = ids, time.monotonic()
+
+    def answered(self):
+        """The first model that it was given has its result."""
+        self.given[0].pop(0)
+        if not self.given[0]:
+            self.given.popleft()
+            is_quick = time.monotonic() - self.begun < QUICK
+            self.size = min(2 * self.size, SEVERAL) if is_quick else 1
+            self.feed()
+
     def ended(self):
         """Return the models that it did not build to the group; gives a task for them, if there are
         any."""
-        self.group.waiting.extendleft(reversed(self.given))
+        self.group.waiting.extendleft(reversed([*itertools.chain(*self.given)]))
         self.given.clear()
         return [BuilderTask(self.group)] if self.group.waiting else []
 
@@ -112,6 +132,7 @@ class GroupTask:
             self.lead = self.jobs[0]["tolerant"], self.jobs[0]["roots"]
         self.child = None
         self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
+        self.longest = SEVERAL  # models in an order
         self.packages = {}  # names of modules that builds had to import, as keys
         self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
         # As its frames tell: the job whose module is being imported, the file that is being run for
@@ -196,7 +217,7 @@ class GroupTask:
         if not CAN_FORK:
             channel.limit -= GRACE  # while it builds by itself
             self.prepare(is_last=False)
-            if self.build(channel, self.take(ready)):
+            if self.build(channel, ([one] for one in self.take(ready))):
                 os._exit(0)
             return
         is_same, imported = environment.contents() == environ, list(sys.modules)
@@ -204,7 +225,7 @@ class GroupTask:
         if builds_itself:
             channel.limit -= GRACE
             self.prepare(is_last=True)
-            self.build(channel, self.take(ready))
+            self.build(channel, [self.take(ready)])
         else:
             self.build_all(ready)
         if self.settings["ahead"] and is_same:
@@ -240,7 +261,7 @@ class GroupTask:
         self.up.send_record(news)  # not before: nobody reads it while the order is written
 
     def take(self, jobs):
-        """The orders for builders."""
+        """What orders for builders are made of."""
         self.jobs_by_id = {job["id"]: job for job in jobs}
         return [[job["id"], job.get("failures", ())] for job in jobs]
 
@@ -280,10 +301,16 @@ class GroupTask:
                 culprits.append(path)
                 self.up.send(event="changed", what="torch", culprits=culprits)
 
+        def leave_if(changed):
+            if several and not culprits and changed():
+                self.up.send_record()
+                self.up.send(event="changed", what="torch", culprits=())
+                leave(0)
+
         if self.apart is not None:
             STATE.set_apart = frozenset(self.apart) - frozenset(self.allowed)
             STATE.on_run = blame if several else None
-        for job in self.jobs:
+        for number, job in enumerate(self.jobs):
             STATE.met = left.get(job["module"])
             if STATE.met:
                 continue
@@ -295,16 +322,15 @@ class GroupTask:
                     self.modules[job["module"]] = import_target(job)
                     load_lazily(self.modules[job["module"]], job["callable"])
             except Failure as failure:
+                leave_if(self.around.changed)  # then that may be why
                 if not STATE.met and not culprits:
                     self.up.send_result(job["id"], failure.result)
             else:
                 ready += [] if STATE.met else [job]
             if STATE.met:
                 left[job["module"]] = STATE.met
-            if several and not culprits and self.around.changed():
-                self.up.send_record()
-                self.up.send(event="changed", what="torch", culprits=())
-                leave(0)
+            leave_if(self.around.state_changed if number % SEVERAL else self.around.changed)
+        leave_if(self.around.changed)
         if culprits:
             self.up.send_record()
             leave(0)
@@ -316,57 +342,80 @@ class GroupTask:
         return ready
 
     def build(self, channel, orders):
-        """Build what `orders` tell, [job's id, failures on the rungs before], until None or until
-        one changes the process for those that come after; returns whether one did."""
+        """Build what `orders` tell, until None or until a model changes the process for those that
+        come after; returns whether one did."""
         if not self.is_last:
             self.around.begin()
         most = resident() + GROWTH
         for order in orders:
             if order is None:
                 break
-            number, failures = order
-            job = self.jobs_by_id[number]
-            mark_output(self.settings["nonce"])
-            channel.send(event="building", id=number)
-            if CAN_FORK:  # so that the message about one that never returns names a line
-                faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
-            before, ok, cause = set(sys.modules), False, None
-            STATE.begin_model(InputLog())
-            set_arguments(job)
-            try:
-                result = ModelBuild(
-                    job=job,
-                    module=self.modules[job["module"]],
-                    torch=self.torch,
-                    originals=self.originals,
-                    mode=self.mode,
-                    failures=failures,
-                    traced=self.is_traced(job),
-                ).run()
-            except NextRung as rung:
-                self.is_plain = False
-                channel.send(event="next rung", id=number, failures=rung.failures)
-            else:
-                ok, cause = result["ok"], result.get("cause")
-                channel.send_record()
-                channel.send_result(number, result, job_dependencies(job))
-                del result
-            is_same = sys.modules.keys() == before
-            new = [] if is_same else [name for name in list(sys.modules) if name not in before]
-            # A patch is noticed once: what is asked here is not asked again below.
-            changed = len(new) > FEW and self.around.torch_changed()
-            if len(new) > FEW and not changed:
-                names = [*filter(is_installed, new)]
-                self.packages.update(dict.fromkeys(names))
-                channel.send(event="imported", names=names)
-            # A constructor that failed half way may have left anything: a module that lacks what
-            # was to be imported next, a limit that was reached.
-            failed = not ok and (new or cause not in HARMLESS)
-            over = self.is_last or changed or failed or resident() > most
-            if over or self.around.changed():
+            if self.build_order(channel, order, most):
                 channel.send(event="changed", what="state")
                 return True
         return False
+
+    def build_order(self, channel, order, most):
+        """Build the models of an order, [job's id, failures on the rungs before], one after the
+        other; returns whether this process can build no others. After each of them the state of the
+        project and of torch is compared; for patches of whatever library is looked once, at the
+        end. If there is one, only the first result holds, and the others are built again. `most`:
+        bytes that this process may take."""
+        mark_output(self.settings["nonce"])
+        timeout = self.settings["timeout"]
+        limit = {"limit": min(timeout, SEVERAL_LIMIT)} if len(order) > 1 else {}
+        channel.send(event="building", ids=[number for number, _ in order], **limit)
+        if CAN_FORK:  # so that the message about one that never returns names a line
+            faulthandler.dump_traceback_later(0.9 * timeout)
+        before, held, is_changed = set(sys.modules), None, False
+        for number, failures in order:
+            frame, is_over = self.build_one(channel, self.jobs_by_id[number], failures)
+            if held is None:
+                channel.send_record()
+                channel.write(frame)
+                held = []
+            else:
+                held.append(frame)
+            is_over = is_over or self.is_last or resident() > most
+            if not is_over:
+                is_changed = is_over = self.around.state_changed()
+            if is_over:
+                break
+        new = [name for name in list(sys.modules) if name not in before]
+        asks = held or not is_over or len(new) > FEW
+        is_patched = asks and self.around.torch_changed()
+        if held and not is_patched:
+            channel.send_record()
+            channel.write(b"".join(held))
+        if len(new) > FEW and not (is_patched or is_changed):
+            names = [*filter(is_installed, new)]
+            self.packages.update(dict.fromkeys(names))
+            channel.send(event="imported", names=names)
+        return is_over or is_patched
+
+    def build_one(self, channel, job, failures):
+        """(frame with the result, whether this process can build no others)."""
+        size = len(sys.modules)
+        STATE.begin_model(InputLog())
+        set_arguments(job)
+        try:
+            result = ModelBuild(
+                job=job,
+                module=self.modules[job["module"]],
+                torch=self.torch,
+                originals=self.originals,
+                mode=self.mode,
+                failures=failures,
+                traced=self.is_traced(job),
+            ).run()
+        except NextRung as rung:
+            self.is_plain = False
+            return channel.frame(event="next rung", id=job["id"], failures=rung.failures), True
+        frame = channel.result(job["id"], result, job_dependencies(job))
+        # A constructor that failed half way may have left anything: a module that lacks what was to
+        # be imported next, a limit that was reached.
+        is_harmless = result.get("cause") in HARMLESS and len(sys.modules) == size
+        return frame, not (result["ok"] or is_harmless)
 
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages
@@ -377,13 +426,12 @@ class GroupTask:
         """Handle a frame of a builder."""
         event = frame["event"]
         if event == "building":
-            task.building = frame["id"]
+            task.begin(frame["ids"])
             if not self.one_at_a_time:
                 self.up.send(**frame)
         elif event == "result":
             self.up.send(body, **frame)
-            task.given.popleft()
-            task.feed()
+            task.answered()
         elif event == "dependencies":
             self.up.send(body, **frame)
         elif event == "imported":
@@ -391,23 +439,25 @@ class GroupTask:
         elif event == "next rung":
             self.is_plain = False
             self.up.send(event="alive")
-            task.given.popleft()
-            task.given.appendleft([frame["id"], frame["failures"]])
+            task.given[0][0] = [frame["id"], frame["failures"]]
         elif event == "changed":
             return task.ended()
         return []
 
-    def ahead(self):
-        """How many orders a builder gets in addition to the current one."""
-        return 0 if self.one_at_a_time else int(len(self.waiting) > PLENTY * self.width)
+    def share(self):
+        """How many of the models that wait a builder may be given ahead of time."""
+        return 0 if self.one_at_a_time else len(self.waiting) // (PLENTY * self.width)
 
     def on_death(self, task, ending, tail):
-        """The current job is at fault; a job that had not begun is retried once."""
+        """The current job is at fault, or one of several, which are then built by themselves; a job
+        that had not begun is retried once."""
         self.is_plain = False
-        if task.given:
-            job = self.jobs_by_id[task.given[0][0]]
-            if task.building == job["id"] or job.get("requeued"):
-                task.given.popleft()
+        if len(task.building) > 1:
+            self.longest = 1
+        elif task.given:
+            job = self.jobs_by_id[task.given[0][0][0]]
+            if job["id"] in task.building or job.get("requeued"):
+                task.given[0].pop(0)
                 result = died("built " + job["label"], ending, tail)
                 self.up.send_result(job["id"], result)
             job["requeued"] = True

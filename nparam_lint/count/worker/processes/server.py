@@ -176,8 +176,8 @@ class Server:
             jobs = [self.jobs[number] for number in frame["jobs"]]
             return self.again(task, jobs, allowed=(*task.allowed, frame["path"]))
         elif event == "building":
-            task.building[job["id"]] = job
-            self.channel.send(event="building", id=job["id"])
+            task.building.update((number, self.jobs[number]) for number in frame["ids"])
+            self.channel.send(event="building", id=frame["ids"][0])
         elif event == "dependencies":
             self.channel.send(body, event="dependencies")
         elif event in ("result", "next rung"):

@@ -16,6 +16,8 @@ from .state_snapshot import process_state
 
 PASSING = re.compile("/(proc|sys|dev(?!/shm))/")
 EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+# Packages whose compiled code opens files with Python's own `open` only, which is recorded.
+OPENS_AS_PYTHON = ("numpy",)
 
 
 class InputLog:
@@ -131,7 +133,8 @@ class DependencyRecord:
                 continue
             if path.startswith(OWN) or is_known_by_version(path):
                 continue
-            self.looks_at_held |= path.endswith(EXTENSIONS)
+            if path.endswith(EXTENSIONS) and name.partition(".")[0] not in OPENS_AS_PYTHON:
+                self.looks_at_held = True
             if not is_project(path):
                 self.record_outside(path)
 

@@ -273,8 +273,10 @@ class ProcessSnapshot:
         return self.is_patched() or self.look_at_torch() != self.state[0]
 
     def changed(self):
-        if self.is_patched():
-            return True
+        return self.is_patched() or self.state_changed()
+
+    def state_changed(self):
+        """Whether anything but the namespaces has changed."""
         state, self.state = self.state, self.look()
         if self.state != state:
             return True
