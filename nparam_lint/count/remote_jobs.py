@@ -42,6 +42,7 @@ LEAST = 8  # models of a group: each imports torch and the project anew
 UNKNOWN = 8  # slots that are reckoned with while no machine is there yet
 PATIENCE = 60.0  # seconds without any machine
 SLOW = 2.0  # times as long as half of the groups: then it is started once more
+USUAL = 5.0  # seconds that a group is taken to need as long as none is done
 _TICK = 0.5  # seconds between two looks at what is slow
 # Variables that are about one machine, or about who uses it; so are those that name a place.
 _OF_A_MACHINE = re.compile(
@@ -269,12 +270,13 @@ class _Run:
 
     def _repeat_slow(self) -> None:
         """Start the group that takes longest once more, when machines are idle: its own may hang.
-        What is usual is known from those that are done."""
+        What is usual is known from those that are done. To start one too early costs the time of a
+        machine that has nothing to do."""
         now = time.monotonic()
         if not self.machines.idle():
             self.full = now
             return
-        usual = statistics.median(self.seconds) if self.seconds else self.context.limits.timeout
+        usual = statistics.median(self.seconds) if self.seconds else USUAL
         alone = [group for group in self.pending.values() if len(group.futures) == 1]
         slowest = min(alone, key=lambda group: group.since, default=None)
         # It may have waited for its turn as long as no machine was idle.
