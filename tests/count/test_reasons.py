@@ -47,6 +47,19 @@ FILES = {
     "calls.py": "import conf" + NET.format("Net", "conf.get().DIM"),
     "takes.py": "from conf import _C" + NET.format("Net", "_C.DIM"),
     "takes_late.py": NET.format("Net", "width()") + "def width():\n    from conf import _C\n",
+    # A script that builds a model with what it lacks itself.
+    "ways/own_conf.py": """
+        from no_yacs.config import CfgNode as CN
+        _C = CN()
+        _C.DIM = 10
+    """,
+    "ways/sized.py": """
+        from torch import nn
+        class Sized(nn.Linear):
+            def __init__(self, width):
+                super().__init__(10, width)
+    """,
+    "ways/starts.py": "from own_conf import _C\nfrom sized import Sized\nmodel = Sized(_C.DIM)\n",
     # Two files that import one another, so that one is seen before it is done.
     "circle.py": """
         from no_yacs.config import CfgNode as CN
@@ -257,6 +270,16 @@ def test_what_needs_arguments_is_told_so_whichever_way_it_is_asked_for(
     if (command, name) == ("show", "needy/base.py"):
         assert told["hint"].startswith("besides: base has no 'Net'")
         assert "No module named 'no_base'" in told["hint"]
+
+
+def test_what_a_script_lacks_is_why_what_it_builds_is_not_counted(
+    nparam_lint: Command, root: Any
+) -> None:
+    report = json.loads(nparam_lint("ways", "--format", "json", cwd=root).stdout)
+    (one,) = report["failed_ways"]
+    assert (one["target"], one["cause"]) == ("ways/sized.py::Sized", "package_missing")
+    words = ("name '_C' is not defined ('_C' in ways/own_conf.py: ", "named 'no_yacs'")
+    assert [word for word in words if word not in one["reason"]] == []
 
 
 @pytest.mark.parametrize("target", COUNTED)

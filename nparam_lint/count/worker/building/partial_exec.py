@@ -417,7 +417,10 @@ def absent(error):
     """The missing name that an exception is about, and the file that should have it."""
     if isinstance(error, NameError):
         *_, (frame, _) = walk_tb(error.__traceback__)
-        return missing_name(error), os.path.realpath(frame.f_code.co_filename)
+        file = frame.f_code.co_filename
+        if file.startswith("<nparam "):  # a call, which has the names of its module
+            file = frame.f_globals.get("__file__") or file
+        return missing_name(error), os.path.realpath(file)
     found = re.match(OF_MODULE, str(error)) if isinstance(error, AttributeError) else None
     found = found or (re.match(FROM_MODULE, str(error)) if isinstance(error, ImportError) else None)
     module = sys.modules.get(found["module"]) if found else None
