@@ -80,7 +80,7 @@ class Channel:
         self.limit = None  # seconds until the next frame; None: that of the task
 
     def frame(self, body=None, **frame):
-        """`body`: a result as JSON, in bytes."""
+        """A frame, in bytes. `body`: a result as JSON, in bytes."""
         if self.limit is not None:
             frame["limit"] = self.limit
         # The leading line break ends whatever a start-up file may have printed without one.

@@ -49,7 +49,7 @@ FEW = 50  # newly imported modules: so few are imported again by each process
 PLENTY = 4  # models that wait for each process, so that one may be given others ahead of time
 SEVERAL = 16  # models that are built between two looks at all that they might have patched
 QUICK = 0.1  # seconds that an order takes which may be followed by one of twice as many models
-SEVERAL_LIMIT = 5.0  # seconds for an order of several, before each of them is built by itself
+SEVERAL_LIMIT = 5.0  # seconds for several models, before each of them is built by itself
 # Causes of failures after which a process may go on, if nothing in it has changed.
 HARMLESS = ("raised", "package_missing", "arguments_missing", "argument_unknown")
 GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
@@ -86,12 +86,21 @@ class BuilderTask:
             self.child.tell(None)
 
     def begin(self, ids):
+        """It has begun an order."""
         self.building, self.begun = ids, time.monotonic()
+        self.expect(len(ids))
+
+    def expect(self, models):
+        """Give it the time that so many models have."""
+        limit = min(self.limit, SEVERAL_LIMIT) if models > 1 else self.limit
+        self.child.deadline = time.monotonic() + limit
 
     def answered(self):
-        """The first model that it was given has its result."""
+        """The first model that it was given has its result; those of the others come together."""
         self.given[0].pop(0)
-        if not self.given[0]:
+        if self.given[0]:
+            self.expect(len(self.building))
+        else:
             self.given.popleft()
             is_quick = time.monotonic() - self.begun < QUICK
             self.size = min(2 * self.size, SEVERAL) if is_quick else 1
@@ -357,16 +366,15 @@ class GroupTask:
 
     def build_order(self, channel, order, most):
         """Build the models of an order, [job's id, failures on the rungs before], one after the
-        other; returns whether this process can build no others. After each of them the state of the
-        project and of torch is compared; for patches of whatever library is looked once, at the
-        end. If there is one, only the first result holds, and the others are built again. `most`:
-        bytes that this process may take."""
+        other; returns whether this process can build no others. The first result is sent at once,
+        since it holds whatever follows. After each model the state of the project and of torch is
+        compared; patches of whatever library are looked for once, at the end: if there is one, the
+        other results are dropped, and these models are built again. `most`: bytes that this process
+        may take."""
         mark_output(self.settings["nonce"])
-        timeout = self.settings["timeout"]
-        limit = {"limit": min(timeout, SEVERAL_LIMIT)} if len(order) > 1 else {}
-        channel.send(event="building", ids=[number for number, _ in order], **limit)
+        channel.send(event="building", ids=[number for number, _ in order])
         if CAN_FORK:  # so that the message about one that never returns names a line
-            faulthandler.dump_traceback_later(0.9 * timeout)
+            faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
         before, held, is_changed = set(sys.modules), None, False
         for number, failures in order:
             frame, is_over = self.build_one(channel, self.jobs_by_id[number], failures)
