@@ -2,13 +2,13 @@
 still what it would be if the model were alone, and what one of them breaks costs only itself."""
 
 import collections
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_patches import BREAKING, BUILDING, BUILT, COUNTING, HONEST, NET
 from worker_runs import Run, make_jobs, run
 
-from nparam_lint.count.run_jobs import Job
 from nparam_lint.records import Measured, NotMeasured
 
 pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
@@ -38,7 +38,7 @@ def build(root: Path, bodies: list[str]) -> Run:
         files += ["plain.py"] * (EVERY - 1)
         files.insert(FULL + EVERY * number + number % EVERY, f"m{number:02d}.py")
     jobs = make_jobs(root, [f"{file}::Net" for file in files])
-    named = [Job(j.id, f"{j.id} {j.file}", j.file, j.attempts, j.callable) for j in jobs]
+    named = [replace(job, label=f"{job.id} {job.file}") for job in jobs]
     return run(root, named, timeout=LIMIT, width=2)
 
 

@@ -375,13 +375,12 @@ class GroupTask:
         channel.send(event="building", ids=[number for number, _ in order])
         if CAN_FORK:  # so that the message about one that never returns names a line
             faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
-        before, held, is_changed = set(sys.modules), None, False
-        for number, failures in order:
+        before, held, is_changed = set(sys.modules), [], False
+        for place, (number, failures) in enumerate(order):
             frame, is_over = self.build_one(channel, self.jobs_by_id[number], failures)
-            if held is None:
+            if place == 0:
                 channel.send_record()
                 channel.write(frame)
-                held = []
             else:
                 held.append(frame)
             is_over = is_over or self.is_last or resident() > most
