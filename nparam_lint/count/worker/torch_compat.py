@@ -3,9 +3,12 @@
 Where torch changes one of them, this is the file to change.
 """
 
+import builtins
 import collections
 import functools
+import importlib
 import re
+import sys
 import types
 from math import prod
 
@@ -126,6 +129,79 @@ def quicken(torch):
         assign(self, name, value)
 
     kind.__init__, kind.__setattr__ = __init__, __setattr__
+
+
+_COMPILER = "torch._dynamo"
+# Where torch imports it to say what the compiler must leave alone.
+_DISABLERS = ("torch._compile", "torch.compiler")
+# What packages import of it and only call while a model runs: torchvision, transformers.
+_CALLED = {"is_compile_supported", "TransformGetItemToIndex"}
+
+
+class DeferredCompiler:
+    """`torch._dynamo` until something is asked of it that only itself can answer. It has 800
+    modules, and to import them takes 0.6 s, as long as all of timm; torchvision, timm and
+    transformers do when they are imported, and torch before its first `torch.cat` on meta
+    (https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_compile.py): to mark functions for it,
+    or to have what they call while a model runs. To build a model none of them needs it."""
+
+    def __getattr__(self, name):
+        return getattr(importlib.import_module(_COMPILER), name)
+
+    def disable(self, fn=None, *args, **kwargs):
+        """Of a function: itself, as long as nothing can be compiled."""
+        if fn is None:
+            return lambda fn: self.disable(fn, *args, **kwargs)
+        if not is_function(fn):
+            return self.__getattr__("disable")(fn, *args, **kwargs)
+        disabled = None
+
+        @functools.wraps(fn)
+        def call(*given, **named):
+            nonlocal disabled
+            really = getattr(sys.modules.get(_COMPILER), "disable", None)
+            if really is not None and disabled is None:
+                disabled = really(fn, *args, **kwargs)
+            return (disabled or fn)(*given, **named)
+
+        return call
+
+    # A compiler that comes later does not know of these marks, and looks into the functions.
+
+    def allow_in_graph(self, fn):
+        return fn if is_function(fn) else self.__getattr__("allow_in_graph")(fn)
+
+    def assume_constant_result(self, fn):
+        return fn if is_function(fn) else self.__getattr__("assume_constant_result")(fn)
+
+
+def is_function(value):
+    """Whether it is one, and the compiler is not there yet."""
+    return isinstance(value, types.FunctionType) and _COMPILER not in sys.modules
+
+
+def defer_compiler(torch):
+    """Let torch's compiler be imported when it is needed, and not before."""
+    if _COMPILER in sys.modules:
+        return
+    imports = builtins.__import__
+    torch._dynamo = DeferredCompiler()
+
+    def called(module, name):
+        def call(*args, **kwargs):
+            return getattr(importlib.import_module(module), name)(*args, **kwargs)
+
+        return call
+
+    def deferring_import(name, globals=None, locals=None, fromlist=(), level=0):
+        if name.startswith(_COMPILER) and not level and _COMPILER not in sys.modules:
+            if not fromlist and globals and globals.get("__name__") in _DISABLERS:
+                return torch
+            if fromlist and _CALLED.issuperset(fromlist):
+                return types.SimpleNamespace(**{item: called(name, item) for item in fromlist})
+        return imports(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = deferring_import
 
 
 def wrap_construction(torch, note, note_copy):

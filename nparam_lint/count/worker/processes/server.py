@@ -18,7 +18,13 @@ from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..path_facts import fact
 from ..state import STATE
-from ..torch_compat import quicken, wrap_construction, wrap_file_readers, wrap_file_writer
+from ..torch_compat import (
+    defer_compiler,
+    quicken,
+    wrap_construction,
+    wrap_file_readers,
+    wrap_file_writer,
+)
 from ..tracing import environment
 from ..tracing.constructions import note_construction, note_copy
 from ..tracing.dependency_record import DependencyRecord, front_end_path
@@ -292,6 +298,7 @@ def import_torch():
             importlib.import_module(name)
     patch_initialisers(torch)
     quicken(torch)
+    defer_compiler(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
     wrap_construction(torch, note_construction, note_copy)

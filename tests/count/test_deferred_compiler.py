@@ -1,0 +1,120 @@
+"""torch's compiler is imported where a model needs it, and there works as ever; what only marks
+functions for it, or joins tensors on meta, does without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from worker_runs import run
+
+# A width tells whether the compiler is there when the model is built.
+WIDTH = '1 + ("torch._dynamo" in sys.modules)'
+TORCH = "import sys\nimport torch\nfrom torch import nn\n"
+MARKS = (
+    TORCH
+    + f'''
+from torch._dynamo.utils import is_compile_supported
+
+
+@torch.compiler.disable
+def one(x):
+    """Its words."""
+    return x
+
+
+@torch.compiler.disable(recursive=False)
+def two(x):
+    return x
+
+
+@torch._dynamo.allow_in_graph
+def three(x):
+    return x
+
+
+@torch.compiler.assume_constant_result
+def four():
+    return {WIDTH}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        assert (one.__name__, one.__doc__) == ("one", "Its words.")
+        self.table = nn.Parameter(torch.cat([torch.zeros(1 << 20, 2)] * one(2)))  # on meta
+        self.fc = nn.Linear(4, two(three(four())), bias=False)
+'''
+)
+# Each of these needs the compiler itself: when the file is imported, or in a constructor.
+NEEDS = {
+    "compiles": ("", "self.fc = torch.compile(self.fc)"),
+    "compiles itself": ("", "self.compile()"),
+    "configures": ("torch._dynamo.config.suppress_errors = True", ""),
+    "imports": ("import torch._dynamo as dynamo", "dynamo.reset()"),
+    "imports from torch": ("from torch import _dynamo", "_dynamo.reset()"),
+    "imports more": ("from torch._dynamo.utils import counters, is_compile_supported", ""),
+    "asks for a class": ("", "assert not isinstance(self, torch._dynamo.OptimizedModule)"),
+    "calls what was put off": (
+        "from torch._dynamo.utils import is_compile_supported",
+        "is_compile_supported('cpu')",
+    ),
+    "leaves a module alone": ("", "self.more = torch.compiler.disable(nn.Identity())"),
+    "leaves a method alone": ("", "torch.compiler.disable(self.forward)"),
+    "marks for later": (
+        "import torch._dynamo.config\n\n@torch.compiler.disable\ndef f(): ...",
+        "f()",
+    ),
+}
+NEEDING = TORCH + (
+    "{0}\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.fc = nn.Linear(2, 3)\n        {1}\n"
+)
+
+
+def test_a_model_that_only_marks_functions_is_built_without_it(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(MARKS)
+    found = run(tmp_path, ["net.py::Net"]).measured("net.py::Net")
+    assert found.counts.total == 2 * (1 << 20) * 2 + 4 * 1
+
+
+def test_a_model_that_needs_it_gets_it(tmp_path: Path) -> None:
+    for number, lines in enumerate(NEEDS.values()):
+        (tmp_path / f"n{number}.py").write_text(NEEDING.format(*lines))
+    targets = {what: f"n{number}.py::Net" for number, what in enumerate(NEEDS)}
+    found = run(tmp_path, list(targets.values()))
+    totals = {what: found.measured(target).counts.total for what, target in targets.items()}
+    assert totals == dict.fromkeys(NEEDS, 9)
+
+
+COMPILED = """
+import runpy, sys
+runpy.run_path(sys.argv[1])["load"]()
+import torch
+compat = sys.modules["<nparam-lint>.torch_compat"]
+compat.defer_compiler(torch)
+@torch.compiler.disable
+def alone(x):
+    return x + (1 if torch.compiler.is_compiling() else 2)
+assert "torch._dynamo" not in sys.modules
+assert alone(torch.zeros(1)).item() == 2
+def whole(x):
+    return alone(x) * 3
+assert torch.compile(whole, backend="eager")(torch.zeros(1)).item() == 6
+torch._dynamo.reset()
+try:
+    torch.compile(whole, backend="eager", fullgraph=True)(torch.zeros(1))
+except torch._dynamo.exc.Unsupported as error:
+    assert "disable" in str(error)
+else:
+    raise AssertionError("it is part of the graph")
+"""
+
+
+def test_what_was_marked_before_it_came_is_left_alone_by_it() -> None:
+    launch = Path(__file__).parents[2] / "nparam_lint" / "count" / "worker" / "launch.py"
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED, str(launch)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
