@@ -4,10 +4,11 @@ functions for it, or joins tensors on meta, does without."""
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
-from worker_runs import run
+from worker_runs import PYTHON, run
+
+from nparam_lint.count.worker_process import WORKER
 
 # A width tells whether the compiler is there when the model is built.
 WIDTH = '1 + ("torch._dynamo" in sys.modules)'
@@ -62,7 +63,7 @@ NEEDS = {
     ),
     "leaves a module alone": ("", "self.more = torch.compiler.disable(nn.Identity())"),
     "leaves a method alone": ("", "torch.compiler.disable(self.forward)"),
-    "marks for later": (
+    "marks with it": (
         "import torch._dynamo.config\n\n@torch.compiler.disable\ndef f(): ...",
         "f()",
     ),
@@ -113,8 +114,6 @@ else:
 
 
 def test_what_was_marked_before_it_came_is_left_alone_by_it() -> None:
-    launch = Path(__file__).parents[2] / "nparam_lint" / "count" / "worker" / "launch.py"
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILED, str(launch)], capture_output=True, text=True, check=False
-    )
+    command = [PYTHON, "-c", COMPILED, WORKER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -140,20 +140,20 @@ _CALLED = {"is_compile_supported", "TransformGetItemToIndex"}
 
 class DeferredCompiler:
     """`torch._dynamo` until something is asked of it that only itself can answer. It has 800
-    modules, and to import them takes 0.6 s, as long as all of timm; torchvision, timm and
+    modules, and to import them takes 0.6 s, longer than timm itself. torchvision, timm and
     transformers do when they are imported, and torch before its first `torch.cat` on meta
     (https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_compile.py): to mark functions for it,
     or to have what they call while a model runs. To build a model none of them needs it."""
 
     def __getattr__(self, name):
-        return getattr(importlib.import_module(_COMPILER), name)
+        return getattr(compiler(), name)
 
     def disable(self, fn=None, *args, **kwargs):
-        """Of a function: itself, as long as nothing can be compiled."""
+        """A function that does the same, and that a compiler which comes later leaves alone."""
         if fn is None:
             return lambda fn: self.disable(fn, *args, **kwargs)
-        if not is_function(fn):
-            return self.__getattr__("disable")(fn, *args, **kwargs)
+        if not can_wait(fn):
+            return compiler().disable(fn, *args, **kwargs)
         disabled = None
 
         @functools.wraps(fn)
@@ -169,15 +169,23 @@ class DeferredCompiler:
     # A compiler that comes later does not know of these marks, and looks into the functions.
 
     def allow_in_graph(self, fn):
-        return fn if is_function(fn) else self.__getattr__("allow_in_graph")(fn)
+        return fn if can_wait(fn) else compiler().allow_in_graph(fn)
 
     def assume_constant_result(self, fn):
-        return fn if is_function(fn) else self.__getattr__("assume_constant_result")(fn)
+        return fn if can_wait(fn) else compiler().assume_constant_result(fn)
 
 
-def is_function(value):
-    """Whether it is one, and the compiler is not there yet."""
-    return isinstance(value, types.FunctionType) and _COMPILER not in sys.modules
+def compiler():
+    return importlib.import_module(_COMPILER)
+
+
+def can_wait(marked):
+    """Whether it is a function, and the compiler is not there yet."""
+    return isinstance(marked, types.FunctionType) and _COMPILER not in sys.modules
+
+
+def call_later(module, name, *args, **kwargs):
+    return getattr(importlib.import_module(module), name)(*args, **kwargs)
 
 
 def defer_compiler(torch):
@@ -187,18 +195,13 @@ def defer_compiler(torch):
     imports = builtins.__import__
     torch._dynamo = DeferredCompiler()
 
-    def called(module, name):
-        def call(*args, **kwargs):
-            return getattr(importlib.import_module(module), name)(*args, **kwargs)
-
-        return call
-
     def deferring_import(name, globals=None, locals=None, fromlist=(), level=0):
         if name.startswith(_COMPILER) and not level and _COMPILER not in sys.modules:
             if not fromlist and globals and globals.get("__name__") in _DISABLERS:
                 return torch
             if fromlist and _CALLED.issuperset(fromlist):
-                return types.SimpleNamespace(**{item: called(name, item) for item in fromlist})
+                later = {item: functools.partial(call_later, name, item) for item in fromlist}
+                return types.SimpleNamespace(**later)
         return imports(name, globals, locals, fromlist, level)
 
     builtins.__import__ = deferring_import
