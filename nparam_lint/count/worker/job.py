@@ -21,7 +21,6 @@ from .counting.count_model import Count
 from .state import STATE
 from .torch_compat import Originals
 from .tracing.constructions import inside_rows
-from .tracing.dependency_record import InputLog
 from .tracing.failures import (
     Failure,
     LostName,
@@ -327,24 +326,6 @@ def torch_hooks(origins):
         registry.register_module_parameter_registration_hook(origins.note_parameter),
         registry.register_module_module_registration_hook(origins.note_module),
     ]
-
-
-def rehearse(torch, originals, mode):
-    """Build and count a small model, for nobody; gives its result. In a process that was forked
-    the first of what it does takes longer: code that never ran, memory that is still shared."""
-    STATE.begin_model(InputLog())
-    origins = STATE.origins = OriginLines()
-    STATE.constructions = {}
-    hooks, nn = torch_hooks(origins), torch.nn
-    random_state(torch)
-    with rung(mode, RUNGS[0]):
-        blocks = [nn.Sequential(nn.Embedding(1, 1), nn.Linear(1, 1)) for _ in range(32)]
-        model = nn.Sequential(*blocks)
-    for hook in hooks:
-        hook.remove()
-    result = Count(originals, model, origins).result(with_parameters=False)
-    STATE.begin_model()
-    return result
 
 
 def only_module(torch, value, text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from os import lstat  # as it is before questions are recorded: this one is our own
@@ -110,6 +111,12 @@ def may_be_ours(name):
     if known is None or known[0] is not module:
         known = STATE.project_packages[name] = module, is_ours(module)
     return known[1]
+
+
+def modules_after(last):
+    """The names of the modules that came after that of the name `last`, newest first. (To look at
+    each of thousands would copy the memory that they lie in, in a process that was forked.)"""
+    return [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))]
 
 
 def project_modules(known):

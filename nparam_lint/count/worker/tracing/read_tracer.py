@@ -28,7 +28,6 @@ from .project_paths import (
     project_file,
     upwards,
 )
-from .state_snapshot import StateSnapshot
 
 # What looks for the metadata of packages, and for nothing else in a directory.
 _METADATA = re.compile(r"[\\/](importlib[_/\\]metadata|pkg_resources)[\\/]")
@@ -266,8 +265,6 @@ def start_recording(torch):
     watch_machine()
     watch_imports()
     watch_path_queries()
-    STATE.record.snapshot = StateSnapshot(torch, lenient=True)
-    STATE.record.refresh()
     STATE.record.held = held_files()
     STATE.record.on = True
 
