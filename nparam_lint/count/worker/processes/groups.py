@@ -24,7 +24,7 @@ from ..state import STATE
 from ..tracing import environment
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
-from ..tracing.project_paths import LAUNCHER, is_installed, modules_after, project_modules
+from ..tracing.project_paths import LAUNCHER, is_installed, is_ours, modules_after
 from ..tracing.read_tracer import job_dependencies, record_held
 from .children import CAN_FORK, Child, fork_child, mark_output, use_large_pages
 from .supervision import Supervision
@@ -159,6 +159,7 @@ class Parent:
     def __init__(self, settings, files, torch, mode, originals):
         self.settings, self.files = settings, files
         self.torch, self.mode, self.originals = torch, mode, originals
+        self.channel = None  # to the process above, or to the front end
         self.packages = {}  # names of modules that children had to import, as keys
         self.environ = environment.contents()
 
@@ -174,8 +175,14 @@ class Parent:
             for name in names:
                 with contextlib.suppress(Exception, SystemExit):
                     importlib.import_module(name)
-            record_held()
+            if self.channel:  # else nobody waits yet for what it is told
+                self.tell_record()
             gc.freeze()
+
+    def tell_record(self):
+        """Tell what was read so far, so that no process that is forked tells it again."""
+        record_held()
+        self.channel.send_record()
 
 
 class Importer(Parent):
@@ -190,30 +197,30 @@ class Importer(Parent):
         self.modules = {}  # by name
 
     def run(self, channel, orders):
-        self.up = channel
+        self.channel = channel
         channel.limit = self.settings["timeout"]
         with own_directory():
             self.import_and_build(orders)
 
     def import_and_build(self, orders):
-        channel = self.up
+        channel = self.channel
         STATE.begin_group(
             self.jobs[0]["tolerant"],
             self.files,
             lambda path: channel.send(event="running", path=path),
         )
         set_import_path(self.jobs[0]["roots"])
-        known = dict(sys.modules)
+        last = next(reversed(sys.modules))
         with self.told_packages(channel):
             ready, others = self.import_all()
-        self.own = project_modules(known)
+        names = modules_after(last)
+        self.is_project = any(is_ours(sys.modules[name]) for name in names)
         gc.disable()  # a module may have turned it on again
         stays = self.settings["reuse"] and CAN_FORK
         if len(ready) == 1 and not (others or stays):
             self.build(channel, ready[0], ready[0].get("failures", ()))
             return
-        record_held()
-        channel.send_record()
+        self.tell_record()
         channel.limit += GRACE
         channel.send(event="imported")
         gc.freeze()
@@ -240,7 +247,7 @@ class Importer(Parent):
     def import_all(self):
         """(jobs whose module is loaded, the others); those that cannot be imported are answered."""
         mark_output(self.settings["nonce"])
-        self.up.send(event="importing", id=self.jobs[0]["id"])
+        self.channel.send(event="importing", id=self.jobs[0]["id"])
         set_arguments(self.jobs[0])
         name = common_package(self.jobs)
         ready, others, failure = [], [], None
@@ -254,8 +261,8 @@ class Importer(Parent):
                 failure = error
         for job in self.jobs:
             # The modules of installed packages may be loaded one beside the other.
-            is_next = failure or not job["file"] or job["module"] in (name, *sys.modules)
-            if not is_next:
+            is_loaded = job["module"] == name or job["module"] in sys.modules
+            if job["file"] and not (is_loaded or failure):
                 others.append(job)
                 continue
             try:
@@ -265,7 +272,7 @@ class Importer(Parent):
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
             except Failure as refusal:
-                self.up.send_result(job["id"], refusal.result)
+                self.channel.send_result(job["id"], refusal.result)
             else:
                 ready.append(job)
         STATE.on_running = None
@@ -284,7 +291,7 @@ class Importer(Parent):
             use_large_pages()
         handlers = self.on_frame, self.on_death, self.widen
         self.children = Supervision(tasks, self.settings, self.width, *handlers)
-        self.children.run(self.up.orders)
+        self.children.run(self.channel.orders)
 
     def build(self, channel, job, failures):
         """Build the model of a job, and tell its result."""
@@ -316,20 +323,20 @@ class Importer(Parent):
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages
         where somebody asks for this one model."""
-        return (bool(self.own) or job["parameters"]) and (job["origins"] or not job["points"])
+        return (self.is_project or job["parameters"]) and (job["origins"] or not job["points"])
 
     def on_frame(self, task, frame, body):
         following = task.hear(frame)
         if frame["event"] == "packages":
             self.packages.update(dict.fromkeys(frame["names"]))
         is_told = frame["event"] in PASSED_ON and not following
-        self.up.send(body if is_told else None, **(frame if is_told else {"event": "alive"}))
+        self.channel.send(body if is_told else None, **(frame if is_told else {"event": "alive"}))
         return following
 
     def on_death(self, task, ending, tail):
         groups, results = task.after_death(ending, tail)
         for job, result in results:
-            self.up.send_result(job["id"], result)
+            self.channel.send_result(job["id"], result)
         return groups
 
     def widen(self, data):

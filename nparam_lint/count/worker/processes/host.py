@@ -94,13 +94,12 @@ class ServerProcess:
         status = 1
         try:
             guard_process(torch)
-            server = Server(settings, channel, torch, sites)
+            server = Server(settings, torch, sites)
             server.packages = dict.fromkeys(packages)
             server.import_packages(at_least=0)
             with os.fdopen(requests, "rb") as lines:
                 for line in lines:
-                    STATE.record.report_all_again()
-                    server.run(json.loads(line), alive)
+                    server.run(json.loads(line), channel, alive)
                     names = [*server.packages] if settings["ahead"] else []
                     report = {"packages": names, "is_waiting": server.idle is not None}
                     os.write(reports, json.dumps(report).encode() + b"\n")
@@ -202,5 +201,5 @@ def main():
         gc.freeze()
         serve(orders, channel, torch, sites, request)
     else:
-        Server(settings, channel, torch, sites).run(request, orders.fileno())
+        Server(settings, torch, sites).run(request, channel, orders.fileno())
     os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build

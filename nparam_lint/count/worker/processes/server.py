@@ -14,8 +14,8 @@ from ..torch_compat import Originals
 from ..tracing.dependency_record import front_end_path
 from ..tracing.project_paths import is_within
 from ..tracing.read_tracer import start_recording
-from .children import ADOPT_ORPHANS, CAN_FORK, result_body
-from .groups import Group, Parent
+from .children import ADOPT_ORPHANS, CAN_FORK, result_body, use_large_pages
+from .groups import MANY, Group, Parent
 from .supervision import Supervision
 
 PROTOCOL = 10
@@ -39,26 +39,31 @@ class Server(Parent):
     had to import of installed packages is then imported here, once for all that are forked later;
     of the project nothing is imported here."""
 
-    def __init__(self, settings, channel, torch, sites):
+    def __init__(self, settings, torch, sites):
         """`sites`: the states of what belongs to the interpreter, by path."""
         files = {"suspects": [], "barred": {}}
         super().__init__(settings, files, torch, make_mode(torch), Originals(torch))
-        self.channel, self.sites = channel, sites
+        self.sites = sites
         # The guards that are on in every process that has run code of the project.
         self.guards = STATE.guards if CAN_FORK else None
         self.idle = None  # a process that has done the jobs of the run before, and waits for others
 
-    def run(self, request, alive):
+    def run(self, request, channel, alive):
         """Do the jobs of a run. `alive`: a descriptor that ends with the front end."""
+        self.channel = channel
         self.jobs = {job["id"]: job for job in request["jobs"]}
         self.first_failure, self.answered, self.is_over = {}, set(), False
         self.tell_ready(request.get("probe"))
+        STATE.record.report_all_again()
+        self.tell_record()
         for job in request["jobs"]:
             job.update(attempt=0, tolerant=False)
         todo = request["jobs"]
         while todo:
             self.retry = []
             groups = self.groups_of(todo)
+            if len(groups) > MANY:
+                use_large_pages()
             is_first = len([group for group in groups if group.jobs[0]["file"]]) > 1
             # The first shows what the others are likely to import of installed packages.
             width = 1 if is_first and not self.packages else self.settings["jobs"]

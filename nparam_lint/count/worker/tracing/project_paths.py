@@ -119,13 +119,6 @@ def modules_after(last):
     return [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))]
 
 
-def project_modules(known):
-    """Those among the modules that have come since others were `known`, by name."""
-    now = sys.modules.copy().items()
-    news = [module for name, module in now if known.get(name) is not module]
-    return [*filter(is_ours, news)]
-
-
 def relative(path):
     """`path` as the user knows it: below the project, or below the environment's packages."""
     path = path.replace("\\", "/")
