@@ -30,6 +30,7 @@ from ..tracing.project_paths import (
     real_path,
     relative,
 )
+from . import tokenizers
 from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
@@ -283,16 +284,21 @@ def install_loader():
         STATE.record.record_outside(path)
         return get_code(self, fullname)
 
+    def exec_foreign(self, module):
+        exec_module(self, module)
+        if module.__name__ == tokenizers.BASE:
+            tokenizers.watch_tokenizers(module.PreTrainedTokenizerBase)
+
     def project_exec_module(self, module):
         path, is_own = place_of(self, module.__name__)
         if is_own:
             exec_project(module, path)
         elif STATE.foreign:
-            exec_module(self, module)
+            exec_foreign(self, module)
         else:
             STATE.foreign = module.__name__
             try:
-                exec_module(self, module)
+                exec_foreign(self, module)
             finally:
                 STATE.foreign = None
                 STATE.record.record_outside(path)

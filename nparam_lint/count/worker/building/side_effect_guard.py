@@ -172,7 +172,7 @@ def refuse_interpreters():
     from multiprocessing import resource_tracker
 
     def refused(path, args, descriptors):
-        _refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
+        refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
 
     multiprocessing.util.spawnv_passfds = refused
     if STATE.has_own_memory:
@@ -214,7 +214,7 @@ def _is_local(a_socket, address):
     return address is None
 
 
-def _refuse(what):
+def refuse(what):
     where = line_of(sys._getframe(2))
     text = f"nparam-lint refused {without_copy(what)} while it was counting"
     text += f" (requested at {where})" if where else ""
@@ -233,7 +233,7 @@ def guard(event, args):
         if not writes:
             record_event(event, args)
         elif not (isinstance(path, int) or _may_write(path)):
-            _refuse(f"to write {os.fsdecode(path)!r}")
+            refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
     elif event in _PATHS:
@@ -242,10 +242,10 @@ def guard(event, args):
             if not _may_write(args[index], args[directory] if is_given else -1):
                 changed = args[index]
                 name = "an open file" if isinstance(changed, int) else repr(os.fsdecode(changed))
-                _refuse(f"{event} of {name}")
+                refuse(f"{event} of {name}")
     elif event == "sqlite3.connect":
         if _changes_database(args[0]):
-            _refuse(f"to write the database {os.fsdecode(args[0])!r}")
+            refuse(f"to write the database {os.fsdecode(args[0])!r}")
         # It reads as it likes: what is attached, a journal beside the database.
         record_unseen(sys._getframe(1))
     elif event in ("os.getxattr", "os.listxattr"):
@@ -261,25 +261,25 @@ def guard(event, args):
         words = None if words is None else args[words]
         harmful = _harmful_program(args[program], [words] if isinstance(words, str) else words)
         if harmful is not None:
-            _refuse(f"to start the program {harmful!r}")
+            refuse(f"to start the program {harmful!r}")
     elif event in _NETWORK:
         of_socket = len(args) == 2 and hasattr(args[0], "family")
         address = args[1] if of_socket else args[0]
         if not (of_socket and _is_local(*args)):
-            _refuse(f"a network connection to {address!r}")
+            refuse(f"a network connection to {address!r}")
     elif event in ("os.kill", "os.killpg") and _is_elsewhere(*args):
-        _refuse(f"to kill process {args[0]}")
+        refuse(f"to kill process {args[0]}")
 
 
 def guard_file_writer(target):
     """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
     if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
-        _refuse(f"to write {os.fsdecode(target)!r}")
+        refuse(f"to write {os.fsdecode(target)!r}")
 
 
 def guard_file_reader(source, is_shared):
     """Note what torch reads or maps in C++; see `torch_compat.wrap_file_readers`."""
     if STATE.is_guarded and (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")):
         if is_shared and not _may_write(source):
-            _refuse(f"to map {os.fsdecode(source)!r} for writing")
+            refuse(f"to map {os.fsdecode(source)!r} for writing")
         record_read(source)
