@@ -110,8 +110,8 @@ DOORS = {
     "w = p.PackageImporter(D + '/p.pt').load_text('a', 'b')",
 }
 
-# C code may read more there than is seen, so these are built again each time.
-NEVER_KEPT = ("os.getxattr", "os.listxattr", "sqlite3.")
+# More may be read there than is seen, so these are built again each time.
+NEVER_KEPT = ("os.getxattr", "os.listxattr", "os.open below", "os.open here", "sqlite3.")
 # The other functions that take a path. Times are no reason to build again, and what begins another
 # program, writes or removes is refused.
 OTHERS = {

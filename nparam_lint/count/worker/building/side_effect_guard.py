@@ -230,9 +230,13 @@ def guard(event, args):
     if event == "open":
         path, mode, flags = args
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
-        if not writes:
+        # Of `os.open`, which may start from a directory that the event does not tell.
+        is_below = mode is None and not os.path.isabs(os.fsdecode(path))
+        if not writes and is_below:
+            record_unseen(sys._getframe(1))
+        elif not writes:
             record_event(event, args)
-        elif not (isinstance(path, int) or _may_write(path)):
+        elif is_below or not (isinstance(path, int) or _may_write(path)):
             refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)

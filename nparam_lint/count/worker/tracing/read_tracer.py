@@ -347,19 +347,6 @@ def watch_path_queries():
 
         return ask
 
-    open_file = os.open
-
-    @functools.wraps(open_file)
-    def open_below(path, flags, mode=0o777, *, dir_fd=None):
-        below = below_open(path, dir_fd)
-        if dir_fd is not None and below:  # the event does not tell of it
-            sys.audit("open", below, None, flags)
-        if not flags & (os.O_WRONLY | os.O_RDWR):  # of the event it seems that we asked
-            record_read(below)
-        return open_file(path, flags, mode, dir_fd=dir_fd)
-
-    os.open = open_below
-    os.supports_dir_fd.add(open_below)
     queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
     for name, to_answer in queries.items():
         original = getattr(os, name)
