@@ -62,25 +62,23 @@ def wrap_file_readers(torch, note):
     """Call `note(file, is_shared)` before torch opens a file in C++, as above: to map it, or to
     read an archive. `is_shared`: what is written to the tensor would go to the file.
     (`torch.jit.load` asks first whether the file is there, which is seen.)"""
-    map_tensor, map_storage = torch.from_file, torch.UntypedStorage.from_file
     reader = torch._C.PyTorchFileReader
 
-    @functools.wraps(map_tensor)
-    def from_file(filename, shared=None, *args, **kwargs):
-        note(filename, shared)
-        return map_tensor(filename, shared, *args, **kwargs)
+    def noting(map_file):
+        @functools.wraps(map_file)
+        def from_file(filename, shared=False, *args, **kwargs):
+            note(filename, shared)
+            return map_file(filename, shared, *args, **kwargs)
 
-    def storage_from_file(filename, shared=False, *args, **kwargs):
-        note(filename, shared)
-        return map_storage(filename, shared, *args, **kwargs)
+        return from_file
 
     class Reader(reader):
         def __init__(self, source, *args, **kwargs):
             note(source, False)
             super().__init__(source, *args, **kwargs)
 
-    torch.from_file = from_file
-    torch.UntypedStorage.from_file = staticmethod(storage_from_file)
+    torch.from_file = noting(torch.from_file)
+    torch.UntypedStorage.from_file = staticmethod(noting(torch.UntypedStorage.from_file))
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
