@@ -14,6 +14,7 @@ from .state import NOWHERE, STATE
 from .torch_compat import Originals
 from .tracing.failures import Failure
 from .tracing.origin_lines import OriginLines
+from .tracing.project_paths import find_libraries
 
 
 def count_here(model, args, kwargs, names):
@@ -33,6 +34,7 @@ def count_here(model, args, kwargs, names):
         made, how = built(torch, model, args, kwargs, text)
         text += "({})".format(written(args, kwargs))
         arguments = bound_arguments(model, args, kwargs) or {}
+    find_libraries(torch)
     count = Count(Originals(torch), made, OriginLines())
     if count.lazy:
         first = ", ".join(count.lazy[:4])

@@ -256,7 +256,7 @@ class Originals:
     override them: https://github.com/pytorch/pytorch/pull/98880 advises the same."""
 
     def __init__(self, torch):
-        nn, base = torch.nn, vars(torch.Tensor.__base__)
+        nn, own, base = torch.nn, vars(torch.Tensor), vars(torch.Tensor.__base__)
         self.Tensor, self.Module, self.Parameter = torch.Tensor, nn.Module, nn.Parameter
         self.Lazy = nn.parameter.UninitializedTensorMixin
         self.Dropout = nn.Dropout
@@ -264,18 +264,34 @@ class Originals:
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
         self.Script = torch._C.ScriptModule
         self.parameters = nn.Module.parameters
-        self.own_names = frozenset(vars(nn.Module()))  # what every module has
-        self.plain_types = {str, int, float, bool, type(None), types.FunctionType}
-        self.plain_types |= {torch.device, torch.dtype}
+        self.strided = torch.strided
         self.plain = torch._C.DisableTorchFunctionSubclass
         self.attributes = vars(nn.Module)["__dict__"].__get__
-        self.shape, self.dtype = base["shape"].__get__, base["dtype"].__get__
+        self.lengths, self.number = base["shape"].__get__, base["numel"]
+        self.is_nested, self.layout = base["is_nested"].__get__, base["layout"].__get__
+        self.dtype, self.tensor_attributes = (
+            base["dtype"].__get__,
+            vars(torch.Tensor)["__dict__"].__get__,
+        )
         self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
         self.element_size, self.stride = base["element_size"], base["stride"]
         self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]
 
+    def shape(self, tensor):
+        """Its lengths; those of the tensors in a nested one differ, so that it counts as a row."""
+        return (self.number(tensor),) if self.is_nested(tensor) else self.lengths(tensor)
+
     def size(self, tensor):
         return prod(self.shape(tensor))
+
+    def is_trained(self, tensor):
+        """Whether it is a parameter, registered or not, or is trained like one. torch marks those
+        of other classes: https://github.com/pytorch/pytorch/pull/77695"""
+        if issubclass(type(tensor), self.Lazy):
+            return False
+        is_parameter = "_is_param" in self.tensor_attributes(tensor)
+        is_parameter |= issubclass(type(tensor), self.Parameter)
+        return is_parameter or (self.requires_grad(tensor) and self.is_leaf(tensor))
 
     @staticmethod
     def dtype_name(dtype):

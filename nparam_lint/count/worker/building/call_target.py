@@ -302,6 +302,7 @@ def resolve_names(wanted, arguments, model):
                     known[name] = value
                 elif hasattr(value, "__index__") and not hasattr(value, "shape"):
                     known[name] = value.__index__()
-    attributes = sorted(k for k, v in vars(model).items() if isinstance(v, int) and k[0] != "_")
+    values = dict.items(vars(model))  # asked of no class of the project
+    attributes = sorted(k for k, v in values if issubclass(type(v), int) and k[0] != "_")
     names = sorted(n for n, v in known.items() if isinstance(v, (int, float)))
     return {n: known[n] for n in wanted if n in known}, names + attributes
