@@ -269,10 +269,7 @@ class Originals:
         self.attributes = vars(nn.Module)["__dict__"].__get__
         self.lengths, self.number = base["shape"].__get__, base["numel"]
         self.is_nested, self.layout = base["is_nested"].__get__, base["layout"].__get__
-        self.dtype, self.tensor_attributes = (
-            base["dtype"].__get__,
-            vars(torch.Tensor)["__dict__"].__get__,
-        )
+        self.dtype, self.tensor_attributes = base["dtype"].__get__, own["__dict__"].__get__
         self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
         self.element_size, self.stride = base["element_size"], base["stride"]
         self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]

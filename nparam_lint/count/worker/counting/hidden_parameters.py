@@ -40,9 +40,7 @@ class HiddenParameters:
             if (hidden := self.below(value))
         ]
         self.rows += self.not_returned()
-        text = (
-            "hidden parameters were looked for in {:,} objects of its attributes, not in the rest"
-        )
+        text = "hidden parameters were looked for in {:,} objects that it holds, not in the rest"
         self.notes = [] if self.left else [text.format(MOST_OBJECTS)]
 
     def attributes(self, module):
