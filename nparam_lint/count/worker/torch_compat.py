@@ -261,6 +261,7 @@ class Originals:
         self.Lazy = nn.parameter.UninitializedTensorMixin
         self.Dropout = nn.Dropout
         self.embeddings = (nn.Embedding, nn.EmbeddingBag)
+        self.layers = vars(nn)
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
         self.Script = torch._C.ScriptModule
         self.parameters = nn.Module.parameters
