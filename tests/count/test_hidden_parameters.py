@@ -1,7 +1,7 @@
 """What a module holds beside its parameters is looked through without running any of it."""
 
 import pytest
-from worker_runs import Run, run
+from worker_runs import Run, make_jobs, run
 
 pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
 
@@ -104,6 +104,10 @@ class Endless(nn.Linear):
         while True:
             yield self.weight
 
+class Given(nn.Linear):
+    def __init__(self, given, d=1):
+        super().__init__(d, d)
+
 class Back(nn.Linear):
     def __init__(self):
         super().__init__(1, 1)
@@ -170,6 +174,16 @@ OTHERS = {
 MANY = "Net(lambda layer: [(str(n),) for n in range(300_000)])"
 
 
+# Arguments, and what a formula may name of each.
+GIVEN = {
+    "Silent()": {"d": 1},
+    "Lying()": {"d": 1},
+    "Dictionary(a=7)": {"d": 1, "given['a']": 7},
+    "List([7])": {"d": 1, "given[0]": 7},
+    "Tuple([7])": {"d": 1, "given[0]": 7},
+}
+
+
 def net(held: str) -> str:
     return f"Net(lambda layer: ({held}))"
 
@@ -178,8 +192,9 @@ def net(held: str) -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("hidden")
     (root / "m.py").write_text(SOURCE)
-    calls = [*map(net, (*FOUND, *NOTHING)), *OTHERS, MANY]
-    return run(root, [f"m.py::{call}" for call in calls])
+    calls = [*map(net, (*FOUND, *NOTHING)), *OTHERS, MANY, *(f"Given({one})" for one in GIVEN)]
+    names = tuple({name for values in GIVEN.values() for name in values})
+    return run(root, make_jobs(root, [f"m.py::{call}" for call in calls], names=names))
 
 
 @pytest.mark.parametrize("held", FOUND)
@@ -214,3 +229,9 @@ def test_matrices_that_are_not_stored_whole_are_told(built: Run) -> None:
 def test_what_is_not_searched_is_told(built: Run) -> None:
     text = "hidden parameters were looked for in 200,000 objects that it holds, not in the rest"
     assert built.measured(f"m.py::{MANY}").notes == (text,)
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_an_argument_is_asked_nothing_either(built: Run, given: str) -> None:
+    model = built.measured(f"m.py::Given({given})")
+    assert (model.counts.total, model.names) == (2, GIVEN[given])

@@ -269,12 +269,13 @@ def resolve_names(wanted, arguments, model):
     known = {}
     holders = []
     for name, value in arguments.items():
-        if isinstance(value, PLAIN):
+        kind = type(value)  # the object may say that it is of another
+        if issubclass(kind, PLAIN):
             known[name] = value
-        elif isinstance(value, (list, tuple, dict)):
+        elif issubclass(kind, (list, tuple, dict)):
             known.update(parts(name, value))
-            holders += [value] if isinstance(value, dict) else []
-        elif not isinstance(value, set):
+            holders += [value] if issubclass(kind, dict) else []
+        elif not issubclass(kind, set):
             holders.append(value)
     fields = {}
     for holder in holders:
