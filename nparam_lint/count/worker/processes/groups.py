@@ -37,7 +37,7 @@ MANY = 40  # processes to fork, from which on it is worth while to make that che
 PASSED_ON = ("building", "result", "next rung", "dependencies", "packages")
 
 
-class Group:
+class JobGroup:
     """Jobs for one process, and what its frames have told. All of them import in the same way
     (`lead`: whether imports that fail are tolerated, and the import path). `parent`: the Parent
     that forks it; `width`: models that it may build at a time."""
@@ -105,23 +105,23 @@ class Group:
         if not left:
             return [], []
         if self.child and not (self.importing or self.building):  # it waited, and has done nothing
-            return [Group(left, self.parent, self.width)], []
+            return [JobGroup(left, self.parent, self.width)], []
         if self.importing and path and path not in suspects:
             suspects.append(path)
-            return [Group(left, self.parent, self.width)], []
+            return [JobGroup(left, self.parent, self.width)], []
         if self.importing:
             guilty = [job for job in left if job["module"] == self.importing["module"]] or left
             if path and path not in barred:
                 barred[path] = ending.cause, ending.words
                 guilty = [j for j in left if os.path.join(STATE.root, j["file"] or "") == path]
         elif len(left) > 1:
-            return [Group([job], self.parent) for job in left], []
+            return [JobGroup([job], self.parent) for job in left], []
         else:
             guilty = left
         done = "imported {0[file]}" if self.importing else "built {0[label]}"
         results = [(job, died(done.format(job), ending, tail)) for job in guilty]
         others = [job for job in left if job not in guilty]
-        return [Group(others, self.parent, self.width)] if others else [], results
+        return [JobGroup(others, self.parent, self.width)] if others else [], results
 
 
 class Builder:
@@ -286,7 +286,7 @@ class Importer(Parent):
         for job in others:
             branches[job["module"].split(".")[depth]].append(job)
         width = max(1, self.width // max(1, len(branches)))
-        tasks += [Group(jobs, self, width) for jobs in branches.values()]
+        tasks += [JobGroup(jobs, self, width) for jobs in branches.values()]
         if len(tasks) > MANY:
             use_large_pages()
         handlers = self.on_frame, self.on_death, self.widen

@@ -15,7 +15,7 @@ from ..tracing.dependency_record import front_end_path
 from ..tracing.project_paths import is_within
 from ..tracing.read_tracer import start_recording
 from .children import ADOPT_ORPHANS, CAN_FORK, result_body, use_large_pages
-from .groups import MANY, Group, Parent
+from .groups import MANY, JobGroup, Parent
 from .supervision import Supervision
 
 PROTOCOL = 10
@@ -105,7 +105,7 @@ class Server(Parent):
             place = job["tolerant"], tuple(attempt["roots"]), bool(job["file"]), top
             alike[place, job["id"] if is_alone else None].append(job)
         width = max(1, self.settings["jobs"] // len(alike))
-        groups = [Group(group, self, width) for group in alike.values()]
+        groups = [JobGroup(group, self, width) for group in alike.values()]
         if self.idle is not None:
             if len(groups) == 1 and groups[0].modules() == self.idle.task.modules():
                 groups[0].child = self.idle
