@@ -322,16 +322,18 @@ def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
-    """The value at `at`, and where it begins. Quotes, stars, a bracket that was opened before, and
-    a full stop around it, or around the whole line, are ignored. Raises TextError."""
+    """The value at `at`, and where it begins. A `# comment` may follow it. Quotes, stars, a bracket
+    that was opened before, and a full stop around it, or around the whole line, are ignored. Raises
+    TextError."""
+    body = without_comment(text[at:])
     try:
         with shifted(at):
-            value = parse_value(text[at:], metric)
+            value = parse_value(body, metric)
         return value, text.index(value.text, at)
     except TextError as error:
         fault = error
     start = _after_marks(text, at)
-    body = without_comment(text[at:])[start - at :].rstrip()
+    body = body[start - at :].rstrip()
     closing = {".", ",", ";", *(_CLOSED_BY.get(c, "") for c in _BULLET.sub("", text[:start], 1))}
     for _ in range(_MOST_MARKS):
         with suppress(TextError):

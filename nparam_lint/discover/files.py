@@ -36,7 +36,10 @@ _TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
 _KINDS = (".py", *CONFIG_SUFFIXES, *_TEXT_KINDS)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")
-_OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
+# Also where it is misspelt: that is said when it is read.
+_OUR_TABLE = re.compile(
+    rb"""^\s*\[+\s*(?:\w+\s*\.\s*)?["']?nparam[-_.]?lint\b""", re.MULTILINE | re.IGNORECASE
+)
 
 
 def find_root(path: Path, top: Path | None = None) -> Path:
@@ -71,8 +74,10 @@ def _configures_us(directory: Path) -> bool:
         text = (directory / "pyproject.toml").read_bytes()
     except OSError:
         return False
-    if b"nparam-lint" not in text or _OUR_TABLE.search(text):
-        return b"nparam-lint" in text
+    if _OUR_TABLE.search(text):
+        return True
+    if b"nparam-lint" not in text:
+        return False
     try:  # `[tool]` and `nparam-lint = {…}`; or no more than a dependency
         tool = tomllib.loads(text.decode()).get("tool")
     except ValueError:
