@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint import UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.printable import clean, inert
 from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
@@ -226,10 +227,16 @@ def deliver(
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
     if document.error:
-        print(f"nparam-lint: {document.error}", file=sys.stderr)
+        tell(document.error)
         return 2
     findings = document.report.findings if document.report else ()
     return int(failed or any(finding.severity == "error" for finding in findings))
+
+
+def tell(text: str) -> None:
+    """To people, on standard error."""
+    lines = map(clean, f"nparam-lint: {text}".split("\n"))
+    print(inert("\n".join(lines)), file=sys.stderr)
 
 
 def deliver_failure(
@@ -238,7 +245,7 @@ def deliver_failure(
     """Report that the request could not be carried out: an error for people and, in a format for
     programs, a document that says the same. `options`: None if not even these could be read; then
     it is the document of a check."""
-    print(f"nparam-lint: {error}", file=sys.stderr)
+    tell(str(error))
     asked = _asked(argv, environ)
     formats = getattr(options, "formats", formats_for("findings"))
     if asked.format not in formats or asked.format in FOR_TERMINALS:
@@ -299,7 +306,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
             text = summary(document, options, SUMMARY - stream.tell())
             stream.write(text.encode("utf-8", "replace"))
     except OSError as error:
-        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
+        tell(f"cannot write the step summary: {error}")
 
 
 # --- the look -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -110,11 +109,11 @@ def _write(result: FormulaResult, model: Model) -> None:
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
-    print(f"nparam-lint: {where}", file=sys.stderr)
+    common.tell(where)
     if left:
         names = ", ".join(left)
         text = f"the formula holds for {result.call}; other choices of {names} give other counts"
-        print(f"nparam-lint: {text}", file=sys.stderr)
+        common.tell(text)
 
 
 def _variables(first: Measured, asked: str | None) -> list[Variable]:

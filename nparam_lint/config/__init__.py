@@ -27,6 +27,7 @@ from nparam_lint.config.settings import (
     WrongValue,
 )
 from nparam_lint.nearest import did_you_mean
+from nparam_lint.printable import clean
 from nparam_lint.records import Budget, Position, Problem, Recipe
 
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ class ConfigError(Exception):
 
 
 def describe(problem: Problem) -> str:
-    """`path:line:column: message`; the message alone where it is not about a file."""
+    """`path:line:column: message`; the message alone where it is not about a file. One line."""
     at = problem.position
-    return f"{at.path}:{at.line}:{at.column}: {problem.message}" if at.path else problem.message
+    where = f"{at.path}:{at.line}:{at.column}: " if at.path else ""
+    return clean(f"{where}{problem.message}")
 
 
 def load_settings(

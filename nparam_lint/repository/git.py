@@ -36,7 +36,7 @@ _OF_THE_USER = tuple(
 )
 # `status` and its like would refresh the index on disk; large files are left as their pointers.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LANGUAGE": "en"}
-_PLACES = ("rev-parse", "--show-toplevel", "--absolute-git-dir")
+_TOP = ("rev-parse", "--show-toplevel")
 # For the index of an export: no hook hears of it, and no part of it is kept in the repository.
 _PRIVATE = (
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -287,28 +287,31 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
     variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
-    found = _git(start, bare, _PLACES)
-    top, directory = _places(found)
+    found = _git(start, bare, _TOP)
+    top = _place(found)
     if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
         own = {**bare, **variables}
-        own_top, own_directory = _places(_git(Path.cwd(), own, _PLACES))
-        if own_top and own_directory and _inside(start, own_top):
+        own_top = _place(_git(Path.cwd(), own, _TOP))
+        if own_top and _inside(start, own_top):
             nested = top is not None and top != own_top and _inside(top, own_top)
-            if directory == own_directory or not nested:
+            if not nested or _directory(start, bare) == _directory(Path.cwd(), own):
                 return Repository(own_top, own)
     if top is None:
         raise GitError(f"{start} is not in a git repository: {os.fsdecode(found.stderr).strip()}")
     return Repository(top, bare)
 
 
-def _places(done: subprocess.CompletedProcess[bytes]) -> tuple[Path | None, Path | None]:
-    """The working tree and the repository that git names; None and None where it fails."""
-    if done.returncode:
-        return None, None
-    top, directory = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
-    return Path(top), Path(directory).resolve()
+def _directory(place: Path, environ: Mapping[str, str]) -> Path | None:
+    """The repository that is used in a place."""
+    directory = _place(_git(place, environ, ("rev-parse", "--absolute-git-dir")))
+    return directory and directory.resolve()
+
+
+def _place(done: subprocess.CompletedProcess[bytes]) -> Path | None:
+    """The one path that git names, in which there may be line ends; None where it fails."""
+    return None if done.returncode else Path(os.fsdecode(done.stdout).removesuffix("\n"))
 
 
 def _inside(path: Path, directory: Path) -> bool:
