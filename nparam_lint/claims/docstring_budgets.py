@@ -117,7 +117,9 @@ class Stray:
 
 
 def mentions(source: bytes) -> bool:
-    """Whether a file may hold a claim: all others need not be looked at for one."""
+    """Whether a file may hold a claim: all others need not be looked at for one. In UTF-16 there
+    are null bytes between its letters."""
+    source = source.replace(b"\0", b"")
     if b"nparam" in source:
         return True
     words = source.translate(_WORDS, b"_-")  # of `\\nNPARAM` the word is `nnparam`

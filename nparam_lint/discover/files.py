@@ -157,7 +157,7 @@ def _of_kind(
 ) -> list[str]:
     names = (below or list_below)(root) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
-    return sorted(name for name in names if name.endswith(kinds) and not is_excluded(name))
+    return sorted(name for name in names if name.lower().endswith(kinds) and not is_excluded(name))
 
 
 # The project's Markdown and reStructuredText; and these with other texts and notebooks, which may
@@ -296,7 +296,7 @@ def list_below(directory: Path) -> list[str]:
 
     Raises UsageError where it may not be looked into itself.
     """
-    kinds = [f"*{kind}" for kind in _KINDS]
+    kinds = [f":(icase)*{kind}" for kind in _KINDS]
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
@@ -354,7 +354,7 @@ def _walk(directory: Path, kinds: tuple[str, ...] = _KINDS) -> Iterator[str]:
         subfolders[:] = [name for name in subfolders if not _is_skipped(folder, name)]
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
-            if name.endswith(kinds) and _is_file(path):
+            if name.lower().endswith(kinds) and _is_file(path):
                 yield os.path.relpath(path, top).replace(os.sep, "/")
     yield from (name.replace(os.sep, "/") + "/" for name in closed)
 

@@ -260,7 +260,7 @@ class _Declared:
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
-            budgets = _comment_budgets(target, content, findings) if mentions(content) else []
+            budgets = _comment_budgets(target, content, findings)
             if target in requests or budgets or settings.recipe(target):
                 self.request(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
@@ -359,25 +359,40 @@ def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
     findings: list[Finding] = []
     budgets = [*settings.budgets]
     for path, text in contents.items():
-        budgets += _doc_budgets(path, text, findings) if mentions(text) else []
+        budgets += _doc_budgets(path, text, findings)
     return replace(settings, budgets=tuple(budgets)), findings
 
 
 def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a text's comments; what cannot be read is added to the findings."""
+    if not (text := _claiming(path, content, findings)):
+        return []
     from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
 
-    found, malformed = parse_docs(path, content.decode("utf-8", "replace"))
+    found, malformed = parse_docs(path, text)
     findings += [_unread(fault, path, path, _BIND) for fault in malformed]
     return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
 
 
+def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
+    """The text of a file that may hold a claim; "" of any other. What is no UTF-8 is a finding."""
+    if not mentions(content):
+        return ""
+    if b"\0" in content:
+        fault = Malformed("found null bytes, as UTF-16 has them; expected UTF-8", 1, 1)
+        findings.append(_unread(fault, path, path))
+        return ""
+    return content.decode("utf-8", "replace")
+
+
 def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a config file's comments; what cannot be read is added to the findings."""
+    path = target.location
+    if not (text := _claiming(path, content, findings)):
+        return []
     from nparam_lint.claims.comment_budgets import parse_comments  # few have any
 
-    path = target.location
-    declared, malformed = parse_comments(path, content.decode("utf-8", "replace"))
+    declared, malformed = parse_comments(path, text)
     findings += [_unread(fault, path, path) for fault in malformed]
     return [_budget(line, target, "comment", path, line.text) for line in declared]
 
