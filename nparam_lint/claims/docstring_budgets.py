@@ -77,7 +77,7 @@ _ALIKE = re.compile(
 )
 _COUNT = rf"(?:{_TAG}|[^\w\n]){{0,20}}[0-9][\w.,%]*(?:{_TAG}|[\W_]){{0,20}}$"
 _LED_TO = re.compile(rf"[:=](?=\s|<){_COUNT}")
-_BELOW = re.compile(rf"\s*(?::\w+:)?{_COUNT}")
+_BELOW = re.compile(rf"(?::\w+:)?{_COUNT}")
 _DOTTED = re.compile(r"\.(?P<module>\w[\w.*]*)\s*[:=]\s*(?P<count>.+)")
 # In the documented spelling it is meant as a budget, whatever follows.
 _EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
@@ -86,6 +86,7 @@ _COLON = re.compile(r"\\?:{1,2}=?")
 # A number behind another sign, and no more in the line.
 _ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
 _MOST_MARKS = 9  # around a value
+_FEW_LINES = 6  # in which a number below a word is looked for
 _MOST_LINES = 200  # of one budget; it is parsed again with each
 _RULE = re.compile(r"[\W_]*$")
 _BULLET = re.compile(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
@@ -169,7 +170,11 @@ def _alike(text: str, below: Iterable[str]) -> re.Match[str] | None:
     match = _ALIKE.match(text)
     if match is None or ">>>" in match[0]:
         return None
-    return match if _LED_TO.search(text, match.end()) or any(map(_BELOW.match, below)) else None
+    return (
+        match
+        if _LED_TO.search(text, match.end()) or any(_BELOW.match(line.strip()) for line in below)
+        else None
+    )
 
 
 def _number(text: str, claim: re.Match[str]) -> re.Match[str] | None:
@@ -254,7 +259,7 @@ def _head(lines: Sequence[DocLine], index: int) -> int:
         return spelled
     deeper = takewhile(
         lambda n: _indent(lines, n) > _indent(lines, index) or not lines[n].text.strip(),
-        range(index + 1, len(lines)),
+        range(index + 1, min(index + 1 + _FEW_LINES, len(lines))),
     )
     alike = _alike(text, (lines[n].text for n in deeper))
     return alike.end("word") if alike else 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 import unicodedata
 from textwrap import dedent
 
@@ -426,6 +427,12 @@ def test_columns_point_at_the_value(
     assert budget.line == 3
     assert text[budget.column - column :].startswith(budget.text)
     assert budget.text == value
+
+
+def test_a_staircase_of_the_word_is_read_in_time() -> None:
+    start = time.process_time()
+    assert read("\n".join(f"{' ' * depth}nparam x" for depth in range(2000))) == ([], [])
+    assert time.process_time() - start < 10
 
 
 @PROPERTY
