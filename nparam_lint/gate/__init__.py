@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, cores
+from nparam_lint import Aside, UsageError, cores
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
@@ -194,8 +194,9 @@ def check(
 
     ways = (request.recipe for request in whole.requests if request.way)
     calls = (way.call or f"model({way.arguments or ''})" for way in ways)
-    recipes = arguments_to_fill_in(report.skipped, source, calls)
-    return replace(report, recipes=recipes, test_files=len(source.found.left_out))
+    with Aside("how to build what needs arguments"):
+        report = replace(report, recipes=arguments_to_fill_in(report.skipped, source, calls))
+    return replace(report, test_files=len(source.found.left_out))
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
@@ -204,7 +205,10 @@ def as_the_project_builds(source: ProjectSource, selection: Selection) -> Select
     from nparam_lint.discover.containment import find_containment
     from nparam_lint.gate.ways import with_ways
 
-    return replace(with_ways(source, selection), containment=find_containment(source.found))
+    containment = selection.containment
+    with Aside("which models are parts of others"):
+        containment = find_containment(source.found)
+    return replace(with_ways(source, selection), containment=containment)
 
 
 def show(
