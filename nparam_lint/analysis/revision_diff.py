@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
-from nparam_lint.gate import RunContext, limits, measure, read_source
+from nparam_lint.gate import (
+    RunContext,
+    as_the_project_builds,
+    limits,
+    measure,
+    read_source,
+)
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 from nparam_lint.records import Report
@@ -136,7 +142,7 @@ def _select(
     more = requests_of_other_revision(source, other, moved) if other else []
     selection = select_models([*source.requests, *more])
     if not declared_only:
-        return selection
+        return as_the_project_builds(source, selection)
     wanted = {request.target for request in source.requests if request.is_declared}
     for request in others:
         if request.is_declared:

@@ -225,9 +225,7 @@ def show(
     with reused_worker():
         source = read_targets(settings, targets)
         selection = Selection(source.requests, skip_failures=False)
-        wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
-        wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
-        if wanted:
+        if wanted := [request for request in source.requests if request.is_open]:
             from nparam_lint.gate.ways import with_ways_of
 
             whole = read_source(settings, ())
@@ -241,6 +239,20 @@ def show(
             if isinstance(model.measurement, Measured) or model.target not in built
         )
     return replace(report, models=models, seconds=time.monotonic() - start)
+
+
+def built_in_a_way(
+    request: ModelRequest, context: RunContext
+) -> tuple[ModelRequest, Discovery] | None:
+    """What cannot be built as it is named, in the first way of the project that builds it, and the
+    source that this was found in."""
+    from nparam_lint.gate.ways import with_ways_of
+
+    whole = read_source(context.settings, ())
+    ways = with_ways_of(replace(whole, requests=[request]), Selection()).requests
+    answers = count_models(ways, whole.found, context).measurements
+    built = (way for number, way in enumerate(ways) if isinstance(answers[number], Measured))
+    return next(((way, whole.found) for way in built), None)
 
 
 def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
