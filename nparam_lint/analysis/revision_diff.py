@@ -98,6 +98,10 @@ def compare_revisions(
         notes.append(f"it did not exist at {about.called}: everything is new")
     elif not now.exists:
         notes.append("it does not exist any more: everything is gone")
+    copy = base.settings.snapshot
+    if copy and copy.absent:
+        which = f"{copy.absent[0]} and what else is outside of the sparse checkout"
+        notes.append(f"not compared: {which}, which this partial clone lacks")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint import Aside, UsageError, cores
-from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -39,6 +39,7 @@ from nparam_lint.discover import (
     list_below,
     list_files,
     list_importable,
+    matcher,
     named_files,
     place_of,
     scan_source,
@@ -58,6 +59,7 @@ from nparam_lint.gate.requests import (
     declared_requests,
     known_kinds,
     may_be_built,
+    not_fetched,
     one_reason,
     request_model,
     select_models,
@@ -387,7 +389,7 @@ def read_source(
     there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
     is_gone = bool(paths) and not there
     files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
-    importable = copy.files(root, importable=True) if copy else list_importable(root, below)
+    importable = copy.files(root, which="importable") if copy else list_importable(root, below)
     others: set[str] = set()
     if places and dependents:
         others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
@@ -414,6 +416,11 @@ def read_source(
         found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
     findings += [one for one in unread if in_scope(one.position.path)]
+    if copy and copy.absent:
+        may_declare = copy.files(root, (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES), "absent")
+        is_excluded = matcher(settings.exclude)
+        absent = [at for at in may_declare if in_scope(at) and not is_excluded(at)]
+        findings += [not_fetched(absent)] if absent else []
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 

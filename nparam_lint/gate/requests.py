@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -185,6 +186,15 @@ def unreadable(problem: Problem, *detail: str) -> Finding:
     """NPL003 for a file that was not read."""
     found = finding("NPL003", problem.position, problem.message, "", detail)
     return replace(found, severity=problem.severity, timed_out=problem.timed_out)
+
+
+def not_fetched(paths: Sequence[str]) -> Finding:
+    """NPL003 for files that a partial clone lacks, in which budgets may stand."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    message = f"not checked: {paths[0]}{more}, outside of the sparse checkout, not in this clone"
+    place = shlex.quote(paths[0].rpartition("/")[0] or paths[0])
+    step = f"next: git sparse-checkout add {place}, or `exclude` it in the config"
+    return finding("NPL003", Position(paths[0]), message, "", [step])
 
 
 class _Declared:

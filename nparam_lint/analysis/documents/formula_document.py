@@ -37,7 +37,6 @@ class FormulaResult:
 
     target: str
     call: str = ""
-    place: str = ""
     variables: tuple[Variable, ...] = ()
     cases: tuple[Derived, ...] = ()
     also_matter: tuple[str, ...] = ()
@@ -46,6 +45,7 @@ class FormulaResult:
     missing: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    place: str = ""
 
     @property
     def has_form(self) -> bool:
