@@ -248,9 +248,27 @@ class FileCalls:
                 return replace(self.cut(place, [*nodes, *names], entry), read=names)
         return self.cut(place, nodes, entry)
 
+    @cached_property
+    def variables(self) -> list[str]:
+        """The variables of the environment that the text may set, and the project reads."""
+        text = self.text.text
+        return sorted(name for name in self.search.variables if name in text)
+
     def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
-        """The statements that parts of a call need, those of the files that call its function
-        too."""
+        """The statements that parts of a call need, and what these set in the environment."""
+        kept, lost = [*nodes], {}
+        for name in self.variables if "environ" in self.text.text else ():
+            wanted = ast.Name(f"${name}", ast.Load())
+            try:
+                self.cut_for(place, [*kept, wanted], entry, depth)
+                kept.append(wanted)
+            except NoWay:
+                lost["os.environ", f"${name}"] = self.path
+        cut = self.cut_for(place, kept, entry, depth)
+        return replace(cut, unknown=cut.unknown | lost)
+
+    def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
+        """The statements that these need, those of the files that call the function too."""
         part = Slice(self.text, entry)
         try:
             made = part.of(place, *nodes)
@@ -303,7 +321,7 @@ class FileCalls:
             function = ast.parse(name, mode="eval").body
             plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
             return self.search.way(target, plain, (), at, rank, target.location)
-        made = [*self.needed_imports(call, cut), *cut.made]
+        made = [*cut.made, *self.needed_imports(call, cut)]
         return self.search.way(target, call, made, at, rank, cut.home.path)
 
     def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.statements import NoWay, parsed
+from nparam_lint.discover.ways.statements import NoWay, parsed, variables_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,9 @@ _DEEP = 3  # calls that are followed
 
 
 def is_read(attribute: str, text: str) -> bool:
-    """Whether a source text reads an attribute."""
+    """Whether a source text reads an attribute, or `$NAME`, a variable of the environment."""
+    if attribute.startswith("$"):
+        return bool(re.search(rf"[\"']{attribute[1:]}[\"']", text))
     return bool(re.search(rf"\.{tail(attribute)}\b(?!\s*=[^=])", text))
 
 
@@ -39,7 +41,7 @@ class ObjectChanges:
 
     def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
         """(the name that is handed to a function, the attribute that this sets, where) for a call
-        in a file."""
+        in a file; for a variable of the environment that it sets, ("", `$NAME`, where)."""
         name = dotted_name(call.func)
         symbol = self.found.models.names.resolve(path, name) if name and depth < _DEEP else None
         if symbol is None or symbol.kind != "function":
@@ -50,9 +52,9 @@ class ObjectChanges:
         except NoWay:
             return
         names = {own: value.id for own, value in given.items() if isinstance(value, ast.Name)}
-        for own, attribute, place in self._inside(symbol.where, function, depth) if names else ():
-            if own in names:
-                yield names[own], attribute, place
+        for own, attribute, place in self._inside(symbol.where, function, depth):
+            if own in names or attribute.startswith("$"):
+                yield names.get(own, ""), attribute, place
 
     def _inside(
         self, path: str, function: Function | None, depth: int
@@ -63,6 +65,8 @@ class ObjectChanges:
                 yield root, attribute, f"{path}:{node.lineno}"
             elif isinstance(node, ast.Call):
                 yield from self.of(path, node, depth + 1)
+            for variable in variables_set(node):
+                yield "", variable, f"{path}:{getattr(node, 'lineno', 1)}"
 
     @cached_method
     def _functions(self, path: str) -> dict[str, Function]:

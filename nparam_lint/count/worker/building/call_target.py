@@ -9,20 +9,37 @@ import inspect
 import operator
 import os
 import re
+import sys
 import types
 
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
-from ..tracing.project_paths import line_of_error
+from ..tracing.project_paths import line_of_error, project_file
 from .call_arguments import Calls, element, parted, parts
 from .config_objects import PLAIN, SYMBOL, TracedValue
 from .partial_exec import Loss, loss_of, partial_file_of
 
 CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+SETS_VARIABLES = re.compile(r"\benviron(\[|\.setdefault|\.update)|\bputenv\(")
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
+
+
+def forget_later(script):
+    """Forget the modules of the project that importing a script has not imported: it imports them
+    after it has set variables of the environment, which they may read. Gives them, by name."""
+    reached, todo = set(), [script.__file__]
+    while todo:
+        path = todo.pop()
+        if path not in reached and path in STATE.record.files:
+            reached.add(path)
+            todo += STATE.record.files[path].imports
+    own = {name: project_file(name) for name in list(sys.modules)}
+    return {
+        name: sys.modules.pop(name) for name, path in own.items() if path and path not in reached
+    }
 
 
 class Call:
@@ -94,11 +111,13 @@ class Call:
         own = vars(self.module)
         before = dict(own)
         own.update(self.namespace())
+        later = forget_later(self.module) if SETS_VARIABLES.search(self.job["setup"] or "") else {}
         try:
             return self.build(own)
         finally:
             own.clear()
             own.update(before)
+            sys.modules.update(later)
 
     def build(self, names):
         """The model that the call makes in a namespace."""
