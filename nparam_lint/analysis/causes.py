@@ -70,7 +70,8 @@ def find_causes(
         if not isinstance(cause, Cause):
             cause = _cause(result, cause, then[number][0].budgets, past)
         made = (Position.read(change.source) for change in cause.changes)
-        files = {request.position.path, *(at.path for at in made if at)} & source.found.tree.files
+        files = {request.position.path, *(at.path for at in made if at)}
+        files = {*(files & source.found.tree.files), request.target.built.location}
         lines = tuple(line for file in sorted(files) for line in edited(file))
         causes.append(replace(cause, edited=lines))
     return causes
