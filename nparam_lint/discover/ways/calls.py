@@ -36,10 +36,6 @@ _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
-_READS = re.compile(
-    rb"""(?:environ\.get\(|getenv\(|environ\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=])"""
-    rb"""|["'](\w+)["']\s+(?:not\s+)?in\s+(?:os\.)?environ\b(?!\.)"""
-)
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
@@ -199,18 +195,6 @@ class CallSearch:
         for paths in found.values():
             paths.sort(key=lambda path: (path.count("/"), path))
         return found
-
-    @cached_property
-    def variables(self) -> set[str]:
-        """The variables of the environment that files of the project read."""
-        sources = map(self.found.tree.source, self.found.tree.files)
-        return {
-            name.decode()
-            for source in sources
-            if b"environ" in source or b"getenv" in source
-            for match in _READS.finditer(source)
-            for name in filter(None, match.groups())
-        }
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:

@@ -248,22 +248,15 @@ class FileCalls:
                 return replace(self.cut(place, [*nodes, *names], entry), read=names)
         return self.cut(place, nodes, entry)
 
-    @cached_property
-    def variables(self) -> list[str]:
-        """The variables of the environment that the text may set, and the project reads."""
-        text = self.text.text
-        return sorted(name for name in self.search.variables if name in text)
-
     def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
         """The statements that parts of a call need, and what these set in the environment."""
         kept, lost = [*nodes], {}
-        for name in self.variables if "environ" in self.text.text else ():
-            wanted = ast.Name(f"${name}", ast.Load())
+        for variable in self.search.changes.variables(self.text.text):
             try:
-                self.cut_for(place, [*kept, wanted], entry, depth)
-                kept.append(wanted)
+                self.cut_for(place, [*kept, variable], entry, depth)
+                kept.append(variable)
             except NoWay:
-                lost["os.environ", f"${name}"] = self.path
+                lost["os.environ", variable.id] = self.path
         cut = self.cut_for(place, kept, entry, depth)
         return replace(cut, unknown=cut.unknown | lost)
 

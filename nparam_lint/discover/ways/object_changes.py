@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
 
 _DEEP = 3  # calls that are followed
+_READS = re.compile(
+    rb"""(?:environ\.get\(|getenv\(|environ\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=])"""
+    rb"""|["'](\w+)["']\s+(?:not\s+)?in\s+(?:os\.)?environ\b(?!\.)"""
+)
 
 
 def is_read(attribute: str, text: str) -> bool:
@@ -38,6 +43,19 @@ class ObjectChanges:
 
     def __init__(self, found: Discovery) -> None:
         self.found = found
+
+    @cached_property
+    def _variables(self) -> set[str]:
+        """The variables of the environment that files of the project read."""
+        sources = map(self.found.tree.source, self.found.tree.files)
+        read = (source for source in sources if b"environ" in source or b"getenv" in source)
+        names = (name for source in read for pair in _READS.findall(source) for name in pair)
+        return {name.decode() for name in names if name}
+
+    def variables(self, text: str) -> list[ast.Name]:
+        """Those that a text may set, as names that a slice may need."""
+        named = sorted(self._variables) if "environ" in text or "putenv" in text else ()
+        return [ast.Name(f"${name}", ast.Load()) for name in named if name in text]
 
     def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
         """(the name that is handed to a function, the attribute that this sets, where) for a call
