@@ -3,7 +3,6 @@ by content."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,8 +66,8 @@ def compare(
     )
     kept = [model for model in every if model.declared or _is_counted(model)]
     models = [_with_findings(model, after.report) for model in kept]
-    known = {model.target for model in models}
-    unmeasured = [m for m in every if m.target not in known and isinstance(m.after, NotMeasured)]
+    known = {model.bare for model in models}  # one that was built in another way is not missed
+    unmeasured = [m for m in every if m.bare not in known and isinstance(m.after, NotMeasured)]
     findings: list[Finding] = []
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
@@ -87,7 +86,7 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Ma
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
     then = [*_built(before.report), *_skipped(before.report)]
-    now = [*_built(after.report), *_without_needless(_skipped(after.report), then, moved)]
+    now = [*_built(after.report), *_skipped(after.report)]
     back = {new: old for old, new in moved.items()}
     for pair in match(then, now, moved):
         if pair.before and not pair.after:
@@ -112,20 +111,6 @@ def _skipped(report: Report) -> list[ModelReport]:
         ModelReport(target, Position(target.partition("::")[0]), failure)
         for target, failure in report.skipped
     ]
-
-
-def _without_needless(
-    skipped: Iterable[ModelReport], then: Iterable[ModelReport], moved: Mapping[str, str]
-) -> Iterator[ModelReport]:
-    """Without the bare models that were not built because all their budgets have arguments."""
-    known: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for model in then:
-        location, called, arguments = split_target(model)
-        known[moved.get(location, location), called].append(arguments)
-    for model in skipped:
-        location, called, arguments = split_target(model)
-        if arguments or not all(known.get((location, called), [""])):
-            yield model
 
 
 def _unread(
