@@ -1,8 +1,9 @@
 """The model keeps parameters where PyTorch does not see them.
 
-Modules and parameters in a plain list, tuple or dict are not registered:
-`parameters()` leaves them out, so that no optimiser trains them, `.to()` does
-not move them, `state_dict()` does not save them, and no count includes them.
+Modules and parameters in a plain list, tuple or dict, or in any other object
+that a module or its class holds, are not registered: `parameters()` leaves
+them out, so that no optimiser trains them, `.to()` does not move them,
+`state_dict()` does not save them, and no count includes them.
 """
 
 SEVERITY = "warning"

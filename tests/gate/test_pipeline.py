@@ -19,11 +19,12 @@ from nparam_lint.records import Measured, NotMeasured, Position
 def checked(environ):
     """The report on the project at a directory; on the meta device unless told otherwise."""
 
-    def run(root, *paths, declared_only=False, **options):
+    def run(root, *paths, declared_only=False, static_only=False, **options):
         settings = load_settings(
             root, None, {}, {"device": "meta", "python": sys.executable, **options}
         )
-        return check(settings, paths, environ, declared_only=declared_only)
+        only = {"declared_only": declared_only, "static_only": static_only}
+        return check(settings, paths, environ, **only)
 
     return run
 
@@ -712,6 +713,28 @@ def test_a_comment_silences_both_and_an_unused_one_is_told(checked, hidden):
     report = checked(hidden)
     assert found(report) == ["net.py:11 NPL015"]
     assert found(checked(hidden, declared_only=True)) == []
+
+
+EARLY = """
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, n):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+class Net(nn.Module):
+    def __init__(self, n=2):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+        self.block = Block(n)
+"""
+
+
+def test_what_was_built_is_not_accused_of_never_being_initialised(checked, tmp_path):
+    write(tmp_path, {"net.py": EARLY})
+    assert found(checked(tmp_path, static_only=True)) == ["net.py:6 NPL103", "net.py:11 NPL103"]
+    assert found(checked(tmp_path)) == []
 
 
 def test_static_only_builds_nothing(hidden, environ):

@@ -18,10 +18,10 @@ from .building.project_import import cause_of
 from .building.script_effects import without_effects, without_loaders
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
+from .counting.late_layers import why_incomplete
 from .state import STATE
 from .torch_compat import Originals
 from .tracing.constructions import inside_rows
-from .tracing.dependency_record import InputLog
 from .tracing.failures import (
     Failure,
     LostName,
@@ -219,11 +219,9 @@ class ModelBuild:
         model, call = self.build(rung(self.mode, name))
         text = call.text
         count = Count(self.originals, model, self.origins, self.job["experts_per_token"])
-        if count.lazy:
-            first = ", ".join(count.lazy[:4])
-            reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
-            hint = f'declare an input: {{ call = "{text}", input = "torch.zeros(1, …)" }}'
-            raise Failure("NPL009", "lazy", reason, hint=hint)
+        incomplete = why_incomplete(count, text, has_run=bool(self.job["input"]))
+        if incomplete:
+            raise Failure("NPL009", "lazy", incomplete[0], hint=incomplete[1])
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
         result = count.result(self.job["parameters"], self.job["metric"])
@@ -329,33 +327,16 @@ def torch_hooks(origins):
     ]
 
 
-def rehearse(torch, originals, mode):
-    """Build and count a small model, for nobody; gives its result. In a process that was forked
-    the first of what it does takes longer: code that never ran, memory that is still shared."""
-    STATE.begin_model(InputLog())
-    origins = STATE.origins = OriginLines()
-    STATE.constructions = {}
-    hooks, nn = torch_hooks(origins), torch.nn
-    random_state(torch)
-    with rung(mode, RUNGS[0]):
-        blocks = [nn.Sequential(nn.Embedding(1, 1), nn.Linear(1, 1)) for _ in range(32)]
-        model = nn.Sequential(*blocks)
-    for hook in hooks:
-        hook.remove()
-    result = Count(originals, model, origins).result(with_parameters=False)
-    STATE.begin_model()
-    return result
-
-
 def only_module(torch, value, text):
-    """The model that a call returned; factories often return it together with other things."""
-    if isinstance(value, torch.nn.Module):
-        return value
+    """The model that a call returned; factories often return it together with other things.
+    Lightning's is completed as its trainer does."""
     items = list(value.values()) if isinstance(value, dict) else value
-    if isinstance(items, (list, tuple)):
-        modules = [v for v in items if isinstance(v, torch.nn.Module)]
-        if len(modules) == 1:
-            return modules[0]
+    items = items if isinstance(items, (list, tuple)) else [items]
+    modules = [v for v in items if isinstance(v, torch.nn.Module)]
+    if len(modules) == 1:
+        if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
+            getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0
+        return modules[0]
     reason = f"{text} returned {type(value).__name__}, not a model"
     raise Failure("NPL004", "not_a_model", reason)
 
