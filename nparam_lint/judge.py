@@ -225,7 +225,8 @@ def _broken(
     metric, host = budget.selector.metric, budget.target.host
     actual = amount(row, metric)
     is_part = bool(budget.selector.module or host)
-    of = (host or budget.target).call
+    built = host or budget.target
+    of = built.call or built.location
     kind = f", {budget.target.callable}" if host and not budget.selector.module else ""
     name = of + (f"[{row.path}]" if is_part else "") + (f" ({kind[2:]})" if kind else "")
     if len(rows) > 1:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
+from nparam_lint import Aside, UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.printable import clean, inert
@@ -222,7 +222,8 @@ def deliver(
 
         document = replace(document, roles_of=module_roles)
     if name == "github":
-        _append_step_summary(document, shown, options.environ)
+        with Aside("the step summary"):
+            _append_step_summary(document, shown, options.environ)
     write_chunks(chunks(name, document, shown), options.output_file)
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
@@ -240,7 +241,7 @@ def tell(text: str) -> None:
 
 
 def deliver_failure(
-    error: UsageError, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
+    error: str, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
 ) -> int:
     """Report that the request could not be carried out: an error for people and, in a format for
     programs, a document that says the same. `options`: None if not even these could be read; then
@@ -251,12 +252,12 @@ def deliver_failure(
     if asked.format not in formats or asked.format in FOR_TERMINALS:
         return 2
     if options is not None and hasattr(command, "failure"):
-        document = command.failure(str(error), options)
+        document = command.failure(error, options)
     else:
         from nparam_lint.records import Report
         from nparam_lint.report.check_document import check_document
 
-        document = check_document(Report(None, (), (), error=str(error)))
+        document = check_document(Report(None, (), (), error=error))
     text = render(asked.format, document, Options())
     try:
         write(text, asked.output_file)
@@ -283,8 +284,10 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
         try:
             sys.stdout.writelines(texts)
             sys.stdout.flush()
-        except BrokenPipeError:  # `nparam-lint | head`, of which the exit code is not to speak
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still printed goes nowhere
+            if not isinstance(error, BrokenPipeError):  # `nparam-lint | head` is no failure
+                raise UsageError(f"cannot write to standard output: {error.strerror}") from None
         return
     try:
         with Path(file).open("w", encoding="utf-8") as stream:

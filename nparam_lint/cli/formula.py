@@ -85,12 +85,13 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
         return replace(found, call=first.call, cases=(NoForm(why),))
-    variables = _variables(first, asked)
+    way, variables = model.request.way, _variables(first, asked)
     history = BuildHistory(model.build, variables)
     cases, also_matter = derive_all(history, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,
+        place=str(way.position) if way else "",
         variables=tuple(variables),
         cases=tuple(cases),
         also_matter=tuple(also_matter),
@@ -102,6 +103,9 @@ def _write(result: FormulaResult, model: Model) -> None:
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
+    if result.place:
+        step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
+        raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:

@@ -102,12 +102,12 @@ def run(options: Namespace) -> int:
     with reused_worker(), common.progress() as progress:
         try:
             model = Model(settings, target, selector, options.environ, progress)
-            first = model.first()
+            first = model.as_named()
             if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
                 model = Model(settings, target, selector, options.environ, progress)
-                first = model.first()
+            first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
                     raise UsageError(first.reason)

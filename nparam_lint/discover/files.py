@@ -171,7 +171,7 @@ def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
     and of those that it does, source and compiled modules."""
     if snapshot:
         top = root.relative_to(snapshot.directory).as_posix()
-        names = snapshot.files(root, "", importable=True)
+        names = snapshot.files(root, "", "importable")
         links = [os.path.relpath(path, top) for path in snapshot.linked]
         return [*names, *_modules_below(root, links)]
     ask = ("ls-files", "-z", "--exclude-standard")

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from sample_repository import Sample
 
 from nparam_lint.claims import parse_target
 from nparam_lint.config import load_settings
@@ -766,3 +767,28 @@ def test_a_factory_of_a_bare_sequential_stands_for_itself(checked, tmp_path):
         "net.py::small": True,
         "net.py::Net": True,
     }
+
+
+def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):
+    source = Sample.create(tmp_path / "source", environ)
+    net = "from torch import nn\n\n\nclass Net(nn.Linear):\n"
+    budget = '    """nparam: 12"""\n\n    def __init__(self):\n        super().__init__(2, 3)\n'
+    source.committed({"nets/net.py": net + budget, "nets/a.png": "", "a.txt": ""})
+    source.git("config", "uploadpack.allowFilter", "true")
+    clone = Sample(tmp_path / "clone", source.environ)
+    lazy = ("clone", "--quiet", "--filter=blob:none", "--no-checkout")
+    source.git(*lazy, source.path.as_uri(), clone.path)
+    clone.git("sparse-checkout", "set", "--no-cone", "/a.txt")
+    clone.git("checkout", "--quiet")
+
+    def checked(*options):
+        options = "--staged", "--declared", "--format", "concise", *options
+        done = nparam_lint(*options, cwd=clone.path, **clone.environ)
+        return done.returncode, done.stdout
+
+    where = "outside of the sparse checkout, not in this clone"
+    said = f"nets/net.py:1:1: error: NPL003 not checked: nets/net.py, {where}\n"
+    assert checked() == (1, said)
+    clone.git("cat-file", "-p", "HEAD:nets/net.py")  # which fetches it
+    said = "nets/net.py:5:16: error: NPL001 Net has 9 parameters, declared 12: -3 (-25.00 %)\n"
+    assert checked() == (1, said)
