@@ -365,6 +365,11 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
         )
         at = Position.read(hidden.source) or position
         remedy = "keep them in an nn.ModuleList, nn.ModuleDict, nn.ParameterList or as attributes"
+        if hidden.what == "Tensor":
+            remedy = (
+                "make it an nn.Parameter last, nn.Parameter(w.to(device)): what .to(), .cuda(), "
+                ".half() or arithmetic make of a parameter is a plain tensor"
+            )
         findings.append(finding("NPL010", at, message, target, [remedy]))
     return findings
 

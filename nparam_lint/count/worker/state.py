@@ -29,6 +29,10 @@ class State:
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
+        self.gpu = None  # the Gpu as whose machine this one answers
+        # What was asked of CUDA -> the line that asked first: while files were imported (or models
+        # built before), and by the model.
+        self.gpu_import_questions, self.gpu_questions = {}, {}
         self.begin_run(NOWHERE, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
@@ -86,6 +90,8 @@ class State:
         """Before a model is built. `inputs`: an InputLog of what its build reads."""
         if self.record is not None:
             self.record.model_inputs = inputs
+        self.gpu_import_questions.update(self.gpu_questions)
+        self.gpu_questions = {}
         self.refusals = []  # what the guard refused, in words
         self.read_values = False  # whether the build has read a value of a tensor
         self.saw_meta = None  # the line of the project that could tell that it is built on meta

@@ -23,6 +23,32 @@ def tensor_makers():
     return _device_constructors()
 
 
+def default_device():
+    """That of `torch.set_default_device`; None where there is none. The public function makes a
+    tensor there to tell its number."""
+    from torch.utils import _device
+
+    return _device.CURRENT_DEVICE
+
+
+def number_devices(torch):
+    """Let `module.to(0)` be taken for `module.to("cuda:0")` where there is no GPU, which torch asks
+    what kind of device it has."""
+    parse = torch._C._nn._parse_to
+
+    def named(value):
+        return torch.device("cuda", value) if type(value) is int else value
+
+    @functools.wraps(parse)
+    def parse_to(*args, **kwargs):
+        try:
+            return parse(*args, **kwargs)
+        except RuntimeError:
+            return parse(*map(named, args), **{key: named(v) for key, v in kwargs.items()})
+
+    torch._C._nn._parse_to = parse_to
+
+
 def check_fan(torch, tensor):
     """Raise ValueError where Xavier's and Kaiming's initialisers would: for a tensor of fewer than
     two dimensions. They are not run (patching `torch.nn.init` is what torch advises to those who
@@ -244,6 +270,9 @@ def mode_depth(torch):
 _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 
 
+MOST_NODES = 1000  # of autograd's that are looked at
+
+
 class Originals:
     """The functions of torch that counting needs, as they were before any code of the project ran:
     a replacement (`torch.Tensor.numel = …`) has no effect on counts.
@@ -274,6 +303,7 @@ class Originals:
         self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
         self.element_size, self.stride = base["element_size"], base["stride"]
         self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]
+        self.grad_fn = base["grad_fn"].__get__
 
     def shape(self, tensor):
         """Its lengths; those of the tensors in a nested one differ, so that it counts as a row."""
@@ -302,6 +332,18 @@ class Originals:
 
     def is_lazy(self, tensor):
         return isinstance(tensor, self.Lazy)
+
+    def computed_from(self, tensor):
+        """The parameters of which a tensor was computed: where autograd ends."""
+        nodes, seen = [self.grad_fn(tensor)], set()
+        while nodes and len(seen) < MOST_NODES:
+            node = nodes.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if isinstance(getattr(node, "variable", None), self.Parameter):
+                yield node.variable
+            nodes += [before for before, _ in node.next_functions]
 
     def compiled(self, module):
         """The module that TorchScript made of one of its own classes, or of one that was traced;

@@ -34,6 +34,7 @@ from . import tokenizers
 from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
+from .plain_gpu import may_help
 from .side_effect_guard import is_refusal
 
 
@@ -122,13 +123,15 @@ def import_failure(job, error):
     if package and not job["file"] and package == job["module"].split(".")[0]:
         reason = f"there is no module {error.name!r} in {sys.prefix}"
         return Failure("NPL003", "package_missing", reason, **more)
+    cause = "package_missing" if package else cause_of(error, "import_failed")
     return Failure(
         "NPL003",
-        "package_missing" if package else cause_of(error, "import_failed"),
+        cause,
         f"cannot import {job['file'] or job['module']}: {explain(error)}",
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError) or is_of_source(error),
         not_tracked=isinstance(error, NotTracked),
+        asks_gpu=may_help(cause),
         **more,
     )
 

@@ -67,7 +67,9 @@ class HiddenParameters:
             self.left -= 1
             if not issubclass(type(value), self.torch.Tensor):
                 pending += [*filter(is_tracked, self.parts(value))][::-1]
-            elif self.torch.is_trained(value) and self.torch.size(value):
+            elif not self.torch.is_trained(value):
+                pending += self.torch.computed_from(value)
+            elif self.torch.size(value):
                 hidden.append(value)
         return hidden
 

@@ -102,7 +102,7 @@ class Channel:
         """The frame with the result of a job: what the processes above have to know of it, then all
         of it, and what it depends on (None: unknown)."""
         result = dict(result)
-        for name in ("next_attempt", "not_tracked"):
+        for name in ("next_attempt", "not_tracked", "asks_gpu", "depends_on_gpu"):
             if result.pop(name, False):
                 frame[name] = True
         if STATE.unguarded:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+from ..building.plain_gpu import importing
 from ..building.project_import import (
     check_name,
     import_failure,
@@ -39,12 +40,13 @@ PASSED_ON = ("building", "result", "next rung", "dependencies", "packages")
 
 class JobGroup:
     """Jobs for one process, and what its frames have told. All of them import in the same way
-    (`lead`: whether imports that fail are tolerated, and the import path). `parent`: the Parent
-    that forks it; `width`: models that it may build at a time."""
+    (`lead`: whether imports that fail are tolerated, whether it answers as a GPU would, and the
+    import path). `parent`: the Parent that forks it; `width`: models that it may build at a
+    time."""
 
     def __init__(self, jobs, parent, width=1):
         self.jobs, self.parent, self.width = jobs, parent, width
-        self.lead = jobs[0]["tolerant"], jobs[0]["roots"]
+        self.lead = jobs[0]["tolerant"], "gpu" in jobs[0], jobs[0]["roots"]
         self.limit = parent.settings["timeout"] if CAN_FORK else START_LIMIT
         self.child = None  # a process that did such jobs in an earlier run, and waits
         self.importing = self.running = None  # the job it imports for, the file that is being run
@@ -211,7 +213,7 @@ class Importer(Parent):
         )
         set_import_path(self.jobs[0]["roots"])
         last = next(reversed(sys.modules))
-        with self.told_packages(channel):
+        with self.told_packages(channel), importing(self.jobs[0]):
             ready, others = self.import_all()
         names = modules_after(last)
         self.is_project = any(is_ours(sys.modules[name]) for name in names)

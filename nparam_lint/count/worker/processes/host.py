@@ -11,12 +11,14 @@ import warnings
 
 from ..building.device_ladder import make_mode, patch_initialisers
 from ..building.kernel_guard import prctl
+from ..building.plain_gpu import patch_questions
 from ..building.project_import import install_loader, relax_argparse
 from ..building.side_effect_guard import guard_file_reader, guard_file_writer
 from ..state import STATE
 from ..torch_compat import (
     Originals,
     defer_compiler,
+    number_devices,
     quicken,
     wrap_construction,
     wrap_file_readers,
@@ -65,6 +67,8 @@ def import_torch():
     patch_initialisers(torch)
     quicken(torch)
     defer_compiler(torch)
+    number_devices(torch)
+    patch_questions(torch)
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
     wrap_construction(torch, note_construction, note_copy)

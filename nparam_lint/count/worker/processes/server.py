@@ -102,7 +102,8 @@ class Server(Parent):
             job["module"], job["roots"] = attempt["module"], attempt["roots"]
             is_alone = "failures" in job or not CAN_FORK
             top = job["module"].partition(".")[0]
-            place = job["tolerant"], tuple(attempt["roots"]), bool(job["file"]), top
+            how = job["tolerant"], "gpu" in job, tuple(attempt["roots"])
+            place = how, bool(job["file"]), top
             alike[place, job["id"] if is_alone else None].append(job)
         width = max(1, self.settings["jobs"] // len(alike))
         groups = [JobGroup(group, self, width) for group in alike.values()]
@@ -175,12 +176,22 @@ class Server(Parent):
             if job["attempt"] < len(job["attempts"]):
                 self.retry.append(job)
                 return
-        if frame.get("code") == "NPL003":
+        if frame.get("asks_gpu"):
+            if frame["code"] != "NPL003":
+                self.first_failure[job["id"]] = frame, body
+            self.first_failure.setdefault(job["id"], (frame, body))
+            job.update(gpu=True, attempt=0, tolerant=False)
+            job.pop("failures", None)
+            self.retry.append(job)
+            return
+        fails_again = "gpu" in job and not (frame["ok"] or frame.get("depends_on_gpu"))
+        if frame.get("code") == "NPL003" or fails_again:
             frame, body = self.first_failure.get(job["id"], (frame, body))
         if job["id"] not in self.answered:
             self.answered.add(job["id"])
             # A first attempt that failed read things too; a file that hung may hang no more.
-            retried = job["attempt"] > 0 or job["tolerant"] or frame.get("code") == "NPL003"
+            retried = job["attempt"] > 0 or job["tolerant"] or "gpu" in job
+            retried = retried or frame.get("code") == "NPL003"
             kept = not self.files["suspects"] and not self.files["barred"]
             frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
