@@ -46,11 +46,12 @@ class JobGroup:
 
     def __init__(self, jobs, parent, width=1):
         self.jobs, self.parent, self.width = jobs, parent, width
+        self.by_id = {job["id"]: job for job in jobs}
         self.lead = jobs[0]["tolerant"], "gpu" in jobs[0], jobs[0]["roots"]
         self.limit = parent.settings["timeout"] if CAN_FORK else START_LIMIT
         self.child = None  # a process that did such jobs in an earlier run, and waits
         self.importing = self.running = None  # the job it imports for, the file that is being run
-        self.building, self.answered = {}, set()  # jobs by their ids; ids
+        self.building, self.answered = set(), set()  # ids
 
     def modules(self):
         """What its process imports: one that has done so can do any group that imports the same."""
@@ -87,14 +88,14 @@ class JobGroup:
         """Note what a frame tells; returns the tasks that follow from it."""
         event, number = frame["event"], frame.get("id")
         if event in ("importing", "imported"):  # for one job, then for none any more
-            self.importing = next((job for job in self.jobs if job["id"] == number), None)
+            self.importing = self.by_id.get(number)
         elif event == "running":
             self.running = frame["path"]
         elif event == "building":
             self.importing = None
-            self.building.update((job["id"], job) for job in self.jobs if job["id"] == number)
+            self.building.add(number)
         elif event in ("result", "next rung"):
-            self.building.pop(number, None)
+            self.building.discard(number)
             self.answered.add(number)
         return []
 
