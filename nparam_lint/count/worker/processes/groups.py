@@ -140,6 +140,8 @@ class Builder:
         importer.import_packages()
         if not job["file"]:
             load_lazily(importer.modules[job["module"]], job["callable"])
+            if next(reversed(sys.modules)) != STATE.record.last_module:
+                importer.tell_record()
 
         def build(channel, orders):
             importer.build(channel, job, self.failures)

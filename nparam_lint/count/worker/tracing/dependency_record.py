@@ -39,7 +39,8 @@ class InputLog:
         if not self.is_complete:
             return None
         found = {}
-        for (question, path), known in [*itertools.islice(self.facts.items(), start, None)]:
+        new = [*itertools.islice(reversed(self.facts.items()), len(self.facts) - start)]
+        for (question, path), known in reversed(new):
             value = known
             if question in ("content", "names", "distributions"):
                 value = answer(question, path)
