@@ -83,10 +83,27 @@ def parse_formula(text: str) -> Formula:
         reader = _Reader(body)
         reader.check_depth(tree)
         number = reader.number(tree)
-        is_condition = isinstance(tree, ast.Compare) or (
-            isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
-        )
-        return Formula(body, frozenset(reader.names), is_condition, number)
+        return Formula(body, frozenset(reader.names), is_condition(tree), number)
+
+
+def is_condition(node: ast.expr) -> bool:
+    """Whether the result is a truth value."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(is_condition, node.values))
+    return isinstance(node, ast.Compare) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    )
+
+
+def settled_choice(text: str) -> str | None:
+    """What is decided by a constant, whatever the arguments are: `220 or 110`."""
+    for node in ast.walk(read_expression(text)):
+        match node:
+            case ast.BoolOp(values=[*deciding, _]) | ast.IfExp(test=deciding):
+                parts = deciding if isinstance(deciding, list) else [deciding]
+                if not all(any(isinstance(n, ast.Name) for n in ast.walk(p)) for p in parts):
+                    return ast.unparse(node)
+    return None
 
 
 class _Reader:

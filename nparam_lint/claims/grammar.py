@@ -124,7 +124,7 @@ class Value:
         `forced` (it was given for this very budget) makes it hold for exact values too.
         Raises FormulaError (UnknownName where a value is missing).
         """
-        value, *others = (_evaluated(term, names) for term in self.terms)
+        value, *others = (_evaluated(t, names, is_exact=self.is_exact) for t in self.terms)
         whole = math.floor(value) if value == math.floor(value) else round(value)
         match self.form:
             case "<=":
@@ -251,7 +251,7 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
 
 
 def _formula(body: str) -> Formula:
-    from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
+    from nparam_lint.claims.expression import parse_formula, settled_choice  # most budgets are numbers
 
     expected = f"expected a count such as {EXAMPLES}"
     try:
@@ -264,6 +264,8 @@ def _formula(body: str) -> Formula:
         raise TextError(error.message, error.offset) from None
     if formula.is_condition:
         raise TextError(f"found the condition {_found(body)}, {expected}")
+    if choice := settled_choice(formula.text):
+        raise TextError(f"found `{choice}`, where a constant decides; {expected}")
     return formula
 
 
@@ -310,11 +312,14 @@ def _found(text: str) -> str:
 # --- bounds -----------------------------------------------------------------------------------
 
 
-def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fraction:
+def _evaluated(
+    term: Number | Formula, names: Mapping[str, NameValue], *, is_exact: bool
+) -> Fraction:
+    """Its value; that of a limit, or of what is only about right, may be a fraction."""
     if isinstance(term, Number):
         return term.value
     result = term.evaluate(names)
-    if result < 0 or result.denominator != 1:
+    if result < 0 or (is_exact and result.denominator != 1):
         reason = "below zero" if result < 0 else "not a whole number"
         raise FormulaError(f"`{term.text}` gives {exact_text(result)}, {reason}")
     return result

@@ -322,3 +322,49 @@ def test_fields_of_objects_in_a_config_are_varied_too(check):
     assert "missing: depth*(attn.dim - 32)" in detail
     ((code, message, _),) = check(NESTED.format(formula="attn.size"))
     assert (code, "'attn.size'" in message) == ("NPL002", True)
+
+
+NO_VALUE = '''\
+class Half(nn.Module):
+    """nparam: d*d/2"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.a = nn.Linear(d, d // 2, bias=False)
+
+
+class Heads(nn.Module):
+    """nparam: d*d/h"""
+
+    def __init__(self, d=64, h=1):
+        super().__init__()
+        self.a = nn.Linear(d, d // h, bias=False)
+
+
+class About(nn.Module):
+    """nparam: ~ d*d/2"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.a = nn.Linear(d, d // 2, bias=False)
+
+
+class Mixture(nn.Module):
+    """nparam: d*d*(first + E*(n - first))"""
+
+    def __init__(self, d=32, n=60, first=1, E=4):
+        super().__init__()
+        one = lambda: nn.Linear(d, d, bias=False)
+        self.layers = nn.ModuleList(
+            one() if i < first else nn.ModuleList(one() for _ in range(E)) for i in range(n)
+        )
+'''
+
+
+def test_a_formula_without_a_value_is_wrong_there(check):
+    assert [message.partition("others: ")[2] for _, message, _ in check(NO_VALUE)] == [
+        "with d=65 `d*d/2` gives 2112.5, not a whole number (d=65)",
+        "with h=3 `d*d/h` gives 4096/3, not a whole number (d=64, h=3)",
+        "with first=2, n=1 `d*d*(first + E*(n - first))` gives -2_048, below zero "
+        "(E=4, d=32, first=2, n=1)",
+    ]

@@ -45,17 +45,9 @@ def comparisons(text: str) -> list[Formula]:
     """Those that `and` joins. Raises FormulaError."""
     formula = parse_formula(text)
     tree = read_expression(formula.text)
-    if not _is_condition(tree):
+    if not formula.is_condition:
         raise FormulaError("expected a comparison such as 'd_model % n_heads == 0'")
     return [parse_formula(_source(formula.text, part)) for part in _joined(tree)]
-
-
-def _is_condition(node: ast.expr) -> bool:
-    if isinstance(node, ast.BoolOp):
-        return all(map(_is_condition, node.values))
-    return isinstance(node, ast.Compare) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    )
 
 
 def _joined(node: ast.expr) -> Iterator[ast.expr]:
