@@ -95,17 +95,6 @@ def is_condition(node: ast.expr) -> bool:
     )
 
 
-def settled_choice(text: str) -> str | None:
-    """What is decided by a constant, whatever the arguments are: `220 or 110`."""
-    for node in ast.walk(read_expression(text)):
-        match node:
-            case ast.BoolOp(values=[*deciding, _]) | ast.IfExp(test=deciding):
-                parts = deciding if isinstance(deciding, list) else [deciding]
-                if not all(any(isinstance(n, ast.Name) for n in ast.walk(p)) for p in parts):
-                    return ast.unparse(node)
-    return None
-
-
 class _Reader:
     """Makes each node into a function of the names' values, once it was checked; refuses those that
     are not on the list. `names`: those that were met."""

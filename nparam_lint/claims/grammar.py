@@ -251,7 +251,7 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
 
 
 def _formula(body: str) -> Formula:
-    from nparam_lint.claims.expression import parse_formula, settled_choice  # most budgets are numbers
+    from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
 
     expected = f"expected a count such as {EXAMPLES}"
     try:
@@ -264,8 +264,8 @@ def _formula(body: str) -> Formula:
         raise TextError(error.message, error.offset) from None
     if formula.is_condition:
         raise TextError(f"found the condition {_found(body)}, {expected}")
-    if choice := settled_choice(formula.text):
-        raise TextError(f"found `{choice}`, where a constant decides; {expected}")
+    if not formula.names and re.search(r"\b(and|or|if)\b", body):
+        raise TextError(f"found {_found(body)}, which has no argument to decide by; {expected}")
     return formula
 
 
