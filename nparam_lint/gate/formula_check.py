@@ -152,9 +152,7 @@ def with_missing_terms(
     return found
 
 
-def _wrong_at_other_size(
-    budget: Budget, declared: Measured, other: Measured, what: str
-) -> Finding:
+def _wrong_at_other_size(budget: Budget, declared: Measured, other: Measured, what: str) -> Finding:
     changed = ", ".join(
         f"{name}={other.names[name]}"
         for name in sorted(budget.value.names & other.names.keys())
