@@ -641,3 +641,13 @@ def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     (found,) = derive(history, InProcess(collatz), learned=learned)
     assert found.reason == "no closed form was found within 40 seconds"
     assert time.monotonic() - start < 8
+
+
+def in_depths(depth=50, w=16):
+    return layers(*[(w, w)] * {18: 8, 50: 16}[depth])
+
+
+def test_a_key_of_a_table_keeps_its_value():
+    (form,) = all_derived(in_depths, depth=50, w=16)
+    assert (total(form), [*map(str, form.rules)]) == ("16*w**2", ["depth == 50"])
+    assert form.fixed == {"depth": "KeyError: 51"}

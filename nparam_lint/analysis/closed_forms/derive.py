@@ -336,6 +336,8 @@ class Derivation(PathForms):
             shapes = shape_forms(case.parts[0].runs, case.parts[0].fitted, case.runs[0].numbers)
             case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
         self.zeros(cases)
+        # Keys of a table: there may be others than those that were refused.
+        keys = [pinned_rule(name, asked[name]) for name in self.fixed]
         self.pin(tree, cases)
         if self.fixed and not set(self.tracer.names) - self.fixed.keys():
             return []
@@ -357,7 +359,7 @@ class Derivation(PathForms):
                     shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
                     base=asked if case is cases[0] else case.runs[0].point,
                     value=int(case.total.value(here)),
-                    rules=tuple(case.rules),
+                    rules=(*case.rules, *keys),
                     idle=idle,
                     fixed=dict(self.fixed),
                     built=len(self.tracer.runs),

@@ -115,7 +115,7 @@ class Exploration:
         for (name, _), run in zip(todo, runs, strict=True):
             # Refused without any other decision than those of the call.
             if run and run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
-                refused[name] = run.error
+                refused.setdefault(name, run.error)
             elif run:
                 kept.setdefault(name, []).append(run)
                 self.differ(self.base, run, {name})
