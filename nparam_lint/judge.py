@@ -225,7 +225,8 @@ def _broken(
     metric, host = budget.selector.metric, budget.target.host
     actual = amount(row, metric)
     is_part = bool(budget.selector.module or host)
-    of = (host or budget.target).call
+    built = host or budget.target
+    of = built.call or built.location
     kind = f", {budget.target.callable}" if host and not budget.selector.module else ""
     name = of + (f"[{row.path}]" if is_part else "") + (f" ({kind[2:]})" if kind else "")
     if len(rows) > 1:
@@ -364,6 +365,11 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
         )
         at = Position.read(hidden.source) or position
         remedy = "keep them in an nn.ModuleList, nn.ModuleDict, nn.ParameterList or as attributes"
+        if hidden.what == "Tensor":
+            remedy = (
+                "make it an nn.Parameter last, nn.Parameter(w.to(device)): what .to(), .cuda(), "
+                ".half() or arithmetic make of a parameter is a plain tensor"
+            )
         findings.append(finding("NPL010", at, message, target, [remedy]))
     return findings
 

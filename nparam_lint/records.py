@@ -147,6 +147,12 @@ class Way:
     name: str = ""
     note: str = ""
 
+    @property
+    def place(self) -> str:
+        """Where it stands, and what a size is called: `tiny (whisper/__init__.py:18)`."""
+        is_size = self.name and self.kind == "size"
+        return f"{self.name} ({self.position})" if is_size else str(self.position)
+
 
 # --- declare --------------------------------------------------------------------------------
 

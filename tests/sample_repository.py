@@ -31,8 +31,8 @@ GIT = {
     **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(_CONFIG)},
     **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_CONFIG.values())},
 }
-# As users have them: blanks, an apostrophe, letters beyond ASCII.
-AWKWARD = "l'été à Paris"
+# As users have them: blanks, an apostrophe, letters beyond ASCII, and even a line end.
+AWKWARD = "l'été\nà Paris"
 
 
 @dataclass

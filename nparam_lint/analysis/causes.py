@@ -70,14 +70,15 @@ def find_causes(
         if not isinstance(cause, Cause):
             cause = _cause(result, cause, then[number][0].budgets, past)
         made = (Position.read(change.source) for change in cause.changes)
-        files = {request.position.path, *(at.path for at in made if at)} & source.found.tree.files
+        files = {request.position.path, *(at.path for at in made if at)}
+        files = {*(files & source.found.tree.files), request.target.built.location}
         lines = tuple(line for file in sorted(files) for line in edited(file))
         causes.append(replace(cause, edited=lines))
     return causes
 
 
 def _edited(path: str, source: ProjectSource, then: Path, past: Past) -> Iterator[SourceLine]:
-    """The lines of a file that are not as they were; blank ones and comments aside."""
+    """The lines of a file that are not as they were; comments aside, and those without a word."""
     try:
         before = (then / past.back.get(path, path)).read_bytes()
     except OSError:  # it is new
@@ -88,7 +89,7 @@ def _edited(path: str, source: ProjectSource, then: Path, past: Past) -> Iterato
         is_edit = tag == "replace" and last - first == end - start
         for number in range(start, end) if tag != "equal" else ():
             was = old[first + number - start] if is_edit else ""
-            if new[number].strip() and not new[number].lstrip().startswith("#"):
+            if _WORD.search(new[number]) and not new[number].lstrip().startswith("#"):
                 yield _source_line(Position(path, number + 1), new[number], was)
 
 

@@ -22,7 +22,7 @@ from nparam_lint.cache.store import digest
 from nparam_lint.count.interpreter import find_interpreter
 from nparam_lint.count.run_jobs import BuildContext, name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.gate import RunContext, measure, read_targets
+from nparam_lint.gate import RunContext, built_in_a_way, measure, read_targets
 from nparam_lint.gate.requests import Selection
 from nparam_lint.judge import amount, selected
 from nparam_lint.records import Measured
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
+    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.records import Measurement
     from nparam_lint.repository.git import Repository
 
@@ -60,12 +61,12 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class CommitState:
     """A model at one commit. `reason`: why it has no count. `path`: its file. `read`: the files of
-    the repository that its build read; None where that is not known."""
+    the repository that its build read, as git names them."""
 
     count: int | None
     reason: str = ""
     path: str = ""
-    read: tuple[str, ...] | None = ()
+    read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,8 @@ def read_history(
     if walk.error:
         return History(str(wanted.target), error=walk.error)
     notes = ["built with the packages that are installed now"]
-    if any(state.read is None for state in walk.states.values()):
-        notes.append("what it reads is not known: every commit that changes source is built")
+    if any(_ANY_SOURCE in state.read for state in walk.states.values()):
+        notes.append("any file may say how to build it: every commit that changes source is built")
     if repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
     points = tuple(walk.points(tip, since))
@@ -159,7 +160,7 @@ class _Walk:
     def commits(self, tip: str, since: str | None) -> list[Commit]:
         paths = {*self.paths, *self.names}
         for state in self.states.values():
-            paths |= {_ANY_SOURCE} if state.read is None else {*state.read}
+            paths |= {*state.read}
         self.add_names(paths - self.looked, tip)
         paths |= self.paths | {*self.names}
         first = self.wanted.first_parent
@@ -211,22 +212,33 @@ class _Walk:
         context = RunContext(
             replace(settings, replay_inputs=inputs), self.environ, None, self.memory.interpreter
         )
+        found = self.measured(source, context, target)
+        read = {*self.files(inputs, settings)} if inputs.is_complete else {_ANY_SOURCE}
+        request = source.requests[0]
+        if request.needs_way(found):
+            read.add(_ANY_SOURCE)  # any file may say how to build it
+            if known := built_in_a_way(request, context):
+                way, whole = known
+                assert way.way is not None
+                source = replace(source, found=whole, requests=[way])
+                found = self.measured(source, context, target)
+                read.add(os.path.normpath(f"{self.below}/{way.way.position.path}"))
+        count, reason = _count(found, self.wanted.selector)
+        lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
+        return CommitState(count, reason, read=tuple(sorted(read))), lasts and self.error is None
+
+    def measured(self, source: ProjectSource, context: RunContext, target: Target) -> Measurement:
         report = measure(source, Selection(source.requests, skip_failures=False), context)
         self.error = self.error or report.error
-        model = next(one for one in report.models if one.target == str(target))
-        found = model.measurement
-        count, reason = _count(found, self.wanted.selector)
-        read = self.files(inputs, settings) if inputs.is_complete else None
-        lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
-        return CommitState(count, reason, read=read), lasts and self.error is None
+        return next(one.measurement for one in report.models if one.target == str(target))
 
-    def files(self, inputs: ReplayInputs, settings: Settings) -> tuple[str, ...]:
+    def files(self, inputs: ReplayInputs, settings: Settings) -> Iterator[str]:
         """The files of the repository that a build read."""
         top, copy = self.repository.top, settings.snapshot
         assert copy is not None
         tracked = {*copy.importable}
         names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.paths)
-        return tuple(sorted(name for name in names if name in tracked))
+        return (name for name in names if name in tracked)
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""

@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.discover import Discovery, discover
-from nparam_lint.gate import RunContext, count_models
+from nparam_lint.gate import RunContext, built_in_a_way, count_models
 from nparam_lint.gate.requests import ModelRequest, request_model
 from nparam_lint.records import Measured, Measurement, NotMeasured, Position
 
@@ -68,7 +68,18 @@ class Model:
         self.defined_at: tuple[str, ...] = ()
 
     def first(self) -> Measurement:
-        """As the target names it, with the arguments that could be varied."""
+        """As the target names it, or else as the project builds it; with the arguments that could
+        be varied."""
+        found = self.as_named()
+        known = self.request.needs_way(found) and built_in_a_way(self.request, self.context)
+        if not known:
+            return found
+        way, self.found = known
+        self.request = replace(self.request, recipe=way.recipe, file=way.file, way=way.way)
+        return self.as_named()
+
+    def as_named(self) -> Measurement:
+        """As the target names it."""
         self.request.variables = True
         (found,) = self._measured([self.request])
         self.request.variables = False

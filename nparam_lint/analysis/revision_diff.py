@@ -1,18 +1,22 @@
-"""Two states of one project: read and counted by the same interpreter, at the same time, in the
-same ways, and compared."""
+"""Two states of one project: read and counted by the same worker, in the same ways, and
+compared."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.interpreter import find_interpreter
-from nparam_lint.gate import RunContext, limits, measure, read_source
+from nparam_lint.count.worker_process import reused_worker
+from nparam_lint.gate import (
+    RunContext,
+    as_the_project_builds,
+    measure,
+    read_source,
+)
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 from nparam_lint.records import Report
@@ -60,24 +64,17 @@ def compare_revisions(
     today = _read(now)
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
-    counts = [len(select_then.requests), len(select_now.requests)]
-    interpreter = find_interpreter(settings, environ) if any(counts) else None
-    shown = _SharedProgress(progress, sum(counts))
+    some = select_then.requests or select_now.requests
+    interpreter = find_interpreter(settings, environ) if some else None
 
-    def count(source: ProjectSource | None, selection: Selection, number: int) -> Report:
+    def count(source: ProjectSource | None, selection: Selection) -> Report:
         if source is None:
             return Report(None, (), ())
-        jobs = -(-limits(source.settings).jobs // (2 if all(counts) else 1))
-        source = replace(source, settings=replace(source.settings, jobs=jobs))
-        context = RunContext(source.settings, environ, shown.of(number), interpreter)
+        context = RunContext(source.settings, environ, progress, interpreter)
         return measure(source, selection, context)
 
-    try:
-        before, after = _together(
-            lambda: count(then, select_then, 0), lambda: count(today, select_now, 1)
-        )
-    finally:
-        shown.end()
+    with reused_worker(imports=False):  # each side has modules of its own
+        before, after = count(then, select_then), count(today, select_now)
     found = compare(
         Side(before, _unreadable(then)),
         Side(after, _unreadable(today)),
@@ -92,6 +89,10 @@ def compare_revisions(
         notes.append(f"it did not exist at {about.called}: everything is new")
     elif not now.exists:
         notes.append("it does not exist any more: everything is gone")
+    copy = base.settings.snapshot
+    if copy and copy.absent:
+        which = f"{copy.absent[0]} and what else is outside of the sparse checkout"
+        notes.append(f"not compared: {which}, which this partial clone lacks")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
@@ -136,54 +137,13 @@ def _select(
     more = requests_of_other_revision(source, other, moved) if other else []
     selection = select_models([*source.requests, *more])
     if not declared_only:
-        return selection
+        return as_the_project_builds(source, selection)
     wanted = {request.target for request in source.requests if request.is_declared}
     for request in others:
         if request.is_declared:
             at = moved.get(request.target.location, request.target.location)
             wanted.add(replace(request.target, location=at))
     return Selection([request for request in selection.requests if request.target in wanted])
-
-
-def _together(base: Callable[[], Report], now: Callable[[], Report]) -> tuple[Report, Report]:
-    """Each starts a worker of its own, and most of its time is spent waiting for it."""
-    before: Future[Report] = Future()
-
-    def run() -> None:
-        try:
-            before.set_result(base())
-        except BaseException as error:  # raised again by the thread that waits
-            before.set_exception(error)
-
-    # Nobody waits for it after Ctrl-C: its worker ends when this process does.
-    threading.Thread(target=run, daemon=True).start()
-    after = now()
-    return before.result(), after
-
-
-class _SharedProgress:
-    """One line of progress for both states, which are counted in two threads."""
-
-    def __init__(self, progress: Progress | None, every: int) -> None:
-        self.progress = progress
-        self.every = every
-        self.done = [0, 0]
-        self.lock = threading.Lock()
-
-    def of(self, number: int) -> Progress | None:
-        return (lambda done, _, label: self.show(number, done, label)) if self.progress else None
-
-    def show(self, number: int, done: int, label: str) -> None:
-        with self.lock:
-            self.done[number] = done
-            if self.progress and sum(self.done) < self.every:
-                self.progress(sum(self.done), self.every, label)
-
-    def end(self) -> None:
-        with self.lock:
-            if self.progress and self.every:
-                self.progress(self.every, self.every, "")
-            self.progress = None
 
 
 # --- where things were: paths relative to the repository, with `/` --------------------------------

@@ -99,13 +99,15 @@ def replay(
         if not same:
             return None
         store.note_use(name)
-    except (AttributeError, OSError, ValueError):  # no directory, no output, no such entry
+    except Exception:  # no directory, no output, no such entry: the run itself finds out
         return None
     try:
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
     except BrokenPipeError:  # `nparam-lint | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError:  # the run itself says that there is no room
+        return None
     return int(code)
 
 

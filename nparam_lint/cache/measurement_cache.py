@@ -49,12 +49,10 @@ class Dependencies:
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
     """A file of the project that was run. `source`: digest of its content; None where it read what
-    nobody knows. `imports`: files that it imports. `changes`: files whose state it changed when it
-    was run; "": that of the process."""
+    nobody knows. `imports`: files that it imports."""
 
     source: str | None
     imports: frozenset[str]
-    changes: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,12 @@ class ProcessDependencies:
 @dataclass(frozen=True, slots=True)
 class CachedMeasurement:
     """A measurement: the names under which its own facts, and those that all models of the run
-    share, are stored, and the worker's answer as compressed JSON. `changes`: of the files among its
-    own, what each changed of others. `companions`: a name for all the models of the run, where one
-    of them can tell which others were measured with it."""
+    share, are stored, and the worker's answer as compressed JSON."""
 
     inputs: str
     shared: str
     ok: bool
     answer: bytes
-    changes: dict[str, frozenset[str]]
-    companions: str = ""
 
 
 class MeasurementCache:
@@ -99,10 +93,7 @@ class MeasurementCache:
         self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
         self.shared: Facts = {}  # what was read while modules were imported
-        self.recalled: list[tuple[str, CachedMeasurement, Facts]] = []
         self.trusted = True
-        self.closed: list[tuple[Facts, dict[str, frozenset[str]]]] = []  # as `pending`
-        self.companions = ""
         self.sites: object = None  # the states of what belongs to the interpreter
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
@@ -150,13 +141,11 @@ class MeasurementCache:
         name = f"model-{self._key(job)}"
         for entry in self.variants(job):
             # Its own first: they are few, and what has been edited is among them.
-            inputs = self._if_unchanged(entry.inputs)
-            if inputs is not None and self._if_unchanged(entry.shared) is not None:
+            if all(self._if_unchanged(facts) is not None for facts in (entry.inputs, entry.shared)):
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
                 if found := unpacked(entry.answer, kind):
                     self.store.note_use(name)
                     self.known += 1
-                    self.recalled.append((self._key(job), entry, inputs))
                     return replace(found, cached=True)
         return None
 
@@ -251,9 +240,7 @@ class MeasurementCache:
             known = self.files.get(path, file)
             if known.source != file.source:  # somebody is editing it
                 self.trusted = False
-            self.files[path] = ImportedFile(
-                file.source, known.imports | file.imports, known.changes | file.changes
-            )
+            self.files[path] = ImportedFile(file.source, known.imports | file.imports)
         self.shared = self._merged(self.shared, news.facts)
         if self.store.late is None:  # nobody is to wait at the end for the thousands of a package
             Thread(target=self._read_ahead, args=[news.facts], daemon=True).start()
@@ -278,33 +265,9 @@ class MeasurementCache:
             # At once, and not at the end: a zoo has hundreds of megabytes, and nobody waits now.
             self.pending.append((self._key(job), ok, packed(body), own))
 
-    def settle(self, built: bool) -> bool:
-        """Whether the recalled measurements are valid beside those that were `built` in this run:
-        either no model can notice which others were measured with it, or they are the same. To be
-        called when everything is known."""
-        self._close()
-        everyone = [(inputs, entry.changes) for _, entry, inputs in self.recalled] + self.closed
-        changers = {path: hit for _, changes in everyone for path, hit in changes.items()}
-        groups = {id(inputs): inputs for inputs, _ in everyone}.values()
-        affected = any(_is_touched(inputs, changers) for inputs in groups)
-        keys = {key for key, *_ in self.recalled} | {key for key, *_ in self.pending}
-        self.companions = digest(*map(str.encode, sorted(keys))) if affected else ""
-        remembered = {entry.companions for _, entry, _ in self.recalled}
-        return not remembered or (remembered == {self.companions} and not (affected and built))
-
-    def _close(self) -> None:
-        """Work out what each answer of the worker depends on."""
-        closure = cache(self._closure)
-        self.closed = []
-        for _, _, _, own in self.pending:
-            inputs, changes = closure(own.imports if own else None)
-            if own and own.facts:
-                inputs = self._merged(inputs, own.facts)
-            self.closed.append((inputs, changes))
-
-    def _closure(self, imports: frozenset[str] | None) -> tuple[Facts, dict[str, frozenset[str]]]:
-        """The files that were run for those that are given, themselves included (None: all files),
-        and what each of them changed."""
+    def _closure(self, imports: frozenset[str] | None) -> Facts:
+        """The content of the files that were run for those that are given, themselves included
+        (None: of all files)."""
         below: set[str] = set()
         todo = list(self.files if imports is None else imports)
         while todo:
@@ -312,8 +275,7 @@ class MeasurementCache:
             if path in self.files and path not in below:
                 below.add(path)
                 todo += self.files[path].imports
-        sources = {fact("content", path): self.files[path].source for path in below}
-        return sources, {p: self.files[p].changes for p in sorted(below) if self.files[p].changes}
+        return {fact("content", path): self.files[path].source for path in below}
 
     def save(self, torch: str, python: str, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
@@ -333,12 +295,15 @@ class MeasurementCache:
             self._keep_all(shared, unknown)
 
     def _keep_all(self, shared: str, unknown: set[str]) -> None:
-        for (key, ok, body, _), (inputs, changes) in zip(self.pending, self.closed, strict=True):
+        closure = cache(self._closure)
+        for key, ok, body, read in self.pending:
+            inputs = closure(read.imports if read else None)
+            if read and read.facts:
+                inputs = self._merged(inputs, read.facts)
             own = self._settled(inputs)
             if own is not None and not self._has_new(own) and unknown.isdisjoint(own):
                 name = self._named("inputs", own)
-                entry = CachedMeasurement(name, shared, ok, body, changes, self.companions)
-                self._keep(f"model-{key}", entry)
+                self._keep(f"model-{key}", CachedMeasurement(name, shared, ok, body))
                 self.known += 1
 
     def _settled(self, facts: Facts) -> Facts | None:
@@ -400,15 +365,6 @@ def encoded(value: object) -> bytes:
     from msgspec.json import encode
 
     return encode(value, order="sorted")
-
-
-def _is_touched(inputs: Facts, changers: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a file that these do not depend on changes one that they do, or the process."""
-    return any(
-        fact("content", path) not in inputs
-        and ("" in hit or any(fact("content", p) in inputs for p in hit))
-        for path, hit in changers.items()
-    )
 
 
 @cache

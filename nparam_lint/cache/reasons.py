@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nparam_lint.count.run_jobs import Job
 
 NEVER = "never built before, or its measurement was not kept"
-TOGETHER = "measured together with others, of which one changes what it sees"
 UNUSED = "the cache is not used"
 _MOST = 3  # changes that are told of one model
 _DISTRIBUTION = re.compile(r"(.+?)-([^-]+)\.(?:dist|egg)-info")
@@ -34,7 +33,7 @@ def why_built(
     anything is learned. `left`: those of which `cache` has no measurement that holds."""
     if cache is None or cache.store.base is None:
         return {job.id: UNUSED for job in jobs}
-    found = {job.id: TOGETHER for job in jobs}
+    found = {}
     contexts = functools.cache(partial(_latest_contexts, cache.store.folder))
     for job in left:
         changes = dict.fromkeys(islice(_changes(job, cache, contexts), _MOST))

@@ -132,13 +132,18 @@ def _ignored(root: str) -> set[str] | None:
     return {name.rstrip("/") for name in os.fsdecode(listed).split("\0") if name.endswith("/")}
 
 
+def _path_of_git(root: str, question: str) -> str:
+    """One at a time: there may be line ends in a path."""
+    answer = os.fsdecode(ask_git(root, "rev-parse", question) or b"").removesuffix("\n")
+    return os.path.abspath(os.path.join(root, answer))
+
+
 def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
     """The paths of git's data and of its ignore rules; the main working tree."""
-    files = [word for name in ("index", "info/exclude", "config") for word in ("--git-path", name)]
-    answer = ask_git(root, "rev-parse", *files, "--git-common-dir") or b"\n"
-    *places, common = os.fsdecode(answer).splitlines()
-    yield from (os.path.join(root, place) for place in places)
-    yield os.path.dirname(os.path.abspath(os.path.join(root, common)))
+    own, common = (_path_of_git(root, f"--git-{name}dir") for name in ("", "common-"))
+    yield os.path.join(own, "index")
+    yield from (os.path.join(common, name) for name in ("info/exclude", "config"))
+    yield os.path.dirname(common)
     home = os.path.expanduser("~")
     base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     yield os.path.join(home, ".gitconfig")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 CONFIG_SUFFIXES = (".yaml", ".yml", ".toml", ".json")
-DOC_SUFFIXES = (".md", ".rst")
+_REST_SUFFIXES = (".rst", ".rest")
+DOC_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", *_REST_SUFFIXES)
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 # A string; a quote that opens one without an end; a bracket; or what begins a comment.
@@ -32,10 +33,19 @@ _TOKEN = re.compile(
     r"""|(?P<open>(?P=quote)))|[()\[\]{}#]""",
     re.DOTALL,
 )
-_CONFIG_FILE = re.compile(r"\s*([^\s:,()\[\]]+?\.(?:yaml|yml|toml|json))(?![\w.*?/])")
+_CONFIG_FILE = re.compile(r"\s*([^\s:,()\[\]]+?\.(?i:yaml|yml|toml|json))(?![\w.*?/])")
 _CALLABLE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _INSIDE = re.compile(r"\(\s*in\b\s*")
 _MODULE = re.compile(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
+
+
+def is_doc(path: str) -> bool:
+    """Whether a file is Markdown or reStructuredText, by its name: `README.MD` is, too."""
+    return path.lower().endswith(DOC_SUFFIXES)
+
+
+def is_rest(path: str) -> bool:
+    return path.lower().endswith(_REST_SUFFIXES)
 
 
 class TextError(ValueError):
@@ -104,7 +114,8 @@ class Target:
     @property
     def is_path(self) -> bool:
         """Whether the location is a file of the project; otherwise it is an importable module."""
-        return "/" in self.location or self.location.endswith((".py", ".ipynb", *CONFIG_SUFFIXES))
+        kinds = (".py", ".ipynb", *CONFIG_SUFFIXES)
+        return "/" in self.location or self.location.lower().endswith(kinds)
 
     @property
     def bare(self) -> Target:

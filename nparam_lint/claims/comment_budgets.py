@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WITH_COMMENTS = (".yaml", ".yml", ".toml", ".py")
 # A text in quotes, which are no apostrophes; or where a comment begins.
 _SIGN = re.compile(
-    r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=\s))\#)""", re.VERBOSE
+    r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=[\s\ufeff]))\#)""", re.VERBOSE
 )
 _IGNORES = re.compile(r"\s*nparam:\s*ignore\b")
 
@@ -58,7 +58,7 @@ def _comments(path: str, text: str) -> Iterator[DocLine]:
             for token in tokenize.generate_tokens(io.StringIO(text).readline):
                 if token.type == tokenize.COMMENT:
                     yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
-    elif path.endswith(WITH_COMMENTS):
+    elif path.lower().endswith(WITH_COMMENTS):
         for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
             if sign := comment_sign(line):
                 yield DocLine(line[sign.end() :], number, sign.end() + 1)

@@ -23,10 +23,9 @@ from nparam_lint.claims.doc_text import (
     DocText,
     TableCell,
     is_row,
-    paragraph_below,
     plain,
-    table_below,
     unit_of,
+    without_code_spans,
     written,
 )
 from nparam_lint.claims.docstring_budgets import Malformed
@@ -40,12 +39,20 @@ if TYPE_CHECKING:
     from nparam_lint.claims.doc_text import Comment
     from nparam_lint.claims.grammar import Value
 
-_WORD = re.compile(r"\s*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:?)\s*", re.IGNORECASE)
+_WORD = re.compile(r"[\W_]*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:{0,2})\s*", re.IGNORECASE)
+# Outside of comments: the word with a number or a target, in whatever marks.
+_STRAY = re.compile(
+    r"""(?<![\w-])nparam\s*(?:\([^()]*\)\s*|\[[^\[\]]*\]\s*)?:\s*
+    (?:[^\w\n]*[0-9]|(?:\w[^=|\n]{0,80}=\s*)?[\w./{}-]+::[\w{]).*""",
+    re.VERBOSE,
+)
+_NOTE = re.compile(r"\[\^[^\]]*\]|<sup>.*?</sup>")
 _IGNORES = re.compile(r"ignore\b")
 _COLUMN = re.compile(r"(?P<name>(?:(?!::)[^=])*?)\s*=(?P<target>.*)")
 _NONE = "-"  # the target of a row that is not checked
 _UNIT = re.compile(r"\s*[(\[][^)\]]*[)\]]$")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_UNCHECKED = "next: write `ROW = -` into the comment, if it is not to be checked"
 _SEVERAL = "next: put the comment directly behind the number that it is about"
 
 
@@ -93,6 +100,11 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
             else:
                 at = (item.line or comment.line, item.column or comment.column)
                 faults.append(Malformed(str(item), *at))
+    for number, line in enumerate(without_code_spans("\n".join(read.lines)).split("\n"), 1):
+        if stray := _STRAY.search(line):
+            sign = ".. nparam: TARGET" if read.is_rest else "<!-- nparam: TARGET -->"
+            message = f"found `{stray[0].rstrip()}` outside of a comment, expected `{sign}`"
+            faults.append(Malformed(message, number, stray.start() + 1))
     return found, faults
 
 
@@ -116,7 +128,8 @@ class _Text(DocText):
 
     def unit_above(self, line: int, at: int) -> str:
         """The unit that the head of the column says, where this is a row of a table."""
-        cells = self.rows.get(line, ()) if is_row(self.lines[line - 1]) else ()
+        cells = self.rows.get(line, ())
+        cells = cells if cells and is_row(self.lines[line - 1]) else ()
         heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
         return unit_of(next(heads, ""))
 
@@ -139,7 +152,7 @@ def _in_text(comment: Comment, text: _Text) -> Bound:
         where = "the line"
         found = [(comment.last, match) for match in COUNT.finditer(last, comment.end, end)]
     else:
-        below = [*paragraph_below(lines, comment.last)]
+        below = text.paragraph_below(comment.last)
         if below and is_row(lines[below[0] - 1]):
             expected = "expected `nparam: COLUMN = TARGET` above a table"
             raise _Fault(f"found `{comment.body.strip()}`, {expected}")
@@ -175,7 +188,7 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     a row is, with `{HEAD}` for its cell in another column; each further line has the text of a
     row's first cell, and its target, or `-` if the row is not checked."""
     head, *more = (line.strip() for line in comment.body.strip().split("\n"))
-    table = table_below(text.lines, comment.last)
+    table = text.table_below(comment.last)
     if table is None:
         raise _Fault("found no table of Markdown below the comment, expected one")
     named = _COLUMN.match(head)
@@ -206,6 +219,8 @@ def _in_cell(
 ) -> Iterator[Bound]:
     """The number of a cell; nothing where it has none (`–`)."""
     found = [*COUNT.finditer(lines[line - 1], cell.start, cell.end)]
+    if not found and re.search("[0-9]", _NOTE.sub("", cell.text)):
+        raise _Fault(f"found `{cell.text.strip()}`, expected one count; {_UNCHECKED}")
     if len(found) > 1:
         numbers = ", ".join(match[0].strip() for match in found)
         raise _Fault(f"found several numbers in the cell ({numbers}), expected one; {_SEVERAL}")

@@ -4,10 +4,12 @@ tables, and numbers that may be counts. What is code is read as blanks, so that 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from nparam_lint.claims import is_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,17 +22,17 @@ COUNT = re.compile(
     (?:[0-9]{{1,3}}(?:[,_][0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     (?P<suffix>\s?{_SUFFIX}(?!\w))?)
     (?:[\s-](?P<word>thousand|million|billion|trillion)\b)?
-    (?![\w%]|\s?%|[.,/][0-9]|[-–—×][0-9])""",
+    (?![\w%]|\s?%|[.,/]+[0-9]|[-–—×][0-9])""",
     re.VERBOSE,
 )
 _UNIT = re.compile(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
-_COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 _REST_COMMENT = re.compile(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _LITERAL = re.compile(r"::[ \t]*$")
+_NOT_AN_END = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,71 +95,71 @@ class DocText:
 
     def __init__(self, path: str, text: str) -> None:
         raw = [line.removesuffix("\r") for line in text.split("\n")]
-        self.is_rest = path.endswith(".rst")
-        self.lines = [*_outside_of_code(raw, self.is_rest)]
-        self.comments = [*self._comments()]
-        for one in self.comments:
-            for n in range(one.line - 1, one.last):
-                line = self.lines[n]
-                low = one.column - 1 if n == one.line - 1 else 0
-                high = one.end if n == one.last - 1 else len(line)
-                self.lines[n] = line[:low] + " " * (high - low) + line[high:]
-
-    def _comments(self) -> Iterator[Comment]:
-        """Those in code are none."""
-        text, since = "\n".join(self.lines), 0
-        spans = [] if self.is_rest else [match.span() for match in _CODE_SPAN.finditer(text)]
-        starts = [start for start, _ in spans]
+        self.is_rest = is_rest(path)
+        text = "\n".join(_outside_of_code(raw, self.is_rest))
         firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
-        for match in (_REST_COMMENT if self.is_rest else _COMMENT).finditer(text):
-            start, end = match.span()
-            around = bisect_left(starts, start) - 1
-            if around >= 0 and start < spans[around][1]:
-                continue
+        self.comments: list[Comment] = []
+        parts: list[str] = []
+        since = 0
+        for start, end, body in (_rest_comments if self.is_rest else _html_comments)(text):
             line, last = bisect_right(firsts, start), bisect_right(firsts, end)
-            first, body = firsts[line - 1], match[2] if self.is_rest else match[1]
-            before = max(since - first, 0)
-            yield Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
+            first, before = firsts[line - 1], max(since - firsts[line - 1], 0)
+            self.comments.append(
+                Comment(body, line, start - first + 1, last, end - firsts[last - 1], before)
+            )
+            parts += [text[since:start], _NOT_AN_END.sub(" ", text[start:end])]
             since = end
+        self.lines = "".join([*parts, text[since:]]).split("\n")
 
     @cached_property
     def tables(self) -> list[tuple[int, MarkdownTable]]:
         """Each with the number (from 1) of the line of its head."""
-        below = (paragraph[0] for paragraph in paragraphs(self.lines))
-        heads = ((head, table_below(self.lines, head - 1)) for head in below)
+        heads = ((below[0], self.table_below(below[0] - 1)) for below in self.paragraphs)
         return [(head, table) for head, table in heads if table]
 
+    @cached_property
+    def paragraphs(self) -> list[range]:
+        """The numbers (from 1) of the lines of each paragraph."""
+        blanks = [n for n, line in enumerate(self.lines, 1) if not line.strip()]
+        between = zip([0, *blanks], [*blanks, len(self.lines) + 1], strict=True)
+        return [range(low + 1, high) for low, high in between if low + 1 < high]
 
-def paragraph_below(lines: Sequence[str], line: int) -> Iterator[int]:
-    """The numbers of the lines of the first paragraph below a line (all from 1)."""
-    at = line
-    while at < len(lines) and not lines[at].strip():
-        at += 1
-    while at < len(lines) and lines[at].strip():
-        yield at + 1
-        at += 1
+    def paragraph_below(self, line: int) -> range:
+        """The numbers of the lines of the first paragraph below a line."""
+        at = bisect_right(self.paragraphs, line, key=lambda lines: lines[-1])
+        below = self.paragraphs[at] if at < len(self.paragraphs) else range(0)
+        return range(max(below.start, line + 1), below.stop)
+
+    def table_below(self, line: int) -> MarkdownTable | None:
+        """The table of Markdown that begins the first paragraph below a line."""
+        head, *below = [*self.paragraph_below(line), 0]
+        if not head or len(below) < 2 or not _RULE.fullmatch(self.lines[below[0] - 1]):
+            return None
+        rows = [(n, _cells(self.lines[n - 1])) for n in below[1:-1] if "|" in self.lines[n - 1]]
+        return MarkdownTable(_cells(self.lines[head - 1]), rows)
 
 
-def paragraphs(lines: Sequence[str]) -> Iterator[list[int]]:
-    """The numbers (from 1) of the lines of each paragraph."""
-    at = 0
-    while below := [*paragraph_below(lines, at)]:
-        yield below
-        at = below[-1]
+def without_code_spans(text: str) -> str:
+    """The same with blanks in their place."""
+    return _CODE_SPAN.sub(lambda span: " " * len(span[0]), text)
+
+
+def _html_comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each begins and ends, and what is in it; `<!---` begins one, too. Those that begin in
+    code, or are never closed, are none."""
+    outside, end = without_code_spans(text), 0
+    while (start := outside.find("<!--", end)) >= 0 and (last := text.find("-->", start + 4)) >= 0:
+        end = last + 3
+        yield start, end, text[start + 4 : last].strip("-")
+
+
+def _rest_comments(text: str) -> Iterator[tuple[int, int, str]]:
+    return ((*match.span(), match[2]) for match in _REST_COMMENT.finditer(text))
 
 
 def is_row(line: str) -> bool:
     """Whether a line is one of a table."""
     return line.lstrip().startswith("|") or line.count("|") > 1
-
-
-def table_below(lines: Sequence[str], line: int) -> MarkdownTable | None:
-    """The table of Markdown that begins the first paragraph below a line."""
-    head, *below = [*paragraph_below(lines, line), 0]
-    if not head or len(below) < 2 or not _RULE.fullmatch(lines[below[0] - 1]):
-        return None
-    rows = [(n, _cells(lines[n - 1])) for n in below[1:-1] if "|" in lines[n - 1]]
-    return MarkdownTable(_cells(lines[head - 1]), rows)
 
 
 def _cells(line: str) -> list[TableCell]:

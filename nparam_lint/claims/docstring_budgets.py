@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import (
@@ -26,7 +27,7 @@ from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
 from nparam_lint.records import DocLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.claims import Target
 
@@ -69,6 +70,15 @@ _OPERATOR = re.compile(r"[*+]|\b(?:min|max|abs|ceil|floor)\(")
 _CONDITION = re.compile(r"\b(?:if|when|while|where|assert|unless|until|and|or|not|for|with)\s+$")
 # Bullets of any kind, numbers, quotes and brackets before the word, but no other word.
 _LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
+# Whatever begins with the very word, behind marks, a tag or a directive, and leads to a number.
+_TAG = r"</?[a-zA-Z][^<>\n]{0,99}>"
+_ALIKE = re.compile(
+    rf"(?:[\W_]|{_TAG}|\.\.\s[\w:-]+::)*?(?P<word>nparam)(?!\w|-lint)", re.IGNORECASE
+)
+_COUNT = rf"(?:{_TAG}|[^\w\n]){{0,20}}[0-9][\w.,%]*(?:{_TAG}|[\W_]){{0,20}}$"
+_LED_TO = re.compile(rf"[:=](?=\s|<){_COUNT}")
+_BELOW = re.compile(rf"(?::\w+:)?{_COUNT}")
+_DOTTED = re.compile(r"\.(?P<module>\w[\w.*]*)\s*[:=]\s*(?P<count>.+)")
 # In the documented spelling it is meant as a budget, whatever follows.
 _EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
 _BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
@@ -76,6 +86,7 @@ _COLON = re.compile(r"\\?:{1,2}=?")
 # A number behind another sign, and no more in the line.
 _ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
 _MOST_MARKS = 9  # around a value
+_FEW_LINES = 6  # in which a number below a word is looked for
 _MOST_LINES = 200  # of one budget; it is parsed again with each
 _RULE = re.compile(r"[\W_]*$")
 _BULLET = re.compile(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
@@ -117,7 +128,9 @@ class Stray:
 
 
 def mentions(source: bytes) -> bool:
-    """Whether a file may hold a claim: all others need not be looked at for one."""
+    """Whether a file may hold a claim: all others need not be looked at for one. In UTF-16 there
+    are null bytes between its letters."""
+    source = source.replace(b"\0", b"")
     if b"nparam" in source:
         return True
     words = source.translate(_WORDS, b"_-")  # of `\\nNPARAM` the word is `nnparam`
@@ -131,9 +144,10 @@ def declares(lines: Sequence[DocLine]) -> bool:
     return any(_head(lines, index) for index in range(len(lines)))
 
 
-def find_stray(text: str) -> Stray | None:
+def find_stray(text: str, below: str = "") -> Stray | None:
     """The first claim in a line that nothing reads as a budget: the word beside a number, or before
-    the colon of a formula. `nparams = 7` is code that is left out, and so is `if nparam > 7`."""
+    the colon of a formula. `nparams = 7` is code that is left out, and so is `if nparam > 7`.
+    `below`: the text that follows."""
     text = text.translate(_FOLDED)
     for match in _CLAIM.finditer(text):
         number, link, start = _number(text, match), match["link"] or "", match.start("word")
@@ -145,7 +159,22 @@ def find_stray(text: str) -> Stray | None:
             return Stray(said + ")" * (said.count("(") - said.count(")")), start, line)
     if first := _NUMBER_FIRST.search(text):
         return Stray(first[0], first.start(), f"nparam: {first['count'].rstrip('.,')}")
+    if alike := _alike(text, [below]):
+        start = alike.start("word")
+        return Stray(text[start:].rstrip(), start, "nparam: NUMBER")
     return None
+
+
+def _alike(text: str, below: Iterable[str]) -> re.Match[str] | None:
+    """The word at the beginning of a line that ends with a number, or has one alone below it."""
+    match = _ALIKE.match(text)
+    if match is None or ">>>" in match[0]:
+        return None
+    return (
+        match
+        if _LED_TO.search(text, match.end()) or any(_BELOW.match(line.strip()) for line in below)
+        else None
+    )
 
 
 def _number(text: str, claim: re.Match[str]) -> re.Match[str] | None:
@@ -226,6 +255,19 @@ def _head(lines: Sequence[DocLine], index: int) -> int:
     text = lines[index].text
     if exact := _EXACT.match(text):
         return exact.end()
+    if spelled := _spelled(lines, index):
+        return spelled
+    deeper = takewhile(
+        lambda n: _indent(lines, n) > _indent(lines, index) or not lines[n].text.strip(),
+        range(index + 1, min(index + 1 + _FEW_LINES, len(lines))),
+    )
+    alike = _alike(text, (lines[n].text for n in deeper))
+    return alike.end("word") if alike else 0
+
+
+def _spelled(lines: Sequence[DocLine], index: int) -> int:
+    """The same of a claim in another spelling."""
+    text = lines[index].text
     match = _CLAIM.search(text)
     if match is None or not _LEAD.fullmatch(text, 0, match.start()):
         return 0
@@ -322,16 +364,18 @@ def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:
-    """The value at `at`, and where it begins. Quotes, stars, a bracket that was opened before, and
-    a full stop around it, or around the whole line, are ignored. Raises TextError."""
+    """The value at `at`, and where it begins. A `# comment` may follow it. Quotes, stars, a bracket
+    that was opened before, and a full stop around it, or around the whole line, are ignored. Raises
+    TextError."""
+    body = without_comment(text[at:])
     try:
         with shifted(at):
-            value = parse_value(text[at:], metric)
+            value = parse_value(body, metric)
         return value, text.index(value.text, at)
     except TextError as error:
         fault = error
     start = _after_marks(text, at)
-    body = without_comment(text[at:])[start - at :].rstrip()
+    body = body[start - at :].rstrip()
     closing = {".", ",", ";", *(_CLOSED_BY.get(c, "") for c in _BULLET.sub("", text[:start], 1))}
     for _ in range(_MOST_MARKS):
         with suppress(TextError):
@@ -351,8 +395,9 @@ def _prefix(text: str, at: int) -> tuple[_How, Selector, int]:
     colon = _COLON.match(text, _after_marks(text, at))
     if colon is None:
         found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
-        claim = _CLAIM.search(text)
+        claim, dotted = _CLAIM.search(text), _DOTTED.match(text, at)
         line = _as_documented(text, claim) if claim else ""
+        line = f"nparam[{dotted['module']}]: {dotted['count']}" if dotted else line
         hint = f", as in `{line}`" if line else ""
         raise TextError(f"found {found}, expected `:` and a count{hint}", at)
     return (arguments, host), selector, colon.end()

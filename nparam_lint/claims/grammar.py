@@ -163,12 +163,13 @@ class Value:
 
 
 def parse_value(text: str, metric: str = "total") -> Value:
-    """Read a declared count; a `# comment` may follow it. Raises TextError."""
-    uncommented = without_comment(text)
-    body = uncommented.strip()
-    with shifted(len(uncommented) - len(uncommented.lstrip())):
+    """Read a declared count. Raises TextError."""
+    body = text.strip()
+    with shifted(len(text) - len(text.lstrip())):
         if not body:
             raise TextError(f"found nothing, expected a count such as {EXAMPLES}")
+        if comment := body[len(without_comment(body)) :]:  # Python would pass over it in a formula
+            raise TextError(f"found {comment!r}, expected no more", len(body) - len(comment))
         value = _parse(body, metric)
         if value.names:
             return value

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import DOC_SUFFIXES
+from nparam_lint.claims import is_doc
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.records import Finding, Position
 from nparam_lint.rules import RULES
@@ -87,7 +87,7 @@ def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
         return
     text = content.decode("utf-8", "replace")
     found: Iterable[tuple[str, int, int, Collection[int]]] = ()
-    if path.endswith(DOC_SUFFIXES):
+    if is_doc(path):
         from nparam_lint.claims.doc_text import DocText
 
         for one in DocText(path, text).comments:

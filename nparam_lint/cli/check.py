@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint import Aside, UsageError
 from nparam_lint.cli import common
 from nparam_lint.records import Report
 from nparam_lint.report.formats import render
@@ -96,7 +96,7 @@ def run(options: Namespace) -> int:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
     division = _division(options)
     inputs, code = None, 0
-    texts: list[str | None] = []
+    reports: list[tuple[Report, _Project]] = []
     with ExitStack() as stack:
         if options.staged:
             paths, copy = _staged(options, stack)
@@ -116,18 +116,30 @@ def run(options: Namespace) -> int:
             causes = partial(_causes, given)
             report, own = _check(project, inputs, options, causes, division)
             code = max(code, own)
-            if inputs and own < 2:
-                texts.append(_again(report, project, inputs, options))
-    if inputs and code < 2 and None not in texts:
-        python = report.environment.python if report.environment else ""
-        text = "".join(map(str, texts))
-        # The answer alone may be what is new: it counts for when there is too much.
-        settings.store.saved += inputs.keep(options.given, options.environ, text, code, python)
-    if settings.store.wants_trim():
-        from nparam_lint.cache.housekeeping import trim
+            reports.append((report, project))
+    with Aside("what the cache keeps of this answer"):
+        if inputs and code < 2:
+            _keep(reports, inputs, options, code)
+        if settings.store.wants_trim():
+            from nparam_lint.cache.housekeeping import trim
 
-        trim(settings.store.base or "")
+            trim(settings.store.base or "")
     return code
+
+
+def _keep(
+    reports: Sequence[tuple[Report, _Project]], inputs: ReplayInputs, options: Namespace, code: int
+) -> None:
+    """Keep the answer, for the next run to print again."""
+    texts = [_again(report, project, inputs, options) for report, project in reports]
+    if None in texts:
+        return
+    where = reports[-1][0].environment
+    text = "".join(map(str, texts))
+    # The answer alone may be what is new: it counts for when there is too much.
+    python = where.python if where else ""
+    size = inputs.keep(options.given, options.environ, text, code, python)
+    reports[0][1].settings.store.saved += size
 
 
 def _check(

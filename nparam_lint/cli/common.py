@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
+from nparam_lint import Aside, UsageError
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.printable import clean, inert
 from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
@@ -221,35 +222,42 @@ def deliver(
 
         document = replace(document, roles_of=module_roles)
     if name == "github":
-        _append_step_summary(document, shown, options.environ)
+        with Aside("the step summary"):
+            _append_step_summary(document, shown, options.environ)
     write_chunks(chunks(name, document, shown), options.output_file)
     if options.echo and options.output_file and name != "text":
         write(render("text", document, shown), None)
     if document.error:
-        print(f"nparam-lint: {document.error}", file=sys.stderr)
+        tell(document.error)
         return 2
     findings = document.report.findings if document.report else ()
     return int(failed or any(finding.severity == "error" for finding in findings))
 
 
+def tell(text: str) -> None:
+    """To people, on standard error."""
+    lines = map(clean, f"nparam-lint: {text}".split("\n"))
+    print(inert("\n".join(lines)), file=sys.stderr)
+
+
 def deliver_failure(
-    error: UsageError, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
+    error: str, argv: Sequence[str], environ: Mapping[str, str], command: Any, options: Any
 ) -> int:
     """Report that the request could not be carried out: an error for people and, in a format for
     programs, a document that says the same. `options`: None if not even these could be read; then
     it is the document of a check."""
-    print(f"nparam-lint: {error}", file=sys.stderr)
+    tell(str(error))
     asked = _asked(argv, environ)
     formats = getattr(options, "formats", formats_for("findings"))
     if asked.format not in formats or asked.format in FOR_TERMINALS:
         return 2
     if options is not None and hasattr(command, "failure"):
-        document = command.failure(str(error), options)
+        document = command.failure(error, options)
     else:
         from nparam_lint.records import Report
         from nparam_lint.report.check_document import check_document
 
-        document = check_document(Report(None, (), (), error=str(error)))
+        document = check_document(Report(None, (), (), error=error))
     text = render(asked.format, document, Options())
     try:
         write(text, asked.output_file)
@@ -276,8 +284,10 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
         try:
             sys.stdout.writelines(texts)
             sys.stdout.flush()
-        except BrokenPipeError:  # `nparam-lint | head`, of which the exit code is not to speak
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still printed goes nowhere
+            if not isinstance(error, BrokenPipeError):  # `nparam-lint | head` is no failure
+                raise UsageError(f"cannot write to standard output: {error.strerror}") from None
         return
     try:
         with Path(file).open("w", encoding="utf-8") as stream:
@@ -299,7 +309,7 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
             text = summary(document, options, SUMMARY - stream.tell())
             stream.write(text.encode("utf-8", "replace"))
     except OSError as error:
-        print(f"nparam-lint: cannot write the step summary: {error}", file=sys.stderr)
+        tell(f"cannot write the step summary: {error}")
 
 
 # --- the look -------------------------------------------------------------------------------------

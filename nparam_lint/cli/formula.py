@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -86,12 +85,13 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
         return replace(found, call=first.call, cases=(NoForm(why),))
-    variables = _variables(first, asked)
+    way, variables = model.request.way, _variables(first, asked)
     history = BuildHistory(model.build, variables)
     cases, also_matter = derive_all(history, model, chosen=bool(asked))
     return replace(
         found,
         call=first.call,
+        place=str(way.position) if way else "",
         variables=tuple(variables),
         cases=tuple(cases),
         also_matter=tuple(also_matter),
@@ -103,6 +103,9 @@ def _write(result: FormulaResult, model: Model) -> None:
     from nparam_lint.analysis.formula_budget import budget_of, write_budget
     from nparam_lint.rewrite.edits import CannotWrite, Unsafe
 
+    if result.place:
+        step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
+        raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:
@@ -110,11 +113,11 @@ def _write(result: FormulaResult, model: Model) -> None:
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
-    print(f"nparam-lint: {where}", file=sys.stderr)
+    common.tell(where)
     if left:
         names = ", ".join(left)
         text = f"the formula holds for {result.call}; other choices of {names} give other counts"
-        print(f"nparam-lint: {text}", file=sys.stderr)
+        common.tell(text)
 
 
 def _variables(first: Measured, asked: str | None) -> list[Variable]:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from nparam_lint import UsageError
+from nparam_lint import UsageError, defect
 from nparam_lint.nearest import did_you_mean
 from nparam_lint.repository import remove_all
 
@@ -137,6 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return code
+    except OSError as error:  # standard output has no room
+        print(f"nparam-lint: cannot write: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except Exception as error:  # and no document could say so
+        print(f"nparam-lint: {defect(error)}", file=sys.stderr)
+        return 2
 
 
 def _look_alikes(error: UnicodeError) -> tuple[str, int]:
@@ -166,13 +173,22 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
         parser.set_defaults(given=given, environ=environ)
         options = parser.read(rest)
         return int(command.run(options))
-    except (UsageError, PermissionError) as error:
+    except BrokenPipeError:
+        raise
+    except Exception as error:
         from nparam_lint.cli.common import deliver_failure
 
-        if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
-            text = f"cannot read or write {error.filename}: {error.strerror}"
-            error = UsageError(f"{text}\nnext: give yourself access to it, or name other paths")
-        return deliver_failure(error, argv, environ, command, options)
+        return deliver_failure(_said(error), argv, environ, command, options)
+
+
+def _said(error: Exception) -> str:
+    """What is said of whatever ended a command."""
+    if isinstance(error, UsageError):
+        return str(error)
+    if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
+        text = f"cannot read or write {error.filename}: {error.strerror}"
+        return f"{text}\nnext: give yourself access to it, or name other paths"
+    return defect(error)
 
 
 def _help(words: Sequence[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def run(options: Namespace) -> int:
     settings = common.settings_for(options, Path.cwd())
     report, notes = united({name: _read(name) for name in options.reports})
     for note in notes:
-        print(f"nparam-lint: {note}", file=sys.stderr)
+        common.tell(note)
     return common.deliver(check_document(report), options, settings)
 
 

@@ -102,16 +102,16 @@ def run(options: Namespace) -> int:
     with reused_worker(), common.progress() as progress:
         try:
             model = Model(settings, target, selector, options.environ, progress)
-            first = model.first()
+            first = model.as_named()
             if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
                 model = Model(settings, target, selector, options.environ, progress)
-                first = model.first()
+            first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
                     raise UsageError(first.reason)
-                print(f"nparam-lint: {options.target}: {first.reason}", file=sys.stderr)
+                common.tell(f"{options.target}: {first.reason}")
                 return 1
             rows = {row.name: row for row in first.variables}
             given = given or _hydra(options, [*rows])
@@ -125,7 +125,7 @@ def run(options: Namespace) -> int:
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
         except Mismatch as error:
-            print(f"nparam-lint: {error}", file=sys.stderr)
+            common.tell(str(error))
             return 1
     said = [] if options.built else _said(forms)
     seconds = time.monotonic() - start
@@ -135,7 +135,7 @@ def run(options: Namespace) -> int:
         common.write(text, None)
     else:
         for line in summary(result):
-            print(f"nparam-lint: {line}", file=sys.stderr)
+            common.tell(line)
     return int(sweep.tally.failed == sweep.tally.rows > 0)
 
 
@@ -169,7 +169,7 @@ def _hydra(options: Namespace, names: Sequence[str]) -> Configurations:
         mapping[name.strip()] = key.strip()
     found, keys = of_hydra(options.hydra, names, mapping)
     told = ", ".join(n if n == key else f"{n} ({key})" for n, key in keys.items())
-    print(f"nparam-lint: {found.count:,} jobs of Hydra, which set {told}", file=sys.stderr)
+    common.tell(f"{found.count:,} jobs of Hydra, which set {told}")
     return found
 
 

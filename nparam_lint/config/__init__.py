@@ -27,6 +27,7 @@ from nparam_lint.config.settings import (
     WrongValue,
 )
 from nparam_lint.nearest import did_you_mean
+from nparam_lint.printable import clean
 from nparam_lint.records import Budget, Position, Problem, Recipe
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _ENVIRONMENT = "NPARAM_LINT_"
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
 _EXAMPLE = 'such as call = "train.py::build_model(path)"'
 _NOWHERE = Position("", 1, 1)
+_OUR_NAME = re.compile("nparam[-_.]?lint", re.IGNORECASE)
 
 
 class ConfigError(Exception):
@@ -57,9 +59,10 @@ class ConfigError(Exception):
 
 
 def describe(problem: Problem) -> str:
-    """`path:line:column: message`; the message alone where it is not about a file."""
+    """`path:line:column: message`; the message alone where it is not about a file. One line."""
     at = problem.position
-    return f"{at.path}:{at.line}:{at.column}: {problem.message}" if at.path else problem.message
+    where = f"{at.path}:{at.line}:{at.column}: " if at.path else ""
+    return clean(f"{where}{problem.message}")
 
 
 def load_settings(
@@ -119,7 +122,7 @@ def find_config(root: Path) -> Path | None:
         return own
     project = root / "pyproject.toml"
     # The table may be spelled `[tool."nparam-lint"]`; a file without one merely says nothing.
-    if project.is_file() and b"nparam-lint" in project.read_bytes():
+    if project.is_file() and _OUR_NAME.search(project.read_text("utf-8", "replace")):
         return project
     return None
 
@@ -199,12 +202,26 @@ class _ConfigFile:
             place = (int(at[1]), int(at[2])) if at else (1, 1)
             self.fault(Position(self.name, *place), f"is not valid TOML: {error}")
             return None
+        if self.prefix:
+            self.refuse_other_names((), table)
         for part in self.prefix:
             table = table.get(part, {}) if isinstance(table, dict) else table
         if not isinstance(table, dict):
             self.fault(self.find(), f"{'.'.join(self.prefix)} must be a table")
             return None
         return table
+
+    def refuse_other_names(self, path: tuple[str, ...], table: Mapping[str, Any]) -> None:
+        """A table that is meant for us and called otherwise would never be read."""
+        for name, value in table.items():
+            place = (*path, name)
+            if not isinstance(value, dict) or place == self.prefix:
+                continue
+            if _OUR_NAME.fullmatch(name):
+                message = f"[{'.'.join(place)}] is not read, expected [{'.'.join(self.prefix)}]"
+                self.fault(self.positions.key(place), message)
+            elif not path:
+                self.refuse_other_names(place, value)
 
     def beside(self, copy: Snapshot | None) -> Path:
         """The directory of the file, in the working tree also where it was read in a copy."""

@@ -310,7 +310,7 @@ OVERRIDE = {
     "device": _DEVICE,
 }
 RECIPE = {
-    "arguments": Key(_Text, "the arguments of a call, as a string", _python(_call_arguments)),
+    "arguments": Key(str, "the arguments of a call, as a string", _python(_call_arguments)),
     "setup": Key(_Text, "lines of Python, as a string", _python(ast.parse)),
     "call": Key(_Text, "a Python expression, as a string", _python(_called)),
     "input": Key(_Text, "a Python expression, as a string", _python(read_expression)),

@@ -17,9 +17,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
-from nparam_lint.cache.current_state import InstalledFiles, ProjectState
-from nparam_lint.cache.measurement_cache import MeasurementCache
-from nparam_lint.cache.store import Store
 from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
@@ -66,12 +63,7 @@ def run_jobs_on(
         context.replay_inputs.is_complete = False
     context.progress(0, len(jobs), "sending the project…")
     run = _Run(address, python, context)
-    groups = run.grouped(jobs)
-    answers = run.answers(groups, meanwhile)
-    # What a module changes in others would be seen by the models of its own group alone.
-    if run.facts.settle(built=True) and run.facts.companions and len(groups) > 1:
-        run = _Run(address, python, context)
-        answers = run.answers(run.grouped(jobs, whole=True))
+    answers = run.answers(run.grouped(jobs), meanwhile)
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
 
@@ -101,19 +93,14 @@ class _Run:
         self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
         self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
-        nowhere = Store(None, "")
-        state = ProjectState(context.root, context.names, {}, InstalledFiles(nowhere, []))
-        # What the answers depend on is not kept; it shows whether models can tell each other.
-        self.facts = MeasurementCache(nowhere, state, address, {})
         self.order = self._order()
 
-    def grouped(self, jobs: Sequence[Job], whole: bool = False) -> list[_Group]:
+    def grouped(self, jobs: Sequence[Job]) -> list[_Group]:
         """Those that import in the same way together, as the worker does; and of these, those of
-        one module. `whole`: not in parts."""
+        one module."""
         slots = self.machines.slots() or UNKNOWN
-        most = len(jobs) if whole else max(LEAST, -(-len(jobs) // (SHARE * slots)))
-        ordered = jobs if whole else sorted(jobs, key=lambda job: job.attempts[0].module)
-        ordered = sorted(ordered, key=lambda job: job.attempts[0].roots)
+        most = max(LEAST, -(-len(jobs) // (SHARE * slots)))
+        ordered = sorted(jobs, key=lambda job: (job.attempts[0].roots, job.attempts[0].module))
         found = []
         for _, alike in groupby(ordered, key=lambda job: job.attempts[0].roots):
             listed = list(alike)
@@ -230,7 +217,7 @@ class _Run:
     def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
         own, found = Answers(), self.found
-        ended = read_answers(frames, group.jobs, own, self.secrets, self.facts)
+        ended = read_answers(frames, group.jobs, own, self.secrets, None)
         assert ended is not None  # the last of them says so
         cause, why = ended
         for job in group.jobs:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nparam_lint.records import ImportAttempt, NameValue
     from nparam_lint.repository.snapshot import Snapshot
 
-PROTOCOL = 9
+PROTOCOL = 10
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 
@@ -201,16 +201,11 @@ def run_jobs(
         from nparam_lint.cache.reasons import why_built  # few runs ask for them
 
         reasons = why_built(cache, jobs, left)
-    if cache and known and not left and cache.settle(built=False):
+    if cache and known and not left:
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
     else:
-        if cache and not left:
-            found, left, cache = {}, list(jobs), _cache_of(context)
         answers = _ask_worker(context, left, cache, meanwhile)
-        if cache and found and not cache.settle(built=True):  # all of them together, then
-            found, cache = {}, _cache_of(context)
-            answers = _ask_worker(context, jobs, cache)
         answers.measurements.update(found)
     if cache:
         cache.store.keep(partial(_save, cache, answers))
@@ -228,7 +223,6 @@ def run_jobs(
 def _save(cache: MeasurementCache, answers: Answers) -> None:
     """Keep what was learned."""
     if cache.ended and answers.torch and answers.python:
-        cache.settle(built=True)
         cache.save(answers.torch, answers.python, answers.guards)
     cache.state.installed.save()
 

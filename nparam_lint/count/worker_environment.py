@@ -33,8 +33,11 @@ TEMPORARY_CACHES = (
     " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
 ).split()
 _SECRET_NAME = re.compile(
-    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|(^|_)(PASS|PW|KEYS?|AUTH|PAT)\d*(_|$)|_PWD\d*$|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
-    r"|APIKEY|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
+    r"TOKEN(?!IZ)|SECRET|PASS(W|PHRASE|CODE)|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
+    # Words that end so: MYPASS, but not a shell's PWD.
+    r"|(?<!BY)(?<!COM)(?<!MON)(PASS|PW|(?<!^)(?<!^OLD)PWD|KEYS?|AUTH)\d*(_|$)"
+    r"|(^|_)(PAT|(PIN|OTP)(_?CODE)?(?=\d*$))\d*(_|$)"
+    r"|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
     re.IGNORECASE,
 )
 # Values that contain credentials, whatever the variable is called: a URL with a password or a

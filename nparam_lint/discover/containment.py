@@ -58,7 +58,7 @@ def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
     stack = [*direct[outer]]
     while stack:
         part = stack.pop()
-        if part != outer and part not in reached:
+        if part != outer and part in direct and part not in reached:
             reached.add(part)
             stack += direct[part]
     return reached

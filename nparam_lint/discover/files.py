@@ -36,7 +36,10 @@ _TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
 _KINDS = (".py", *CONFIG_SUFFIXES, *_TEXT_KINDS)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")
-_OUR_TABLE = re.compile(rb"""^\s*\[+\s*tool\s*\.\s*["']?nparam-lint\b""", re.MULTILINE)
+# Also where it is misspelt: that is said when it is read.
+_OUR_TABLE = re.compile(
+    rb"""^\s*\[+\s*(?:\w+\s*\.\s*)?["']?nparam[-_.]?lint\b""", re.MULTILINE | re.IGNORECASE
+)
 
 
 def find_root(path: Path, top: Path | None = None) -> Path:
@@ -71,8 +74,10 @@ def _configures_us(directory: Path) -> bool:
         text = (directory / "pyproject.toml").read_bytes()
     except OSError:
         return False
-    if b"nparam-lint" not in text or _OUR_TABLE.search(text):
-        return b"nparam-lint" in text
+    if _OUR_TABLE.search(text):
+        return True
+    if b"nparam-lint" not in text:
+        return False
     try:  # `[tool]` and `nparam-lint = {…}`; or no more than a dependency
         tool = tomllib.loads(text.decode()).get("tool")
     except ValueError:
@@ -152,7 +157,7 @@ def _of_kind(
 ) -> list[str]:
     names = (below or list_below)(root) if tracked is None else _own(root, tracked)
     is_excluded = matcher(exclude)
-    return sorted(name for name in names if name.endswith(kinds) and not is_excluded(name))
+    return sorted(name for name in names if name.lower().endswith(kinds) and not is_excluded(name))
 
 
 # The project's Markdown and reStructuredText; and these with other texts and notebooks, which may
@@ -166,7 +171,7 @@ def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
     and of those that it does, source and compiled modules."""
     if snapshot:
         top = root.relative_to(snapshot.directory).as_posix()
-        names = snapshot.files(root, "", importable=True)
+        names = snapshot.files(root, "", "importable")
         links = [os.path.relpath(path, top) for path in snapshot.linked]
         return [*names, *_modules_below(root, links)]
     ask = ("ls-files", "-z", "--exclude-standard")
@@ -291,7 +296,7 @@ def list_below(directory: Path) -> list[str]:
 
     Raises UsageError where it may not be looked into itself.
     """
-    kinds = [f"*{kind}" for kind in _KINDS]
+    kinds = [f":(icase)*{kind}" for kind in _KINDS]
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
@@ -349,7 +354,7 @@ def _walk(directory: Path, kinds: tuple[str, ...] = _KINDS) -> Iterator[str]:
         subfolders[:] = [name for name in subfolders if not _is_skipped(folder, name)]
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
-            if name.endswith(kinds) and _is_file(path):
+            if name.lower().endswith(kinds) and _is_file(path):
                 yield os.path.relpath(path, top).replace(os.sep, "/")
     yield from (name.replace(os.sep, "/") + "/" for name in closed)
 

@@ -41,7 +41,7 @@ def unread_claims(
         text = written
         if is_formatted:  # an inserted value counts as a number
             text = _INSERTED.sub(lambda inserted: "0" * len(inserted[0]), text)
-        stray = find_stray(text)
+        stray = find_stray(text, rest)
         if stray and stray.offset < len(line.text):
             said = written[stray.offset :][: len(stray.text)]
             wanted = "nparam: NUMBER" if text != written else stray.line

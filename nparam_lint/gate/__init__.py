@@ -15,8 +15,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError, cores
-from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint import Aside, UsageError, cores
+from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
@@ -39,6 +39,7 @@ from nparam_lint.discover import (
     list_below,
     list_files,
     list_importable,
+    matcher,
     named_files,
     place_of,
     scan_source,
@@ -58,6 +59,7 @@ from nparam_lint.gate.requests import (
     declared_requests,
     known_kinds,
     may_be_built,
+    not_fetched,
     one_reason,
     request_model,
     select_models,
@@ -194,8 +196,9 @@ def check(
 
     ways = (request.recipe for request in whole.requests if request.way)
     calls = (way.call or f"model({way.arguments or ''})" for way in ways)
-    recipes = arguments_to_fill_in(report.skipped, source, calls)
-    return replace(report, recipes=recipes, test_files=len(source.found.left_out))
+    with Aside("how to build what needs arguments"):
+        report = replace(report, recipes=arguments_to_fill_in(report.skipped, source, calls))
+    return replace(report, test_files=len(source.found.left_out))
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
@@ -204,7 +207,10 @@ def as_the_project_builds(source: ProjectSource, selection: Selection) -> Select
     from nparam_lint.discover.containment import find_containment
     from nparam_lint.gate.ways import with_ways
 
-    return replace(with_ways(source, selection), containment=find_containment(source.found))
+    containment = selection.containment
+    with Aside("which models are parts of others"):
+        containment = find_containment(source.found)
+    return replace(with_ways(source, selection), containment=containment)
 
 
 def show(
@@ -221,9 +227,7 @@ def show(
     with reused_worker():
         source = read_targets(settings, targets)
         selection = Selection(source.requests, skip_failures=False)
-        wanted = [r for r in source.requests if r.target.arguments is None and r.target.is_path]
-        wanted = [r for r in wanted if not (r.budgets or r.recipe.says_how_to_call)]
-        if wanted:
+        if wanted := [request for request in source.requests if request.is_open]:
             from nparam_lint.gate.ways import with_ways_of
 
             whole = read_source(settings, ())
@@ -237,6 +241,20 @@ def show(
             if isinstance(model.measurement, Measured) or model.target not in built
         )
     return replace(report, models=models, seconds=time.monotonic() - start)
+
+
+def built_in_a_way(
+    request: ModelRequest, context: RunContext
+) -> tuple[ModelRequest, Discovery] | None:
+    """What cannot be built as it is named, in the first way of the project that builds it, and the
+    source that this was found in."""
+    from nparam_lint.gate.ways import with_ways_of
+
+    whole = read_source(context.settings, ())
+    ways = with_ways_of(replace(whole, requests=[request]), Selection()).requests
+    answers = count_models(ways, whole.found, context).measurements
+    built = (way for number, way in enumerate(ways) if isinstance(answers[number], Measured))
+    return next(((way, whole.found) for way in built), None)
 
 
 def _inside_another(model: ModelReport, context: RunContext) -> ModelReport:
@@ -371,7 +389,7 @@ def read_source(
     there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
     is_gone = bool(paths) and not there
     files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
-    importable = copy.files(root, importable=True) if copy else list_importable(root, below)
+    importable = copy.files(root, which="importable") if copy else list_importable(root, below)
     others: set[str] = set()
     if places and dependents:
         others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
@@ -398,6 +416,11 @@ def read_source(
         found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
     findings += [one for one in unread if in_scope(one.position.path)]
+    if copy and copy.absent:
+        may_declare = copy.files(root, (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES), "absent")
+        is_excluded = matcher(settings.exclude)
+        absent = [at for at in may_declare if in_scope(at) and not is_excluded(at)]
+        findings += [not_fetched(absent)] if absent else []
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import Aside
 from nparam_lint.claims import parse_selector
 from nparam_lint.judge import heaviest
 from nparam_lint.records import Measured, Position, SourceLine
@@ -41,10 +42,10 @@ def explained(
     """The report with an explanation of each broken budget."""
     broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
     causes = _causes(broken, requests, source, context)
-    told = {
-        finding: _explained(finding, result, model, causes.get(finding), source)
-        for model, finding, result in broken
-    }
+    told: dict[Finding, Finding] = {}
+    for model, finding, result in broken:
+        with Aside(f"the explanation of {finding.code} at {finding.position}"):
+            told[finding] = _explained(finding, result, model, causes.get(finding), source)
 
     def tell(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return tuple(told.get(finding, finding) for finding in findings)
@@ -65,7 +66,9 @@ def _causes(
     asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
     wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
     pairs = [(by_target[finding.target], result) for finding, result in wanted]
-    found = context.causes(pairs, source, context)
+    found: list[Cause] = []
+    with Aside("what broke the budgets"):
+        found = context.causes(pairs, source, context)
     return dict(zip((finding for finding, _ in wanted), found, strict=False))
 
 

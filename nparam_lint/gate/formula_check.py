@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint import Aside
 from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.judge import finding, judge
 from nparam_lint.records import Measured
@@ -144,7 +145,10 @@ def with_missing_terms(
             if one is None or not left or not budget.value.names:
                 continue
             left -= 1
-            if line := context.analysis().missing_term(budget, context) if context.analysis else "":
+            line = ""
+            with Aside(f"what the formula at {budget.position} lacks"):
+                line = context.analysis().missing_term(budget, context) if context.analysis else ""
+            if line:
                 new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
                 findings = tuple(new if f is one else f for f in model.findings)
                 model = replace(model, findings=findings)

@@ -52,6 +52,7 @@ _MODEL_CODES = frozenset("NPL010 NPL012 NPL013".split())  # found in models with
 _MAY_IGNORE = re.compile(rb"nparam:\W*ignore")  # what every comment that ignores a finding holds
 # What NPL010 says of a model that was built, this says of its source.
 _SAME_AS_HIDDEN = "NPL101"
+_CANNOT_BE_BUILT = "NPL103"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ def assemble_report(
     if counted.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
-    kept = in_order(reported_findings(every, source, complete))
+    kept = in_order(said_once(reported_findings(every, source, complete), models))
     known = {_identity(finding): finding for finding in kept}
     identities = [[_identity(finding) for finding in model.findings] for model in models]
     models = [
@@ -329,16 +330,24 @@ def reported_findings(
         if _is_on(item.code, own):
             severity = own.severity.get(item.code)
             kept.append(replace(item, severity=severity) if severity else item)
-    return said_once(kept)
+    return kept
 
 
-def said_once(findings: Sequence[Finding]) -> list[Finding]:
-    """Without what is said of the source, where the same is said of a model that was built."""
+def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> list[Finding]:
+    """Without what is said of the source, where a model that was built says the same or refutes
+    it."""
     hidden = {(f.position.path, f.position.line) for f in findings if f.code == "NPL010"}
+    built = {
+        target
+        for model in models
+        if isinstance(model.measurement, Measured)
+        for target in (_bare(model.target), *(row.target for row in model.measurement.inside))
+    }
     return [
         item
         for item in findings
         if item.code != _SAME_AS_HIDDEN or (item.position.path, item.position.line) not in hidden
+        if item.code != _CANNOT_BE_BUILT or item.target not in built
     ]
 
 

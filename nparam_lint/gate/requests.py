@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -47,6 +48,7 @@ _BIND = (
     "e.g. `86.6M <!-- nparam: vit.py::vit_b_16 -->`; above a table: "
     "`<!-- nparam: Params = vit.py::{Model} -->`"
 )
+_OF_THE_CALL = ("arguments_missing", "raised", "refused")
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
 _FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
@@ -99,6 +101,17 @@ class ModelRequest:
     def is_declared(self) -> bool:
         """Whether a budget is declared for it; a count mentioned in prose is none."""
         return any(budget.origin != "prose" for budget in self.budgets)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody says how to build it, so that a way of the project may stand for it."""
+        is_named = self.target.arguments is None and self.target.is_path
+        return is_named and not (self.budgets or self.recipe.says_how_to_call)
+
+    def needs_way(self, answer: Measurement) -> bool:
+        """Whether it failed as it is named, and another call may build it."""
+        failed_call = isinstance(answer, NotMeasured) and answer.cause in _OF_THE_CALL
+        return failed_call and self.is_open and self.target.host is None
 
     def used(self, measured: Measured) -> Definition | None:
         """The definition that was built, of those that the name has in its file."""
@@ -173,6 +186,15 @@ def unreadable(problem: Problem, *detail: str) -> Finding:
     """NPL003 for a file that was not read."""
     found = finding("NPL003", problem.position, problem.message, "", detail)
     return replace(found, severity=problem.severity, timed_out=problem.timed_out)
+
+
+def not_fetched(paths: Sequence[str]) -> Finding:
+    """NPL003 for files that a partial clone lacks, in which budgets may stand."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    message = f"not checked: {paths[0]}{more}, outside of the sparse checkout, not in this clone"
+    place = shlex.quote(paths[0].rpartition("/")[0] or paths[0])
+    step = f"next: git sparse-checkout add {place}, or `exclude` it in the config"
+    return finding("NPL003", Position(paths[0]), message, "", [step])
 
 
 class _Declared:
@@ -260,7 +282,7 @@ class _Declared:
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
-            budgets = _comment_budgets(target, content, findings) if mentions(content) else []
+            budgets = _comment_budgets(target, content, findings)
             if target in requests or budgets or settings.recipe(target):
                 self.request(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
@@ -359,25 +381,40 @@ def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
     findings: list[Finding] = []
     budgets = [*settings.budgets]
     for path, text in contents.items():
-        budgets += _doc_budgets(path, text, findings) if mentions(text) else []
+        budgets += _doc_budgets(path, text, findings)
     return replace(settings, budgets=tuple(budgets)), findings
 
 
 def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a text's comments; what cannot be read is added to the findings."""
+    if not (text := _claiming(path, content, findings)):
+        return []
     from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
 
-    found, malformed = parse_docs(path, content.decode("utf-8", "replace"))
+    found, malformed = parse_docs(path, text)
     findings += [_unread(fault, path, path, _BIND) for fault in malformed]
     return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
 
 
+def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
+    """The text of a file that may hold a claim; "" of any other. What is no UTF-8 is a finding."""
+    if not mentions(content):
+        return ""
+    if b"\0" in content:
+        fault = Malformed("found null bytes, as UTF-16 has them; expected UTF-8", 1, 1)
+        findings.append(_unread(fault, path, path))
+        return ""
+    return content.decode("utf-8", "replace")
+
+
 def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
     """The budgets in a config file's comments; what cannot be read is added to the findings."""
+    path = target.location
+    if not (text := _claiming(path, content, findings)):
+        return []
     from nparam_lint.claims.comment_budgets import parse_comments  # few have any
 
-    path = target.location
-    declared, malformed = parse_comments(path, content.decode("utf-8", "replace"))
+    declared, malformed = parse_comments(path, text)
     findings += [_unread(fault, path, path) for fault in malformed]
     return [_budget(line, target, "comment", path, line.text) for line in declared]
 

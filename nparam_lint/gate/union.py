@@ -117,7 +117,7 @@ def _union(reports: Sequence[Report]) -> Report:
         outcomes.failed_ways.extend(zip(shard.failed_ways, report.failed_ways, strict=True))
         outcomes.failures.extend(shard.failures)
     models, skipped = outcomes.together(shards[0].uncalled, first.containment)
-    findings = said_once(in_order(chain(*(r.findings for r in reports), _unused(shards))))
+    findings = said_once(in_order(chain(*(r.findings for r in reports), _unused(shards))), models)
     kept = set(findings)
     recipes = {target: lines for report in reports for target, lines in report.recipes.items()}
     named = [target for target, _ in skipped]

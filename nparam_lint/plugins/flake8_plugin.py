@@ -10,7 +10,7 @@ import io
 import tokenize
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint import __version__, defect
 from nparam_lint.discover.name_resolution import is_hinted
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """(line, column from 0, "CODE message", this class) for each finding."""
+        try:
+            yield from self._found()
+        except Exception as error:  # the other files are checked
+            yield 1, 0, f"NPL003 not checked: {defect(error)}", type(self)
+
+    def _found(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         if not is_hinted(self.source.encode("utf-8", "replace")):
             return
         from nparam_lint.claims.suppressions import apply

@@ -208,6 +208,7 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
+    from nparam_lint import defect
     from nparam_lint.api.checks import formula_analysis
     from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.count.interpreter import NoInterpreter
@@ -230,6 +231,9 @@ def _count(config: pytest.Config) -> list[Case]:
                 progress=_progress(config),
                 analysis=formula_analysis,
             )
+            reporter = _reporter(config)
+            color = reporter is not None and bool(reporter.hasmarkup)
+            found = cases(report, root, Options(_width(), color, settings.depth))
         except ConfigError as error:
             first = error.problems[0]
             said = f"the configuration is wrong: {first.message}"
@@ -238,9 +242,9 @@ def _count(config: pytest.Config) -> list[Case]:
         except NoInterpreter as error:
             at = Position(settings.config.name if settings.config else "")
             return [_unasked("interpreter", root, at, str(error), str(error))]
-        reporter = _reporter(config)
-        color = reporter is not None and bool(reporter.hasmarkup)
-        found = cases(report, root, Options(_width(), color, settings.depth))
+        except Exception as error:  # the other tests are run
+            said = defect(error)
+            return [_unasked("nparam-lint", root, Position(""), said, said)]
     _tell(config, report, root, bool(found))
     return found
 

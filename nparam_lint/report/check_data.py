@@ -62,7 +62,7 @@ def data_of(report: Report) -> Json:
                 "reason": one.failure.reason,
                 "cause": one.failure.cause,
                 "source": one.failure.source,
-                "way": _way(one.way),
+                "way": way_data(one.way),
             }
             for one in report.failed_ways
         ],
@@ -99,7 +99,7 @@ def _model(model: ModelReport) -> Json:
         "declared": model.declared,
         "top_level": model.top_level,
         "because": model.because or None,
-        "way": None if model.way is None else _way(model.way),
+        "way": way_data(model.way),
         "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
     }
 
@@ -121,7 +121,7 @@ def _inside(one: Inside) -> Json:
         "declared": False,
         "top_level": False,
         "because": None,
-        "way": _way(one.way),
+        "way": way_data(one.way),
         "inside": one.model.target,
         "paths": list(row.paths),
         "share": one.share,
@@ -129,7 +129,9 @@ def _inside(one: Inside) -> Json:
     }
 
 
-def _way(way: Way) -> Json:
+def way_data(way: Way | None) -> Json | None:
+    if way is None:
+        return None
     told = {"kind": way.kind, **asdict(way.position), "name": way.name or None}
     return {**told, "note": way.note} if way.note else told
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from nparam_lint import defect
 from nparam_lint.records import Finding
 from nparam_lint.report import Row, Table, style
 from nparam_lint.report.budget_outcomes import worst
@@ -147,7 +148,11 @@ def model_picture(block: Modules, name: str, data: PageData) -> str:
 
 def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
     """`instead`: what stands in its place without a script."""
-    return f'<div class="picture" data-picture="{data.add(picture)}">{instead}</div>'
+    try:
+        number = data.add(picture)
+    except Exception as error:  # the page is worth more than a picture
+        return f"<p>{escape(f'the picture is left out: {defect(error)}')}</p>{instead}"
+    return f'<div class="picture" data-picture="{number}">{instead}</div>'
 
 
 def module_table(block: Modules, name: str) -> str:

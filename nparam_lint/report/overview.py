@@ -246,8 +246,7 @@ def place_of_way(model: ModelReport, target: str) -> str:
     way, call = model.way, clean(getattr(model.measurement, "call", ""))
     if way is None:
         return "with its defaults" if call.endswith("()") and bare_target(model) == target else call
-    place = clean(str(way.position))
-    return f"{clean(way.name)} ({place})" if way.name and way.kind == "size" else place
+    return clean(way.place)
 
 
 def _fold(kind: str, ways: Sequence[ModelReport]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.worker.capabilities import METRICS, Metric
+from nparam_lint.printable import clean as clean
 
 if TYPE_CHECKING:
     from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
@@ -32,14 +33,6 @@ class Paint:
         if not (self.enabled and style and text):
             return text
         return f"\x1b[{';'.join(_STYLES[name] for name in style.split())}m{text}\x1b[0m"
-
-
-def clean(text: str) -> str:
-    """One printable line: an exception's text must not move the cursor or colour the terminal."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
-        for c in " ".join(text.splitlines()).replace("\t", " ")
-    )
 
 
 def escape(text: str) -> str:

@@ -36,7 +36,7 @@ _OF_THE_USER = tuple(
 )
 # `status` and its like would refresh the index on disk; large files are left as their pointers.
 _ALWAYS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LANGUAGE": "en"}
-_PLACES = ("rev-parse", "--show-toplevel", "--absolute-git-dir")
+_TOP = ("rev-parse", "--show-toplevel")
 # For the index of an export: no hook hears of it, and no part of it is kept in the repository.
 _PRIVATE = (
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -186,16 +186,17 @@ class Repository:
     def export(self, directory: Path, commit: str | None = None) -> Exported:
         """Write a commit's tree below `directory`; by default what is staged, a commit's content if
         it were made now."""
-        entries, left_out = [], {*self._left_out(), *(() if commit else self._differing("A"))}
+        entries, added = [], () if commit else self._differing("A")
         tree = ("ls-tree", "-r", "-z", "--full-tree")
         for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
             about, _, path = line.partition("\t")
             mode, *more = about.split(" ")  # of a tree: type, blob; of the index: blob, stage
             if not commit and more[1] != "0":
                 raise GitError(f"{path} is not merged; resolve it, then git add {path}")
-            if path not in left_out:
+            if path not in added:
                 entries.append(_Entry(mode, more[bool(commit)], path))
-        files = [entry for entry in entries if entry.mode != _SUBMODULE]
+        absent = self._absent(entries)
+        files = [e for e in entries if e.mode != _SUBMODULE and e.path not in absent]
         self._write(directory, files)
         submodules = {
             entry.path: exported
@@ -208,16 +209,23 @@ class Repository:
             tuple(entry.path for entry in files),
             tuple(entry.path for entry in files if entry.mode == _LINK),
             submodules,
+            tuple(sorted(absent)),
         )
 
-    def _left_out(self) -> frozenset[str]:
-        """The files that the sparse checkout of a partial clone omits: fetching them one by one
-        could take hours. In other clones everything is present."""
+    def _absent(self, entries: Iterable[_Entry]) -> frozenset[str]:
+        """The files that the sparse checkout of a partial clone omits, and that nothing has fetched
+        yet: to fetch them one by one could take hours."""
         partial = r"^remote\..*\.(promisor|partialclonefilter)$"
         if self.attempt("config", "--get-regexp", partial).returncode:
             return frozenset()
-        entries = self.listed("ls-files", "-t", "-z")
-        return frozenset(entry[2:] for entry in entries if entry.startswith("S "))
+        listed = self.listed("ls-files", "-t", "-z")
+        omitted = {entry[2:] for entry in listed if entry.startswith("S ")}
+        if not omitted:
+            return frozenset()
+        # To ask for one by its name would fetch it.
+        every = ("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+        there = set(self.run(*every).split())
+        return frozenset(e.path for e in entries if e.path in omitted and e.blob not in there)
 
     def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
         """Check the files out through an index of their own: with the conversions that a checkout
@@ -265,12 +273,13 @@ class _Entry:
 @dataclass(frozen=True, slots=True)
 class Exported:
     """The files that were written, relative to their repository, those of them that are symbolic
-    links, and its submodules by path."""
+    links, its submodules by path, and the files that are not there to be written."""
 
     repository: Repository
     tracked: tuple[str, ...]
     links: tuple[str, ...]
     submodules: Mapping[str, Exported]
+    absent: tuple[str, ...] = ()
 
     def nested(self, prefix: str = "") -> Iterator[tuple[str, Exported]]:
         """It and all submodules in it, each with what its paths begin with."""
@@ -287,28 +296,31 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
     variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
-    found = _git(start, bare, _PLACES)
-    top, directory = _places(found)
+    found = _git(start, bare, _TOP)
+    top = _place(found)
     if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
         own = {**bare, **variables}
-        own_top, own_directory = _places(_git(Path.cwd(), own, _PLACES))
-        if own_top and own_directory and _inside(start, own_top):
+        own_top = _place(_git(Path.cwd(), own, _TOP))
+        if own_top and _inside(start, own_top):
             nested = top is not None and top != own_top and _inside(top, own_top)
-            if directory == own_directory or not nested:
+            if not nested or _directory(start, bare) == _directory(Path.cwd(), own):
                 return Repository(own_top, own)
     if top is None:
         raise GitError(f"{start} is not in a git repository: {os.fsdecode(found.stderr).strip()}")
     return Repository(top, bare)
 
 
-def _places(done: subprocess.CompletedProcess[bytes]) -> tuple[Path | None, Path | None]:
-    """The working tree and the repository that git names; None and None where it fails."""
-    if done.returncode:
-        return None, None
-    top, directory = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
-    return Path(top), Path(directory).resolve()
+def _directory(place: Path, environ: Mapping[str, str]) -> Path | None:
+    """The repository that is used in a place."""
+    directory = _place(_git(place, environ, ("rev-parse", "--absolute-git-dir")))
+    return directory and directory.resolve()
+
+
+def _place(done: subprocess.CompletedProcess[bytes]) -> Path | None:
+    """The one path that git names, in which there may be line ends; None where it fails."""
+    return None if done.returncode else Path(os.fsdecode(done.stdout).removesuffix("\n"))
 
 
 def _inside(path: Path, directory: Path) -> bool:

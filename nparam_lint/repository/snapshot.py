@@ -13,7 +13,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint import UsageError
 from nparam_lint.repository import temporary_directory
@@ -31,9 +31,9 @@ _USELESS = frozenset({"__pycache__", "node_modules", ".tox", ".nox", "site-packa
 class Snapshot:
     """`directory`: the copy. `home`: the working tree's top that it is a copy of. `commit`: which
     commit it is a copy of; None: the index. `tracked`: the copied files of the repository itself;
-    `importable`: those and its submodules'. `linked`: what stands in the copy as a link into the
-    working tree. `untracked`, and for an index `unstaged`: what differs in the working tree, for
-    messages. All relative to the top, with `/`."""
+    `importable`: those and its submodules'; `absent`: what a partial clone lacks. `linked`: what
+    stands in the copy as a link into the working tree. `untracked`, and for an index `unstaged`:
+    what differs in the working tree, for messages. All relative to the top, with `/`."""
 
     directory: Path
     home: Path
@@ -43,6 +43,7 @@ class Snapshot:
     untracked: tuple[str, ...] = ()
     unstaged: tuple[str, ...] = ()
     commit: str | None = None
+    absent: tuple[str, ...] = ()
 
     def copy_of(self, path: Path) -> Path:
         """Where a path of the working tree is in the copy. Raises UsageError outside of it."""
@@ -53,15 +54,18 @@ class Snapshot:
         return self._moved(path, self.directory, self.home)
 
     def files(
-        self, root: Path, kind: str | tuple[str, ...] = ".py", *, importable: bool = False
+        self,
+        root: Path,
+        kind: str | tuple[str, ...] = ".py",
+        which: Literal["tracked", "importable", "absent"] = "tracked",
     ) -> list[str]:
-        """The copied files whose names end like this below `root`, a directory of the copy,
-        relative to it."""
+        """The files whose names end like this below `root`, a directory of the copy, relative to
+        it."""
         inside = root.relative_to(self.directory).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         return [
             path.removeprefix(prefix)
-            for path in (self.importable if importable else self.tracked)
+            for path in getattr(self, which)
             if path.startswith(prefix) and path.endswith(kind)
         ]
 
@@ -103,6 +107,7 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
             untracked=tuple(repository.untracked()),
             unstaged=() if commit else tuple(repository.unstaged()),
             commit=commit,
+            absent=tuple(prefix + path for prefix, one in exported.nested() for path in one.absent),
         )
 
 

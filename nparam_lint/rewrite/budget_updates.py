@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint import UsageError
 from nparam_lint.claims import (
-    DOC_SUFFIXES,
     Selector,
     Target,
     TextError,
+    is_doc,
     parse_selected,
     parse_target,
     read_expression,
@@ -42,11 +42,7 @@ if TYPE_CHECKING:
     from nparam_lint.rewrite.number_style import Restated
 
 # Of what cannot be read in files of a kind.
-_ORIGINS: dict[str | tuple[str, ...], Origin] = {
-    ".py": "docstring",
-    ".toml": "config",
-    DOC_SUFFIXES: "docs",
-}
+_ORIGINS: dict[str, Origin] = {".py": "docstring", ".toml": "config"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -129,8 +125,8 @@ def _unreadable(findings: Sequence[Finding], named: Sequence[Named]) -> Iterator
             target = Target(found.position.path, "")
         at = found.position
         if not named or any(item.covers(target, None, at.path) for item in named):
-            origins = (origin for kind, origin in _ORIGINS.items() if at.path.endswith(kind))
-            origin: Origin = next(origins, "comment")
+            otherwise: Origin = "docs" if is_doc(at.path) else "comment"
+            origin = _ORIGINS.get(Path(at.path).suffix, otherwise)
             yield Left(at, found.target, "", origin, "", found.message)
 
 

@@ -8,7 +8,7 @@ import ast
 import io
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import DOC_SUFFIXES
+from nparam_lint.claims import is_doc
 from nparam_lint.claims.comment_budgets import WITH_COMMENTS, comment_sign, parse_comments
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.discover.ways.config_outline import outline
@@ -52,7 +52,7 @@ def restate(
 
 def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:
     """Each value by where it begins, with the end of it that does not stand there (`million`)."""
-    if path.endswith(DOC_SUFFIXES):
+    if is_doc(path):
         bound, _ = parse_docs(path, text)
         return {(one.line, one.column): (one.value.text, one.unit) for one in bound}
     declared, _ = parse_comments(path, text)

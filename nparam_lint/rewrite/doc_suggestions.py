@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint import __version__
-from nparam_lint.claims import DOC_SUFFIXES, TextError
+from nparam_lint.claims import TextError, is_rest
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import (
     COUNT,
     DocText,
     TableCell,
-    paragraphs,
     plain,
     unit_of,
     written,
@@ -86,7 +85,7 @@ def suggest(
     report = measure(source, selection, RunContext(settings, environ, progress))
     models = [*_known(report, selection)]
     copy, root = settings.snapshot, settings.root
-    tracked = copy.files(root, DOC_SUFFIXES) if copy else None
+    tracked = copy.files(root, "") if copy else None
     read, found = reader(root), list[Suggestion]()
     for path in list_docs(root, settings.exclude, tracked, settings.below):
         with suppress(OSError):
@@ -144,7 +143,7 @@ class _Text(DocText):
 
     def in_paragraphs(self) -> Iterator[Suggestion]:
         in_rows = {number for _, table in self.tables for number, _ in table.rows}
-        for paragraph in paragraphs(self.lines):
+        for paragraph in self.paragraphs:
             said = " ".join(self.lines[number - 1] for number in paragraph)
             for number in paragraph:
                 if number not in in_rows:
@@ -172,7 +171,7 @@ class _Text(DocText):
 
 
 def _behind(near: Near) -> Suggestion:
-    sign = ".. nparam: {}" if near.position.path.endswith(".rst") else "<!-- nparam: {} -->"
+    sign = ".. nparam: {}" if is_rest(near.position.path) else "<!-- nparam: {} -->"
     return Suggestion(near.position, sign.format(near.target), (near,))
 
 
@@ -250,7 +249,7 @@ def _blocks(one: Suggestion) -> Iterator[Text]:
     if len(one.numbers) > 1:
         said = f"above this table, for {len(one.numbers)} numbers:"
     else:
-        where = "above this paragraph" if at.path.endswith(".rst") else f"behind {first.written}"
+        where = "above this paragraph" if is_rest(at.path) else f"behind {first.written}"
         said = f"{first.target} has {first.count:,}; {where}:"
     yield Text(clean(f"{at}  {said}"), kind="verbatim")
     for line in one.comment.split("\n"):

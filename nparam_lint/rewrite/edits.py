@@ -109,17 +109,28 @@ def edit_files(
     rewrite: Callable[[str, list[Item]], tuple[bytes, bytes, Mapping[Item, str]]],
 ) -> tuple[list[FileEdit], dict[Item, str]]:
     """The files that are changed; and the items that could not be written, with the reason. Each
-    item comes with the name of its file. `rewrite` gives a file before and after, and the items
-    that it could not write."""
+    item comes with the name of its file. One that has several names, by links, is changed once:
+    under each it holds the same. `rewrite` gives a file before and after, and the items that it
+    could not write."""
     files: list[FileEdit] = []
     failed: dict[Item, str] = {}
-    for name, pairs in sorted(grouped(items, lambda pair: pair[0]).items()):
+    base = os.path.realpath(root)
+    by_name = sorted(grouped(items, lambda pair: pair[0]).items())
+    places = {name: os.path.realpath(root / name) for name, _ in by_name}
+    by_name.sort(key=lambda named: places[named[0]] != os.path.normpath(f"{base}/{named[0]}"))
+    faults: dict[str, str] = {}  # of each place that was met, one; "" if there is none
+    for name, pairs in by_name:
         inside = [item for _, item in pairs]
+        if (fault := faults.get(places[name])) is not None:
+            failed |= dict.fromkeys(inside, fault) if fault else {}
+            continue
         if is_outside(root / name, root, environ):
-            failed |= dict.fromkeys(inside, "its file is outside of the repository")
+            faults[places[name]] = "its file is outside of the repository"
+            failed |= dict.fromkeys(inside, faults[places[name]])
             continue
         old, new, reasons = rewrite(name, inside)
         failed |= reasons
+        faults[places[name]] = next(iter(reasons.values()), "")
         if new != old:
             files.append(FileEdit(name, root / name, old, new))
     return files, failed

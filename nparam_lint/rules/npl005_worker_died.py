@@ -9,10 +9,10 @@ counted.
 EXAMPLE_BAD = """\
 def __init__(self):
     super().__init__()
-    if not torch.cuda.is_available():
-        sys.exit("needs a GPU")"""
+    while not os.path.exists("weights.pt"):
+        time.sleep(1)"""
 EXAMPLE_GOOD = """\
 def __init__(self):
     super().__init__()
-    # … build the layers; look for the GPU where it is used"""
+    # … build the layers; wait for the weights where they are loaded"""
 REMEDY = "If the model is only slow or large, raise `timeout` (seconds) or the memory limit."

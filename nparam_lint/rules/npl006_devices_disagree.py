@@ -1,9 +1,10 @@
 """The model has different parameters on different devices.
 
 The model was built without memory (on the meta device) and again on a real
-device. The name, shape or dtype of some parameter differs, so the architecture
-depends on where it is built: the count on one device says nothing about the
-other.
+device; or, where its constructor asks whether there is a GPU, with the answers
+of a machine that has one. The name, shape or dtype of some parameter differs,
+so the architecture depends on where it is built: the count on one device says
+nothing about the other.
 """
 
 EXAMPLE_BAD = """\

@@ -1,8 +1,11 @@
 """The model keeps parameters where PyTorch does not see them.
 
-Modules and parameters in a plain list, tuple or dict are not registered:
-`parameters()` leaves them out, so that no optimiser trains them, `.to()` does
-not move them, `state_dict()` does not save them, and no count includes them.
+Modules and parameters in a plain list, tuple or dict, or in any other object
+that a module or its class holds, are not registered: `parameters()` leaves
+them out, so that no optimiser trains them, `.to()` does not move them,
+`state_dict()` does not save them, and no count includes them.
+The same holds for a parameter that is only used to compute an attribute:
+`nn.Parameter(w).cuda()` and `nn.Parameter(w) * 0.02` are plain tensors.
 """
 
 SEVERITY = "warning"

@@ -4,6 +4,10 @@ Reported only by `nparam-lint diff REV --tolerance …`. The count differs from
 that at the base revision by more than the tolerance, and none of the model's
 budgets was changed: nothing says that the change is intended. A budget that was
 changed and that holds explains the drift.
+
+Models are compared in each way in which the project builds them. Where there
+are models and none was counted on both sides, that is reported too: nothing is
+known of a drift.
 """
 
 EXAMPLE_BAD = '''\

@@ -9,6 +9,8 @@ It is an error, since such code cannot run. Plain values may be assigned before.
 A class that assigns nothing else is reported only if it defines `forward`,
 since only its call is sure to fail. Not reported if
 
+- it was built, by itself or inside another model;
+- a base is in another file, and is none of `torch.nn`: it is not read;
 - something that it calls may initialise the module: an inherited method, a
   helper, a function that gets `self`, any `__init__` of a base;
 - `self.__dict__` is replaced;
@@ -56,33 +58,43 @@ _HARMLESS_DECORATOR = re.compile(r"regist|final$|export|deprecated|overload")
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
+    found = _found(owner, values)
+    if found is not None and not _is_special(owner, values.file):
+        yield found
+
+
+def _found(owner: Class, values: Values) -> Found | None:
+    """What is wrong, if `__init__` is all that could initialise the module."""
     method = owner.methods.get("__init__")
     if method is None or method.node.decorator_list:
-        return
+        return None
     early: tuple[ast.expr, str, str] | None = None
     acts = False
     known: dict[Method, bool] = {}
     for node in nodes(method.node.body, skip=(*FUNCTIONS, ast.Lambda)):
         if _may_initialise(node, method, known):
-            if early is not None and not _is_special(owner, values.file):
-                yield early[0], early[1], _WHAT_TO_DO
-            return
+            return (early[0], early[1], _WHAT_TO_DO) if early is not None else None
         early = early or _early(node, method, values)
         acts |= any(method.attribute(target) for target, _ in assigned(node))
         acts |= isinstance(node, ast.Call) and method.attribute(node.func) in owner.methods
-    fails = "forward" in owner.methods and values.file.inherits_from_torch(owner.qualname)
-    if (early or (acts and fails)) and not _is_special(owner, values.file):
-        message = f"{owner.qualname}.__init__ never calls super().__init__()"
-        yield method.node, message + (early[2] if early else ""), _WHAT_TO_DO
+    if not early and not (acts and "forward" in owner.methods):
+        return None
+    message = f"{owner.qualname}.__init__ never calls super().__init__()"
+    return method.node, message + (early[2] if early else ""), _WHAT_TO_DO
 
 
 def _is_special(owner: Class, file: SourceFile) -> bool:
     """May the module be initialised in a way that `__init__` does not show?"""
-    return file.calls_init_of(owner.node.name) or any(
-        not _REPLACES.isdisjoint(member.methods)
-        or member.node.keywords
-        or not all(map(_keeps_signature, member.node.decorator_list))
-        for member in file.family(owner.qualname)
+    is_read = file.inherits_from_torch(owner.qualname)
+    return (
+        not is_read
+        or file.calls_init_of(owner.node.name)
+        or any(
+            not _REPLACES.isdisjoint(member.methods)
+            or member.node.keywords
+            or not all(map(_keeps_signature, member.node.decorator_list))
+            for member in file.family(owner.qualname)
+        )
     )
 
 
@@ -161,6 +173,9 @@ VALID = (
     _net("        self.__dict__ = n.__dict__\n        self.fc = nn.Linear(2, 2)"),
     source(
         """
+        class Other(nn.Module):
+            def __init__(self):
+                super().__init__()
         class Part(nn.Module):
             def __init__(self):
                 self.fc = nn.Linear(2, 2)
@@ -189,18 +204,29 @@ VALID = (
         "        self.fc = nn.Linear(2, 2)"
     ),
     _net("        self.initialise()\n        self.fc = nn.Linear(n, n)"),
+    source(
+        """
+        class Base(nn.Module):
+            def __init_subclass__(cls):
+                cls.__init__ = initialised(cls.__init__)
+        class Net(Base):
+            def __init__(self):
+                self.fc = nn.Linear(2, 2)
+        """
+    ),
     *(
         source(
             f"""
-            from other import Base, base
+            from fastai.vision.all import Module
+            from .core import Base, base
             class Net({bases}):
                 def __init__(self):
-                    self.n = 2
+                    self.fc = nn.Linear(2, 2)
                 def forward(self, x):
-                    return x * self.n
+                    return self.fc(x)
             """
         )
-        for bases in ("Base, nn.Module", "base(), nn.Module")
+        for bases in ("Module", "Base, nn.Module", "base(), nn.Module")
     ),
 )
 INVALID = {

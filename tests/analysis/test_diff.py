@@ -496,9 +496,7 @@ def test_what_was_only_built_with_arguments_is_not_missed_without_them():
     assert status(found) == {"b.py::Net(depth=2)": "renamed from a.py::Net(depth=2)"}
     assert found.unmeasured == ()
     before = report(*before.models, skipped=(("a.py::Net", needs("depth")),))
-    assert diff(before, after, moved={"a.py": "b.py"}).unmeasured == (
-        ("b.py::Net", needs("depth")),
-    )
+    assert diff(before, after, moved={"a.py": "b.py"}).unmeasured == ()
 
 
 # --- drift that no budget explains ----------------------------------------------------------------

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
+from markdown_it import MarkdownIt
 
 from nparam_lint.api.schemas import schemas, text_of
 from nparam_lint.api.schemas.config_schema import config_schema, tool_schema
@@ -20,6 +21,12 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parents[2] / "docs/schemas"
+ON_PAGES = [
+    pytest.param(token.content, id=f"{page.stem}:{token.map[0] + 1}")
+    for page in sorted(FOLDER.parent.glob("*.md"))
+    for token in MarkdownIt().parse(page.read_text("utf-8"))
+    if token.info == "toml"
+]
 
 
 @pytest.mark.parametrize("name", schemas())
@@ -129,7 +136,8 @@ WRONG = [
 
 
 def tool_accepts(text, root):
-    (root / "nparam-lint.toml").write_text(text)
+    name = "pyproject.toml" if "[tool." in text else "nparam-lint.toml"
+    (root / name).write_text(text, "utf-8")
     (root / "train.py").write_text("")
     try:
         load_settings(root, None, {}, {})
@@ -144,6 +152,13 @@ def test_schema_and_tool_agree(tmp_path, text):
     errors = [*Draft7Validator(config_schema()).iter_errors(tomllib.loads(text))]
     assert not errors if is_right else errors
     assert tool_accepts(text, tmp_path) is is_right
+
+
+@pytest.mark.parametrize("text", ON_PAGES)
+def test_what_the_pages_show_is_read(tmp_path, text):
+    table = tomllib.loads(text)
+    Draft7Validator(config_schema()).validate(table.get("tool", {}).get("nparam-lint", table))
+    assert tool_accepts(text, tmp_path)
 
 
 # --- validate-pyproject -----------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -83,24 +82,9 @@ def save_script(path: Path, width: int) -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", source], check=True, capture_output=True)
 
 
-def save_tensors(package: Path) -> None:
-    source = "import sys, torch; [torch.save([*range(n)], f'{sys.argv[1]}/{name}.pt') "
-    source += "for name, n in (('w', 8), ('new', 16))]"
-    command = [sys.executable, "-W", "ignore", "-c", source, str(package)]
-    subprocess.run(command, check=True, capture_output=True)
-
-
 def save_archive(path: Path, width: int) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("inside_zip.py", f"W = {width}\n")
-
-
-def save_database(path: Path, width: int) -> None:
-    with sqlite3.connect(path) as base:
-        base.execute("create table if not exists a (b)")
-        base.execute("delete from a")
-        base.execute(f"insert into a values ({width})")
-    base.close()
 
 
 def save_width(path: Path, width: int) -> None:
@@ -112,22 +96,6 @@ def unseen(read: str) -> Case:
     source = f"import ctypes, torch\n{HERE}\nP = str(H / 'w.bin')\ndef w(self):\n    {read}"
     files = {"a.py": net(source, "w(self)")}
     return Case(files, lambda p: save_width(p / "w.bin", 32), lambda p: save_width(p / "w.bin", 16))
-
-
-def by_database(read: str) -> Case:
-    source = f"{HERE}\nimport sqlite3\ndef w():\n    {read}\n"
-    source += "    return base.execute('select b from a').fetchone()[0]"
-    files = {"a.py": net(source, "w()")}
-    return Case(
-        files, lambda p: save_database(p / "w.db", 32), lambda p: save_database(p / "w.db", 16)
-    )
-
-
-def below_open(read: str) -> Case:
-    """`D`: a descriptor of a directory with a file, which then becomes larger and gets company."""
-    source = f"{HERE}\ndef w():\n    D = os.open(H / 'd', os.O_RDONLY)\n    return {read}"
-    files = {"a.py": net(source, "w()"), "d/w.txt": "16"}
-    return Case(files, lambda p: write(p, {"d/w.txt": "128", "d/x": ""}))
 
 
 def become_file(path: Path) -> None:
@@ -226,11 +194,6 @@ READS = {
     ),
     "asked_of_loader": Case(
         one("W = int(__loader__.get_data(__file__[:-4] + 'c.txt'))", "W") | {"c.txt": "16"},
-        lambda p: edit(p / "c.txt", "16", "32"),
-    ),
-    "opened_by_system": Case(
-        one(f"{HERE}\nW = int(os.read(os.open(H / 'c.txt', os.O_RDONLY), 9))", "W")
-        | {"c.txt": "16"},
         lambda p: edit(p / "c.txt", "16", "32"),
     ),
     "opened_above_link": Case(
@@ -339,37 +302,13 @@ FOPEN = (
     "c, b = ctypes.CDLL(None), ctypes.create_string_buffer(8); f = c.open(P.encode(), 0); "
     "c.read(f, b, 8); c.close(f); return b.raw[0]"
 )
-STORAGE = "torch.UntypedStorage.from_file(P, False, 8)[0]"
-# What C code reads while a model is built, and what is opened below a directory that is open.
+# What C code reads while a model is built (and much else: `test_doors.py`).
 UNSEEN = {
-    "mapped_tensor": unseen("return int(torch.from_file(P, size=1, dtype=torch.int64))"),
-    "mapped_storage": unseen(f"return {STORAGE}"),
-    "mapped_typed_storage": unseen("return torch.LongStorage.from_file(P, False, 1)[0]"),
     # By a function of torch that nobody watches, in a process that has compiled code of others.
     "mapped_and_held": unseen(
         "import msgspec; self.s = torch._C.StorageBase.from_file(P, False, 8); return self.s[0]"
     ),
     "read_by_ctypes": unseen(FOPEN),
-    "read_by_archive_reader": Case(
-        {
-            "a.py": net(
-                f"import torch\n{HERE}\nread = lambda: torch._C.PyTorchFileReader(str(H / 'w.pt'))",
-                "len(read().get_record('data.pkl'))",
-            )
-        },
-        lambda p: shutil.copy(p / "new.pt", p / "w.pt"),
-        lambda p: save_tensors(p),
-    ),
-    "read_only_database": by_database("base = sqlite3.connect(f'file:{H}/w.db?mode=ro', uri=True)"),
-    "immutable_database": by_database(
-        "base = sqlite3.connect(f'file:{H}/w.db?immutable=1', uri=True)"
-    ),
-    "attached_database": by_database(
-        "base = sqlite3.connect(':memory:'); base.execute(f'attach \"{H}/w.db\" as other')"
-    ),
-    "opened_below": below_open("int(os.read(os.open('w.txt', os.O_RDONLY, dir_fd=D), 9))"),
-    "asked_below": below_open("os.stat('w.txt', dir_fd=D).st_size"),
-    "listed_open": below_open("len(os.listdir(D))"),
     "read_by_name_that_is_no_text": Case(
         {
             "a.py": net(
@@ -382,7 +321,6 @@ UNSEEN = {
     "defined_in_name_that_is_no_text": Case(
         {"m\udcff.py": net("", 16)}, lambda p: edit(p / "m\udcff.py", "16", "32")
     ),
-    "walked_open": below_open("sum(len(files) for *_, files, _ in os.fwalk(H / 'd'))"),
 }
 # Here nothing changes what others can see, so that what has nothing to do with it is recalled.
 ALONE = {

@@ -45,6 +45,8 @@ def fault(text, path="README.md"):
         ("224×224, 7.2e6 params, 4-8x <!-- nparam: a.py::A -->", "1:10 7.2e6"),
         ("\n<!-- nparam: a.py::A -->\n\n\nIt has\n86.6M.\n", "6:1 86.6M"),
         ("- a list\n\n    5M <!-- nparam: a.py::A -->", "3:5 5M"),
+        ("5M <!--- nparam: a.py::A --->", "1:1 5M"),
+        ("`<!--` and 5M <!-- nparam: a.py::A -->", "1:12 5M"),
     ],
 )
 def test_the_nearest_number_is_bound(line, value):
@@ -71,7 +73,6 @@ def test_the_target_is_in_the_notation_of_the_whole_tool():
         "text\n\n    5M <!-- nparam: a.py::A -->\n\n    6M <!-- nparam: a.py::A -->",
         "5M <!-- a note on nparam: 3 -->",
         "5M <!-- nparam-lint: a.py::A -->",
-        "5M # nparam: a.py::A",
         "5M <!-- nparam: ignore[NPL001] -->",
     ],
 )
@@ -242,6 +243,57 @@ def test_places_are_those_of_the_text(lines, count):
 def test_whatever_is_written_can_be_read(parts):
     found, faults = parse_docs("README.md", "".join(parts))
     assert all(one.line and one.column for one in (*found, *faults))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("5M {{/* {} */}}", "1:8"),
+        ("5M <!- {} ->", "1:8"),
+        ("5M\n<!-- {}\n", "2:6"),
+        ("[//]: # ({})", "1:10"),
+        ("5M # {}", "1:6"),
+        ("- **{}**", "1:5"),
+    ],
+)
+@pytest.mark.parametrize(
+    "claim",
+    ["nparam: a.py::A", "nparam : 5M", "nparam[bytes]: <= 5MB", "nparam: P (M) = a.py::{M}"],
+)
+def test_a_claim_outside_of_comments_is_told(text, place, claim):
+    said = fault(text.format(claim))
+    assert said.startswith(f"{place} found `{claim}")
+    assert said.endswith("` outside of a comment, expected `<!-- nparam: TARGET -->`")
+
+
+@pytest.mark.parametrize("text", ["..nparam: a.py::A\n\n5M", "..\n  nparam: a.py::A\n\n5M"])
+def test_a_claim_outside_of_the_comments_of_restructured_text_is_told(text):
+    assert fault(text, "a.rst").endswith("outside of a comment, expected `.. nparam: TARGET`")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`nparam: 5M`", "```\nnparam: 5M\n```", "nparam: how many", "n_params: 5M", "nparam-lint: 5"],
+)
+def test_the_word_in_code_or_beside_no_number_is_no_claim(text):
+    assert bound(text) == []
+
+
+@pytest.mark.parametrize("cell", ["100-110", "100..110", "7,5M", "224×224", "v2"])
+def test_a_cell_without_a_count_is_told(cell):
+    table = "| M | P |\n|---|---|\n| a | {} |\n| b | – |\n| c | –[^1] |"
+    said = fault(f"<!-- nparam: P = a.py::{{M}} -->\n{table.format(cell)}\n")
+    assert said.startswith(f"4:7 found `{cell}`, expected one count; next: write `ROW = -`")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<!--", "<!--\n", "<!-- nparam: a.py::A\n", "<!-- nparam: a.py::A -->\n", "` ", "<!---"],
+)
+def test_what_is_opened_and_never_closed_is_read_in_time(part):
+    start = time.process_time()
+    parse_docs("README.md", part * 20_000)
+    assert time.process_time() - start < 10
 
 
 def test_a_long_text_is_read_in_time():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 import unicodedata
 from textwrap import dedent
 
@@ -147,6 +148,7 @@ def test_a_clear_spelling_is_read(line: str) -> None:
         ("(nparam: (width + 2)*4)", (None, "", "(width + 2)*4")),
         ("Nparam: width*10", (None, "", "width*10")),
         ("nparam : 2*width  # exact", (None, "", "2*width")),
+        ("nparam : int\n    5", (None, "", "int")),  # a name that no model has
         ("**nparam:**\n    5", (None, "", "5")),
         ("Nparam:\n\n    • 5", (None, "", "5")),
     ],
@@ -192,6 +194,17 @@ def test_a_clear_spelling_holds_all_that_a_budget_does(
         ("nparam\n    5", ""),
         ("Nparam: 5 in all", ""),
         ("nparam: 5 5", ""),
+        ("nparam.l: 5", "nparam[l]: 5"),
+        ("nparam.h.0 = 5", "nparam[h.0]: 5"),
+        ("nparam l: 5", ""),
+        ("nparam/l: <= 5k", ""),
+        ("<b>nparam:</b> 5", ""),
+        ("<b>nparam: 5</b>", ""),
+        ('<li class="a"><code>nparam</code>: <b>5</b></li>', ""),
+        ("nparam (int): how many\n    5", ""),
+        ("nparam (int):\n\n    ``5``", ""),
+        (".. attribute:: nparam\n\n    5", ""),
+        (".. py:attribute:: nparam\n    :type: int\n    :value: 5", ""),
     ],
 )
 def test_an_unclear_spelling_is_malformed_and_says_how_to_write_it(line: str, wanted: str) -> None:
@@ -208,7 +221,7 @@ def test_an_unclear_spelling_is_malformed_and_says_how_to_write_it(line: str, wa
         ("It has (nparam: 5).", "nparam: 5", "nparam: 5"),
         ("Budget: nparam[h.*] : 5k, all told", "nparam[h.*] : 5k", "nparam[h.*]: 5k"),
         ("Its nparam is about 5.", "nparam is about 5", "nparam: 5"),
-        ("<b>nparam: 5</b>", "nparam: 5", "nparam: 5"),
+        (":ivar nparam: 5", "nparam: 5", "nparam: 5"),
         ("1.nparam: 5", "nparam: 5", "nparam: 5"),
         ("a net of 5 nparams", "5 nparams", "nparam: 5"),
         ("the nparam (5)", "nparam (5)", "nparam: 5"),
@@ -235,6 +248,7 @@ def test_a_claim_inside_a_line_is_a_stray(line: str, text: str, wanted: str) -> 
             "nparam : int, default 5",
             "Nparam: about",
         ),
+        *("nparam : int\n    How many, 3 or 4", "nparam.l: how many", ".. attribute:: nparam"),
         *("nparam (int, optional): the number", "n_params: int = 5", "nparams (List[int]): three"),
         *(
             "nparam = sum(p.numel() for p in net.parameters())",
@@ -413,6 +427,12 @@ def test_columns_point_at_the_value(
     assert budget.line == 3
     assert text[budget.column - column :].startswith(budget.text)
     assert budget.text == value
+
+
+def test_a_staircase_of_the_word_is_read_in_time() -> None:
+    start = time.process_time()
+    assert read("\n".join(f"{' ' * depth}nparam x" for depth in range(2000))) == ([], [])
+    assert time.process_time() - start < 10
 
 
 @PROPERTY

@@ -237,6 +237,21 @@ def test_a_wrong_configuration_is_told_in_full(nparam_lint, tmp_path):
     assert "environment variable NPARAM_LINT_DEVICE is 'gpu'" in done.stderr
 
 
+def test_what_a_configuration_says_is_printed_and_does_nothing(nparam_lint, tmp_path):
+    key = r"a.py::B\n::error::no\n##[error]no\u001b[31m\u0007"
+    (tmp_path / "nparam-lint.toml").write_text(f'[budgets]\n"{key}" = 3\n')
+    (tmp_path / "::error ::no.toml").write_text("tim = 3\n")
+    done = nparam_lint(cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "nparam-lint: the configuration is wrong\n"
+        "nparam-lint.toml:2:1: budget 'a.py::B\\n::error::no\\n## [error]no\\x1b[31m\\x07': found "
+        "`::error::no ## [error]no\\x1b[31m\\x07`, expected (ARGUMENTS), [SELECTOR] or the end\n"
+    )
+    named = nparam_lint("--config", "::error ::no.toml", cwd=tmp_path)
+    assert "\n: :error ::no.toml:1:1: unknown config key 'tim'" in named.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

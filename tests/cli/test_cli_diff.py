@@ -389,9 +389,9 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
     shown = told.decode().split("\r\x1b[K")
     assert shown[1] == "reading the source…"
     counted = [text.partition("  ")[0] for text in shown if text.startswith("counting")]
-    numbers = [int(text.removeprefix("counting ").removesuffix("/6")) for text in counted]
+    numbers = [int(text.removeprefix("counting ").partition("/")[0]) for text in counted]
     assert numbers
-    assert numbers == sorted(numbers)  # both sides in one count
+    assert numbers == sorted(numbers)  # the second side counts on
     assert shown[-1] == ""
 
 
@@ -497,8 +497,8 @@ def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name)
         stderr=subprocess.STDOUT,
         text=True,
     )
-    # Two workers, each with a place of its own, and the copy of the base.
-    wait_until(lambda: len(list(place.glob("nparam-lint-*"))) >= 3)
+    # The worker has a place of its own, beside the copy of the base.
+    wait_until(lambda: len(list(place.glob("nparam-lint-*"))) >= 2)
     wait_until(lambda: has_reader(tmp_path / "pipe"))
     process.send_signal(getattr(signal, name))
     output, _ = process.communicate(timeout=60)

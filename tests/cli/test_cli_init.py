@@ -7,6 +7,7 @@ import subprocess
 from textwrap import indent
 
 import pytest
+from sample_files import write_files
 
 NET = '''\
 """Networks."""
@@ -404,3 +405,22 @@ def test_what_only_a_trainer_builds_is_no_part_of_a_model(init, tmp_path):
         "    def __init__(self, width): self.net = Net(width)\n"
     )
     assert '# "net.py::Net" = "width=…"\n' in init(tmp_path).stdout
+
+
+def test_a_file_with_two_names_is_written_once(nparam_lint, tmp_path):
+    net = NET[: NET.index("class Pieces")]
+    config = "_target_: net.Net\nwidth: 3\n"
+    files = {"net.py": net, "sub/other.py": net.replace("Net", "Other"), "sub/a.yaml": config}
+    root = write_files(tmp_path / "links", files)
+    for name in ("a.yaml", "other.py"):
+        (root / name).symlink_to(f"sub/{name}")
+    done = nparam_lint("init", "--device", "meta", cwd=root)
+    assert done.returncode == 0, done.stderr
+    text = (root / "a.yaml").read_text()
+    assert text == "_target_: net.Net  # nparam: 143\nwidth: 3\n"
+    assert (root / "other.py").read_text().count("nparam: 11_110") == 1
+    (root / "sub/a.yaml").write_text(text.replace("143", "142"))
+    done = nparam_lint("update", "--device", "meta", cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert (root / "a.yaml").read_text() == text
+    assert (root / "a.yaml").is_symlink()

@@ -81,6 +81,29 @@ def test_both_files_and_every_spelling_of_the_table_say_the_same(load, tmp_path,
     assert [str(b.target) for b in settings.budgets] == ["a.py::B"]
 
 
+@pytest.mark.parametrize(
+    ("text", "table", "column"),
+    [
+        ('[tool.nparam_lint.budgets]\n"a.py::B" = 3\n', "tool.nparam_lint", 7),
+        ('[ tool . "NParam.Lint" ]\ndevice = "cpu"\n', "tool.NParam.Lint", 10),
+        ('[nparam-lint.budgets]\n"a.py::B" = 3\n', "nparam-lint", 2),
+        ('[tools.nparam-lint]\ndevice = "cpu"\n', "tools.nparam-lint", 8),
+        ('[tool]\nnparamlint = { device = "cpu" }\n', "tool.nparamlint", 1),
+    ],
+)
+def test_a_table_that_is_not_called_so_is_told(faults, text, table, column):
+    line = 2 if "= {" in text else 1
+    said = f"[{table}] is not read, expected [tool.nparam-lint]"
+    assert faults(text, name="pyproject.toml") == [f"pyproject.toml:{line}:{column}: {said}"]
+
+
+def test_a_name_that_is_no_table_is_none_of_our_business(load):
+    text = '[project]\nname = "nparam_lint"\n[project.scripts]\nnparam-lint = "a:b"\n'
+    assert (
+        load(f"{text}[dependency-groups]\nnparam-lint = []\n", name="pyproject.toml").jobs is None
+    )
+
+
 def test_our_own_file_stands_before_pyproject(load, tmp_path):
     write(tmp_path / "pyproject.toml", '[tool.nparam-lint]\ndevice = "cuda"\ntimeout = 1\n')
     settings = load('device = "cpu"')
@@ -551,6 +574,7 @@ def test_budgets_of_every_form(load):
         ("-3", 13, "below zero"),
         ("''", 13, "found nothing, expected a count"),
         ("'86.6'", 13, "did you mean `86.6M`?"),
+        ("'220 # 110'", 13, "found '# 110', expected no more"),
         ("{ budget = '3 + * 4' }", 24, "found '3 + * 4', expected a count"),
         ("'50MB'", 13, "`nparam[bytes]`"),
         ("{ budget = 3, tolerance = 'x' }", 27, "tolerance is 'x', expected a tolerance such as"),
@@ -615,6 +639,7 @@ def test_arguments_say_how_to_build(load):
         "gpt.py::GPT" = { setup = "c = GPT.config()", call = "GPT(c)" }
         "lazy.py::Net" = { input = "torch.zeros(1, 3)" }
         "moe.py::MoE" = { arguments = "8", experts_per_token = 2 }
+        "all.py::None" = ""
         """
     )
     assert settings.arguments == {
@@ -622,15 +647,15 @@ def test_arguments_say_how_to_build(load):
         Target("gpt.py", "GPT"): Recipe(setup="c = GPT.config()", call="GPT(c)"),
         Target("lazy.py", "Net"): Recipe(input="torch.zeros(1, 3)"),
         Target("moe.py", "MoE"): Recipe("8", experts_per_token=2),
+        Target("all.py", "None"): Recipe(""),
     }
-    assert [p.line for p in settings.recipe_positions.values()] == [2, 3, 4, 5]
+    assert [p.line for p in settings.recipe_positions.values()] == [2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
         ("'x ='", "arguments of 'a.py::A' is 'x =', which is not valid Python: "),
-        ("''", "arguments of 'a.py::A' is '', expected the arguments of a call, as a string"),
         ("3", "arguments of 'a.py::A' is 3, expected the arguments of a call, as a string"),
         ("'1) + f(2'", "which is not valid Python: more than the arguments of one call"),
         ("{ setup = 'c = 3' }", "setup of 'a.py::A' needs a call that uses it"),

@@ -10,6 +10,7 @@ SOURCE = """\
 import enum, os, subprocess, torch, urllib.request
 import torch.nn as nn
 from huggingface_hub import hf_hub_download
+from transformers.tokenization_bert import BertTokenizer, ByteTokenizer, JapaneseTokenizer
 
 def resnet(width=4, pretrained=True):
     if pretrained:
@@ -66,10 +67,32 @@ def cache():
 def offline(pretrained="tiny"):
     hf_hub_download("me/tiny")
 
+def tokenizer():
+    words = tokenizer_that_is_held().tokenizer
+    return nn.Embedding(len(words), 4)
+
+def tokenizer_size():
+    return nn.Embedding(BertTokenizer.from_pretrained("me/tiny").vocab_size, 4)
+
+def tokenizer_that_fails():
+    return nn.Embedding(len(JapaneseTokenizer.from_pretrained("me/tiny")), 4)
+
+def tokenizer_text():
+    return nn.Embedding(BertTokenizer.from_pretrained("me/tiny")("a text")[-1], 4)
+
 def told():
     urllib.request.urlopen("https://stats.example/count")
 
 # These want no download.
+
+def tokenizer_that_is_held():
+    model = nn.Linear(4, 4)
+    model.tokenizer = BertTokenizer.from_pretrained("me/tiny")
+    model.tokenizer.add_tokens([model.tokenizer.pad_token])
+    return model
+
+def tokenizer_of_bytes():
+    return nn.Embedding(len(ByteTokenizer.from_pretrained("me/tiny")), 4)
 
 def saved(pretrained=True):
     open("out.txt", "w")
@@ -95,22 +118,75 @@ class LocalEntryNotFoundError(Exception):
 def hf_hub_download(repo_id):
     raise LocalEntryNotFoundError("outgoing traffic has been disabled")
 """
+# As transformers 5 behaves then: it makes a tokenizer of no words but its own.
+TOKENIZERS = {
+    "__init__": "",
+    "tokenization_utils_base": """\
+class PreTrainedTokenizerBase:
+    vocab_files_names = {}
+    pad_token = "[PAD]"
+
+    @classmethod
+    def _from_pretrained(cls, files, name):
+        made = cls()
+        made.name_or_path, made.words = name, [cls.pad_token]
+        return made
+
+    @classmethod
+    def from_pretrained(cls, name):
+        return cls._from_pretrained(dict.fromkeys(cls.vocab_files_names), name)
+
+    @property
+    def vocab_size(self):
+        return len(self.words)
+
+    def __len__(self):
+        return self.vocab_size
+
+    def __call__(self, text):
+        return [len(self)]
+
+    def add_tokens(self, tokens):
+        assert len(self)
+        self.words.extend(tokens)
+""",
+    "tokenization_bert": """\
+from .tokenization_utils_base import PreTrainedTokenizerBase
+
+class BertTokenizer(PreTrainedTokenizerBase):
+    vocab_files_names = {"vocab_file": "vocab.txt"}
+
+class JapaneseTokenizer(BertTokenizer):
+    def __init__(self):
+        open(None)
+
+class ByteTokenizer(PreTrainedTokenizerBase):
+    pass
+""",
+}
+VOCABULARY = "the vocabulary of 'me/tiny'"
 FROM = "weights from https://x.example/"
+LOAD = "load the tokenizer once where there is a network, or pass its size"
 WITHOUT = "let an argument decide whether they are loaded"
 CASES = {
     "resnet": (f"{FROM}resnet18.pth", "build it with resnet(pretrained=False)"),
     "Net": (f"{FROM}w.pth", "build it with Net(weights=None)"),
     "vision": (f"{FROM}v.pth", "build it with vision(weights=None)"),
     "Configured": (f"{FROM}resnet18.pth", "build it with Configured(Config(pretrained=False))"),
-    "Outer": (f"{FROM}resnet18.pth", "pass pretrained=False at h.py:35"),
+    "Outer": (f"{FROM}resnet18.pth", "pass pretrained=False at h.py:36"),
     "Wrapped": (f"{FROM}a.pth", "build it with Wrapped(encoder_weights=None)"),
     "hub": ("weights", WITHOUT),
     "fetched": (f"{FROM}w.safetensors", WITHOUT),
     "program": ("a file", WITHOUT),
     "cache": ("weights", WITHOUT),
     "offline": ("weights", "build it with offline(pretrained=None)"),
+    "tokenizer": (VOCABULARY, LOAD),
+    "tokenizer_size": (VOCABULARY, LOAD),
+    "tokenizer_that_fails": (VOCABULARY, LOAD),
+    "tokenizer_text": (VOCABULARY, LOAD),
     "told": ("a file from https://stats.example/count", WITHOUT),
 }
+HELD = {"tokenizer_that_is_held": 20, "tokenizer_of_bytes": 4}
 OTHERS = ("saved", "caught", "version", "wrong")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of caches look otherwise")
@@ -122,7 +198,10 @@ def all_models(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (project / "h.py").write_text(SOURCE)
     (site / "huggingface_hub").mkdir()
     (site / "huggingface_hub" / "__init__.py").write_text(HUB)
-    jobs = make_jobs(project, [f"h.py::{name}" for name in (*CASES, *OTHERS)])
+    (site / "transformers").mkdir()
+    for name, text in TOKENIZERS.items():
+        (site / "transformers" / f"{name}.py").write_text(text)
+    jobs = make_jobs(project, [f"h.py::{name}" for name in (*CASES, *HELD, *OTHERS)])
     return run(project, jobs, environ={"PYTHONPATH": str(site), "HOME": str(site)})
 
 
@@ -131,8 +210,14 @@ def test_a_download_is_named(name: str, all_models: Run) -> None:
     failure = all_models.failed(f"h.py::{name}")
     what, step = CASES[name]
     assert f"() needs to download {what}: " in failure.reason.replace("(Config())", "()")
-    assert failure.hint == f"counting needs no downloads; next: {step}"
+    start = "" if what == VOCABULARY else "counting needs no downloads; "
+    assert failure.hint == f"{start}next: {step}"
     assert failure.cause == "refused"
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_tokenizer_that_tells_no_number_is_no_download(name: str, all_models: Run) -> None:
+    assert all_models.measured(f"h.py::{name}").counts.total == HELD[name]
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -57,6 +57,7 @@ AT_EVERY_COMMIT = [
     "fork_writes",
     "torch_saves",
     "database",
+    "database_changed",
     "makes_directory",
     "copies",
     "connects",

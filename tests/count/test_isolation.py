@@ -1,5 +1,5 @@
-"""Several models are built in one process only as long as none changes what the next starts from:
-every count is what it would be if the model were alone."""
+"""The count of a model is what a fresh interpreter gives that imports its file alone and builds it
+alone, whatever other models and files leave behind."""
 
 from pathlib import Path
 
@@ -8,157 +8,222 @@ from worker_runs import Run, run
 
 pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
 
-# Each way for a constructor to leave something behind: what stands in the module, and an expression
-# that gives the width and changes it.
-WAYS = {
-    "a counter": ("count = [0]", "bump(count)"),
-    "a global": ("number = 8", "take_global()"),
-    "a class attribute": ("class Made:\n    number = 8", "take_attribute()"),
-    "a shared config": ("import types\nconfig = types.SimpleNamespace(width=8)", "take_config()"),
+# What can be left behind -> what stands in a module that several files import as `held`; what
+# leaves a mark, there or in Python and torch; an expression that is true where the mark is seen.
+MARKS = {
+    "a counter": ("count = [0]", "held.count[0] += 1", "held.count[0]"),
+    "a global": ("number = 0", "held.number = 1", "held.number"),
     "a config in a config": (
-        "import types\nouter = types.SimpleNamespace(sizes={'inner': [8]})",
-        "take_inner()",
+        "import types\nouter = types.SimpleNamespace(sizes={'inner': []})",
+        "held.outer.sizes['inner'].append(1)",
+        "held.outer.sizes['inner']",
     ),
-    "a default argument": ("", "default()"),
-    "an attribute of a function": ("", "attribute()"),
-    "a variable of a closure": ("", "closure()"),
-    "an iterator": ("widths = iter(range(8, 80))", "next(widths)"),
-    "a generator": ("numbers = (n for n in range(8, 80))", "next(numbers)"),
-    "an own random generator": (
-        "import random\nrng = random.Random(0)",
-        "8 + len({rng.random() for _ in range(3)}) * 0 + draws(rng)",
+    "a class attribute": ("class Kept:\n    n = 0", "held.Kept.n = 1", "held.Kept.n"),
+    "slots": (
+        "class Slots:\n    __slots__ = 'n'\nslots = Slots()\nslots.n = 0",
+        "held.slots.n = 1",
+        "held.slots.n",
     ),
-    "a cache": ("", "cached().pop()"),
-    "slots": ("class Slots:\n    __slots__ = ('n',)\nslots = Slots()\nslots.n = 8", "take_slots()"),
-    "a queue": ("import collections\nqueue = collections.deque([8, 9, 10, 11])", "queue.popleft()"),
-    "a set": ("left = {8}", "(left.pop() if left else 9)"),
-    "another module": ("import shared", "take_shared()"),
-    "a class of another module": ("from shared import Kept", "take_kept()"),
-    "a function of another module": ("from shared import kept", "kept()"),
-    "the environment": (
-        "import os",
-        "int(os.environ.setdefault('WIDTH', '7')) + moved('WIDTH')",
+    "an iterator": ("numbers = iter([0, 1])", "next(held.numbers)", "next(held.numbers)"),
+    "a generator": (
+        "numbers = (n for n in [0, 1])",
+        "next(held.numbers)",
+        "next(held.numbers)",
     ),
-    "torch": ("", "take_torch()"),
-    "a registry": ("registry = {}", "register()"),
-    "a dataclass default": (
-        "from dataclasses import dataclass, field\n@dataclass\nclass C:\n    sizes: tuple = (8,)\n"
-        "    extra = [8]",
-        "(C.extra.append(C.extra[-1] + 1) or C.extra[-2])",
+    "a random generator": (
+        "import random\nrng = random.Random(0)\nfirst = random.Random(0).random()",
+        "held.rng.random()",
+        "held.rng.random() != held.first",
     ),
+    "a default argument": (
+        "def f(box=[]):\n    box.append(1)\n    return len(box) > 1",
+        "held.f()",
+        "held.f()",
+    ),
+    "the defaults of a function": (
+        "def f(n=0):\n    return n",
+        "held.f.__defaults__ = (1,)",
+        "held.f()",
+    ),
+    "the code of a function": (
+        "def f():\n    return 0",
+        "held.f.__code__ = (lambda: 1).__code__",
+        "held.f()",
+    ),
+    "a closure": (
+        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n"
+        "        return n > 1\n    return f\nf = make()",
+        "held.f()",
+        "held.f()",
+    ),
+    "a cache": (
+        "import functools\n@functools.lru_cache\ndef f():\n    return []",
+        "held.f().append(1)",
+        "held.f()",
+    ),
+    "a partial": (
+        "import functools\nf = functools.partial(dict, n=0)",
+        "held.f.keywords['n'] = 1",
+        "held.f()['n']",
+    ),
+    "a context variable": (
+        "import contextvars\nwidth = contextvars.ContextVar('width', default=0)",
+        "held.width.set(1)",
+        "held.width.get()",
+    ),
+    "a tensor": (
+        "import torch\nt = torch.zeros(2, device='cpu')",
+        "held.t.data[0] = 1",
+        "held.t[0].item()",
+    ),
+    "an array": ("import array\na = array.array('i', [0])", "held.a[0] = 1", "held.a[0]"),
+    "bytes in memory": (
+        "import io\nfile = io.BytesIO()",
+        "held.file.write(b'1')",
+        "held.file.tell()",
+    ),
+    "a weak dictionary": (
+        "import weakref\nclass K:\n    pass\nk = K()\nd = weakref.WeakKeyDictionary()",
+        "held.d[held.k] = 1",
+        "len(held.d)",
+    ),
+    "an enum": (
+        "import enum\nclass E(enum.Enum):\n    A = 0",
+        "held.E.A._value_ = 1",
+        "held.E.A.value",
+    ),
+    "a hidden module": (
+        "",
+        "import sys, types; sys.modules['mark'] = types",
+        "'mark' in sys.modules",
+    ),
+    "the environment": ("", "os.environ['MARK'] = '1'", "'MARK' in os.environ"),
+    "the import path": ("", "sys.path.append('/mark')", "'/mark' in sys.path"),
+    "the directory": ("", "os.chdir('/')", "os.getcwd() == '/'"),
+    "the mask of new files": (
+        "",
+        "os.umask(0o77)",
+        "(lambda m: (os.umask(m), m)[1])(os.umask(0)) == 0o77",
+    ),
+    "the temporary directory": (
+        "",
+        "open(tempfile.gettempdir() + '/mark', 'w').close()",
+        "os.path.exists(tempfile.gettempdir() + '/mark')",
+    ),
+    "the place of that": ("", "tempfile.tempdir = '/mark'", "tempfile.gettempdir() == '/mark'"),
+    "decimal": ("", "decimal.getcontext().prec = 3", "decimal.getcontext().prec == 3"),
+    "logging": ("", "logging.getLogger('mark').setLevel(7)", "logging.getLogger('mark').level"),
+    "the limit of recursion": (
+        "",
+        "sys.setrecursionlimit(4321)",
+        "sys.getrecursionlimit() == 4321",
+    ),
+    "a pickler": ("", "copyreg.pickle(Exception, repr)", "Exception in copyreg.dispatch_table"),
+    "how copies are made": (
+        "",
+        "copy._deepcopy_dispatch[Exception] = repr",
+        "Exception in copy._deepcopy_dispatch",
+    ),
+    "grad mode": ("", "torch.set_grad_enabled(False)", "not torch.is_grad_enabled()"),
+    "autocast": ("", "torch.autocast('cpu').__enter__()", "torch.is_autocast_enabled('cpu')"),
+    "the default dtype": (
+        "",
+        "torch.set_default_dtype(torch.float64)",
+        "torch.get_default_dtype() is torch.float64",
+    ),
+    "the default device": (
+        "",
+        "torch.set_default_device('cpu')",
+        "torch.utils._device.CURRENT_DEVICE is not None",
+    ),
+    "a global hook": (
+        "",
+        "nn.modules.module.register_module_module_registration_hook(lambda *_: None)",
+        "len(nn.modules.module._global_module_registration_hooks) > 1",
+    ),
+    "a seed": ("", "random.seed(7)", "False"),
+    "a layer in the place of another": (
+        "",
+        "nn.LayerNorm = nn.Identity",
+        "nn.LayerNorm is nn.Identity",
+    ),
+    "a layer of torch.nn": (
+        "",
+        "torch.nn.LayerNorm = torch.nn.RMSNorm",
+        "nn.LayerNorm is nn.RMSNorm",
+    ),
+    "the code of a layer": (
+        "",
+        "nn.Bilinear.extra_repr.__code__ = (lambda self: 'mark').__code__",
+        "nn.Bilinear(1, 1, 1).extra_repr() == 'mark'",
+    ),
+    "a function of Python": ("", "json.loads = lambda text: 1", "json.loads('0')"),
+    "a builtin": ("", "builtins.mark = 1", "hasattr(builtins, 'mark')"),
 }
-
-MODULE = """\
-import functools
+IMPORTS = """\
+import builtins, copy, copyreg, decimal, inspect, json, logging, os, random, sys, tempfile
 import torch
 from torch import nn
-{setup}
-
-def bump(box):
-    box[0] += 1
-    return 7 + box[0]
-def take_global():
-    global number
-    number += 1
-    return number - 1
-def take_attribute():
-    Made.number += 1
-    return Made.number - 1
-def take_config():
-    config.width += 1
-    return config.width - 1
-def take_inner():
-    outer.sizes['inner'].append(outer.sizes['inner'][-1] + 1)
-    return outer.sizes['inner'][-2]
-def default(box=[8]):
-    box[0] += 1
-    return box[0] - 1
-def attribute():
-    attribute.n = getattr(attribute, 'n', 7) + 1
-    return attribute.n
-def make():
-    n = 7
-    def inner():
-        nonlocal n
-        n += 1
-        return n
-    return inner
-closure = make()
-@functools.lru_cache
-def cached():
-    return [11, 10, 9, 8]
-def draws(rng):
-    return int(rng.random() * 1000)
-def take_slots():
-    slots.n += 1
-    return slots.n - 1
-def take_kept():
-    Kept.number += 1
-    return Kept.number - 1
-def take_shared():
-    shared.width += 1
-    return shared.width - 1
-def moved(name):
-    os.environ[name] = str(int(os.environ[name]) + 1)
-    return 1
-def take_torch():
-    wide = torch.get_default_dtype() is torch.float32
-    torch.set_default_dtype(torch.float64)
-    return 8 if wide else 9
-def register():
-    registry[len(registry)] = 1
-    return 7 + len(registry)
-
-class Net(nn.Module):
+import held_{number} as held
+"""
+NET = """
+class {name}(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a = nn.Linear({width}, 1, bias=False)
-{more}
+        {before}
+        self.a = nn.Conv1d({width}, 1, 1, bias=False)
 """
-SHARED = """\
-width = 8
-
-class Kept:
-    number = 8
-
-def kept(box=[7]):
-    box[0] += 1
-    return box[0]
-"""
-
-
-NAMES = ("Net", "Two", "Three", "Four")
-
-
-def module_of(way: str) -> str:
-    return f"nets_{list(WAYS).index(way)}.py"
 
 
 @pytest.fixture(scope="module")
 def together(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """All of every way, in one process as far as they allow it."""
+    """For each kind one file whose first model leaves the mark and whose second would see it, a
+    file that leaves it when it is imported, and one that would see that; all in one run."""
     root = tmp_path_factory.mktemp("together")
-    more = "\n".join(f"class {name}(Net):\n    pass" for name in NAMES[1:])
-    for way, (setup, width) in WAYS.items():
-        (root / module_of(way)).write_text(MODULE.format(setup=setup, width=width, more=more))
-    (root / "shared.py").write_text(SHARED)
-    return run(root, [f"{module_of(way)}::{name}" for way in WAYS for name in NAMES], width=1)
+    for number, (held, mark, seen) in enumerate(MARKS.values()):
+        (root / f"held_{number}.py").write_text(held)
+        start = IMPORTS.format(number=number)
+        marks = NET.format(name="Marks", before=mark, width=8)
+        sees = NET.format(name="Sees", before="", width=f"8 + bool({seen})")
+        quiet = NET.format(name="Quiet", before="", width=8)
+        (root / f"builds_{number}.py").write_text(start + marks + sees)
+        (root / f"early_{number}.py").write_text(f"{start}{mark}\n{quiet}")
+        (root / f"late_{number}.py").write_text(start + sees)
+    names = ["builds_{}.py::Marks", "builds_{}.py::Sees", "early_{}.py::Quiet", "late_{}.py::Sees"]
+    return run(root, [name.format(number) for number in range(len(MARKS)) for name in names])
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_each_model_starts_from_what_was_imported(together: Run, way: str) -> None:
-    found = [together.measured(f"{module_of(way)}::{name}").counts.total for name in NAMES]
-    # What a model that is built by itself has; 258: a seeded generator's fourth draw.
-    alone = 8 + 258 if way == "an own random generator" else 8
-    assert found == [alone] * len(NAMES)
+@pytest.mark.parametrize("name", MARKS)
+def test_a_model_is_counted_as_if_it_were_alone(together: Run, name: str) -> None:
+    number = [*MARKS].index(name)
+    for target in (f"builds_{number}.py::Sees", f"late_{number}.py::Sees"):
+        assert together.measured(target).counts.total == 8, target
 
 
-def test_models_that_change_nothing_share_a_process(tmp_path: Path) -> None:
-    """Or the test above would not test what it says."""
-    names = ["Net", "Two", "Three", "Four"]
-    more = "\n".join(f"class {name}(Net):\n    pass" for name in names[1:])
-    setup = "import os\ntable = {'a': [1, 2]}"
-    text = MODULE.format(setup=setup, width="os.getpid()", more=more)
-    (tmp_path / "nets.py").write_text(text)
-    found = run(tmp_path, [f"nets.py::{name}" for name in names], width=1)
-    assert len({found.measured(f"nets.py::{name}").counts.total for name in names}) == 1
+@pytest.mark.parametrize("name", MARKS)
+def test_the_mark_would_be_seen(tmp_path: Path, name: str) -> None:
+    """Where a constructor itself leaves it: or the test above would show nothing."""
+    if name == "a seed":
+        pytest.skip("each build starts from the same")
+    held, mark, seen = MARKS[name]
+    (tmp_path / "held_0.py").write_text(held)
+    text = NET.format(name="Net", before=mark, width=f"8 + bool({seen})")
+    (tmp_path / "net.py").write_text(IMPORTS.format(number=0) + text)
+    assert run(tmp_path, ["net.py::Net"]).measured("net.py::Net").counts.total == 9
+
+
+def test_a_file_is_imported_after_the_packages_that_it_lies_in(tmp_path: Path) -> None:
+    """What `__init__.py` says is seen by all files of a package, what one of them says by none."""
+    (tmp_path / "pkg" / "sub").mkdir(parents=True)
+    (tmp_path / "pkg" / "__init__.py").write_text("widths = [8]\n")
+    (tmp_path / "pkg" / "sub" / "__init__.py").write_text(
+        "from pkg import widths\nwidths.append(1)\nfrom . import d\n"
+    )
+    text = "from torch import nn\nfrom pkg import widths\nwidths.append(1)\n" + NET.format(
+        name="Net", before="", width="sum(widths)"
+    )
+    for name in ("a.py", "b.py", "sub/c.py", "sub/d.py"):
+        (tmp_path / "pkg" / name).write_text(text)
+    targets = [f"pkg/{name}::Net" for name in ("a.py", "b.py", "sub/c.py", "sub/d.py")]
+    found = run(tmp_path, targets)
+    assert [found.measured(target).counts.total for target in targets] == [9, 9, 11, 10]

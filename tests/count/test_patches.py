@@ -2,15 +2,12 @@
 models of all other files are counted as if it were not there, and none is counted with functions
 that the project has changed."""
 
-import math
 import sys
 from pathlib import Path
 
 import pytest
-import torch
 from worker_runs import Run, run
 
-from nparam_lint.count.worker.tracing.state_snapshot import ProcessSnapshot
 from nparam_lint.records import NotMeasured
 
 pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
@@ -230,21 +227,3 @@ def test_what_a_width_is_read_with_is_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", IMPORTERS)
 def test_a_file_that_imports_such_a_file_is_changed_by_it(rebuilt: Run, file: str) -> None:
     assert counts(rebuilt, file)[0] == 210
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "changed"),
-    [
-        ("Inf", math.inf, False),  # what torchmetrics does to numpy
-        ("square_root", math.sqrt, True),
-        ("width", math.inf + 0 * math.pi, True),
-        ("answer", True, True),
-        ("pi", math.inf, True),
-    ],
-)
-def test_a_name_in_other_capitals_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: object, changed: bool
-) -> None:
-    before = ProcessSnapshot(torch)
-    monkeypatch.setattr(math, name, value, raising=False)
-    assert before.changed() == changed

@@ -364,6 +364,17 @@ def test_progress_is_told(jobs: list[Job]) -> None:
         "VIRTUAL_ENV",
         *("MY_CREDS", "DB_PASS", "DB_PWD", "SENTRY_DSN", "OPENAI_KEY_2", "MY_PAT", "SMTP_PASS"),
         *("CONNECTION_STRING", "SESSION_COOKIE", "BASIC_AUTH", "SIGNING_JWT", "SLACK_WEBHOOK"),
+        *(
+            "MYPASS",
+            "dbpass2",
+            "MYPWD",
+            "SSHKEY",
+            "APIKEY",
+            "OAUTH",
+            "PASSCODE",
+            "MY_PIN",
+            "PIN_CODE",
+        ),
     ],
 )
 def test_the_environment_loses(name: str) -> None:
@@ -374,7 +385,20 @@ def test_the_environment_loses(name: str) -> None:
     "name",
     [
         *("PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "LANG"),
-        *("KEYBOARD", "MONKEY", "COMPASS", "BYPASS", "PASSENGERS", "AUTHOR", "SACRED"),
+        *(
+            "PIN_MEMORY",
+            "OPINION",
+            "SPIN",
+            "MONKEY_1",
+            "PASSES",
+            "KEYBOARD",
+            "MONKEY",
+            "COMPASS",
+            "BYPASS",
+            "PASSENGERS",
+            "AUTHOR",
+            "SACRED",
+        ),
     ],
 )
 def test_the_environment_keeps(name: str) -> None:

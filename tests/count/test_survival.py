@@ -530,6 +530,6 @@ def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path, width
     jobs = make_jobs(tmp_path, ["net.py::Net", "net.py::Kills", *["net.py::Net"] * 3])
     jobs = [Job(j.id, f"{j.id} {j.callable}", j.file, j.attempts, j.callable) for j in jobs]
     done = run(tmp_path, jobs, width=width, environ={"NPARAM_LINT_FORK": "1"})
-    assert done.failed("1 Kills").code == "NPL005"
+    assert done.failed("1 Kills").code in ("NPL004", "NPL005")  # it may not even be able to
     for number in (0, 2, 3, 4):
         assert done.measured(f"{number} Net").counts.total == 3

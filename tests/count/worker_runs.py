@@ -76,7 +76,9 @@ def run(
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
     limits = Limits(timeout, memory, width)
     everything = os.environ | (environ or {})
-    answers = run_jobs(BuildContext(PYTHON, root, everything, limits, progress=progress), listed)
+    names = tuple(sorted(path.stem for path in root.iterdir()))
+    context = BuildContext(PYTHON, root, everything, limits, names, progress=progress)
+    answers = run_jobs(context, listed)
     wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 

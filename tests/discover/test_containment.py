@@ -150,3 +150,26 @@ def test_a_factory_contains_none_of_those_that_it_chooses_from(tmp_path):
     )
     found = find_containment(discovered(tmp_path, {"net.py": CHOSEN + user}))
     assert {*found.users} == {"net.py::A", "net.py::B", "net.py::build"}
+
+
+def test_a_class_that_was_not_read_contains_nothing(tmp_path):
+    """As where a check of one folder finds a factory that returns a class of another."""
+    found = discovered(
+        tmp_path,
+        {
+            "nets/layers.py": """
+                from torch import nn
+                class Layer(nn.Module): ...
+            """,
+            "nets/models.py": """
+                from nets.layers import Layer
+                def layer() -> Layer:
+                    return Layer()
+                def net() -> Layer:
+                    return Layer(layer())
+            """,
+        },
+        files=["nets/models.py"],
+    )
+    contained = find_containment(found)
+    assert contained.users == {"nets/models.py::layer": ("nets/models.py::net",)}

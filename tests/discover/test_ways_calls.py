@@ -310,3 +310,51 @@ def test_a_model_may_get_what_another_package_makes(tmp_path):
     # What it says of itself may change before it is asked.
     rest = "def main():\n    layer = Layer()\n    layer.grow()\n    Net(layer.dim)\n"
     assert not ways(tmp_path, {"use.py": use + rest})
+
+
+READS = """
+    import os
+    from torch import nn
+    class Net(nn.Module):
+        def __init__(self, d):
+            self.a = nn.Linear(d, int(os.environ["NET_SIZE"]))
+            self.b = "KIND" in os.environ and os.getenv("KIND")
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("os.environ['NET_SIZE'] = str(size)", "os.environ['NET_SIZE'] = str(7)\n"),
+        ("os.environ.update({'KIND': size})", "os.environ.update({'KIND': 7})\n"),
+        ("os.environ.update(KIND=size)", "os.environ.update(KIND=7)\n"),
+        ("os.environ.setdefault('KIND', size)", "os.environ.setdefault('KIND', 7)\n"),
+        (
+            "if size: os.environ['KIND'] = 'a'",
+            "if 7:\n    os.environ['KIND'] = 'a'\n",
+        ),
+        ("os.environ['PORT'] = str(port())", ""),  # nobody reads it
+        ("os.environ['NET_SIZE'] = download()", None),
+        ("set_up()", None),
+    ],
+)
+def test_what_a_script_sets_in_the_environment_a_way_sets(tmp_path, statement, expected):
+    script = f"""
+    import os
+    def set_up():
+        os.environ["KIND"] = "a"
+    def build(d):
+        from net import Net
+        return Net(d)
+    def main(size):
+        {statement}
+        os.environ["OTHER"] = "1"
+        build(3)
+    if __name__ == "__main__":
+        main(size=7)
+    """
+    found = ways(tmp_path, {"net.py": READS, "train.py": script})
+    setup = f"{expected}from net import Net" if expected else None
+    calls = [] if expected is None else [(setup, "Net(3)")]
+    found = [way.recipe for way in found if way.target.location == "net.py"]
+    assert [(recipe.setup, recipe.call) for recipe in found] == calls

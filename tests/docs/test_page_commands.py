@@ -136,6 +136,16 @@ def test_commands_print_what_the_page_shows(page, nparam_lint, environ, tmp_path
     assert ran
 
 
+def test_the_first_command_prints_what_the_readme_shows(nparam_lint, tmp_path):
+    found = [content for _, content, _ in blocks((ROOT / "README.md").read_text("utf-8"))]
+    (first,) = commands(next(block for block in found if "&& nparam-lint" in block))
+    words = first.line.partition("&& nparam-lint ")[2].split()
+    more = {"COLUMNS": "80", "NPARAM_LINT_CACHE": str(tmp_path), "NPARAM_LINT_DEVICE": "meta"}
+    done = nparam_lint(*words, cwd=ROOT, **more)
+    assert done.returncode == 0
+    assert first.matches(done.stdout), done.stdout
+
+
 def run_one(command: Command, nparam_lint, environ, settings, folder: Path) -> None:
     words = shlex.split(command.line, comments=True)
     if words[0] == "nparam-lint" and not re.search(r"[|&;<>$]", command.line):

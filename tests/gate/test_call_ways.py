@@ -107,6 +107,65 @@ if __name__ == "__main__":
     args = parser.parse_args()
     importlib.import_module(args.model).Zoo(args)
 """,
+    # Its sizes are in the environment, which it reads when it is imported and when it is built.
+    "kinds/model.py": """
+import os
+from torch import nn
+
+FIRST = 2
+SIZE = int(os.environ["KIND_SIZE"])
+LAST = 3
+
+class Kind(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.a = nn.Linear(SIZE, FIRST * LAST, bias=False)
+        if os.environ.get("KIND") == "mixed":
+            self.b = nn.Linear(args.dim, 1, bias=False)
+""",
+    "train_kind.py": """
+import argparse
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dim", type=int, default=5)
+    parser.add_argument("--kind", default="mixed")
+    args = parser.parse_args()
+
+    import os
+    os.environ["KIND"] = args.kind
+    os.environ["KIND_SIZE"] = str(args.dim * 2)
+
+    from kinds.model import Kind
+    model = Kind(args)
+""",
+    # The same of a script whose options name a config file.
+    "wide.py": """
+import os
+from torch import nn
+
+class Wide(nn.Module):
+    def __init__(self, h):
+        super().__init__()
+        self.a = nn.Linear(h["width"], int(os.environ["WIDE"]), bias=False)
+""",
+    "train_wide.py": """
+import argparse
+import json
+import os
+from wide import Wide
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", default="wide.json")
+    parser.add_argument("--wide", type=int, default=3)
+    args = parser.parse_args()
+    os.environ["WIDE"] = str(args.wide)
+    with open(args.config) as file:
+        h = json.load(file)
+    model = Wide(h)
+""",
+    "wide.json": '{"width": 9}',
     # Its weights stay where they are.
     "backbone.py": """
 import torch
@@ -186,7 +245,7 @@ def test_each_call_builds_its_model(report):
     found = {
         (model["target"].partition("::")[2], model["way"]["path"], model["counts"]["total"])
         for model in report["models"]
-        if model["way"] and model["way"]["kind"] == "call"
+        if model["way"] and model["way"]["kind"] in ("call", "config")
     }
     assert found == {
         ("Net", "train.py", 5 * 1),
@@ -195,6 +254,8 @@ def test_each_call_builds_its_model(report):
         ("Reads", "global_width.py", 7 * 10),
         ("Handed", "parts/factory.py", 5 * 3),
         ("Zoo", "run.py", 2 * 10),
+        ("Kind", "train_kind.py", 10 * 6 + 5),
+        ("Wide", "wide.json", 9 * 3),
         ("Backbone", "tests/test_backbone.py", 3 * 2 + 2),
         ("Backbone", "tests/test_backbone.py", 4 * 2 + 2),
     }

@@ -251,3 +251,40 @@ def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
         "    7 |         self.fc = nn.Linear(d, 2*d)",
         "      |                                ^^^",
     ]
+
+
+READER = """\
+import argparse
+import json
+
+from net import Net
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="small.json")
+args = parser.parse_args()
+with open(args.config) as file:
+    h = json.load(file)
+model = Net(h)
+"""
+
+
+def test_a_width_in_a_config_file_is_underlined_there(sample, nparam_lint):
+    files = {
+        "net.py": NET.format(out="d").replace("d=8", "h").replace("(d, d)", '(h["d"], 8)'),
+        "train.py": READER,
+        "small.json": '{\n  "d": 8\n}\n',
+        "nparam-lint.toml": '[budgets]\n"small.json" = 72\n',
+    }
+    sample.committed(files)
+    sample.write({"small.json": '{\n  "d": 9\n}\n'})
+    done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
+    assert done.stdout.splitlines()[:8] == [
+        "nparam-lint.toml:2:1  NPL001  small.json has 80 parameters, declared 72: +8 (+11.11 %)",
+        '    2 | "small.json" = 72',
+        "      |                ^^",
+        "    small.json",
+        '    2 |   "d": 9',
+        "      |        ^",
+        "    changed since HEAD, when it had 72:",
+        "      ~ fc  8×8 → 8×9  +8  net.py:7",
+    ]

@@ -95,6 +95,28 @@ def test_update_changes_the_numbers_and_nothing_else(root, nparam_lint):
     assert {code for code, _ in found(again)} == {"NPL008", "NPL002"}
 
 
+def test_files_of_every_name_and_encoding_are_read_or_told(nparam_lint, tmp_path):
+    text, comment = "109 <!-- nparam: net.py::Net -->\n", "# nparam: 109\n_target_: net.Net\n"
+    files = {"README.MD": text, "a.markdown": text, "b.Rst": ".. nparam: net.py::Net\n\n109\n"}
+    root = write_files(tmp_path / "names", {"net.py": NET, **files, "U.YAML": comment})
+    (root / "bom.yaml").write_text(comment, "utf-8-sig")
+    for name, said in (("w.md", text), ("w.yaml", comment), ("w.py", f"# nparam: 3\n{NET}")):
+        (root / name).write_text(said, "utf-16")
+    config = '"*.?[Aa]?[Ll]" = { call = "net.py::Net()" }'
+    (root / "nparam-lint.toml").write_text(f"[arguments]\n{config}\n")
+    done = nparam_lint("--format", "json", "--device", "meta", cwd=root)
+    assert found(done) == {
+        ("NPL001", "README.MD:1:1"),
+        ("NPL001", "a.markdown:1:1"),
+        ("NPL001", "b.Rst:3:1"),
+        ("NPL001", "U.YAML:1:11"),
+        ("NPL001", "bom.yaml:1:12"),
+        ("NPL002", "w.md:1:1"),
+        ("NPL002", "w.yaml:1:1"),
+        ("NPL003", "w.py:1:4"),
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "places"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from sample_repository import Sample
 
 from nparam_lint.claims import parse_target
 from nparam_lint.config import load_settings
@@ -18,11 +19,12 @@ from nparam_lint.records import Measured, NotMeasured, Position
 def checked(environ):
     """The report on the project at a directory; on the meta device unless told otherwise."""
 
-    def run(root, *paths, declared_only=False, **options):
+    def run(root, *paths, declared_only=False, static_only=False, **options):
         settings = load_settings(
             root, None, {}, {"device": "meta", "python": sys.executable, **options}
         )
-        return check(settings, paths, environ, declared_only=declared_only)
+        only = {"declared_only": declared_only, "static_only": static_only}
+        return check(settings, paths, environ, **only)
 
     return run
 
@@ -713,6 +715,28 @@ def test_a_comment_silences_both_and_an_unused_one_is_told(checked, hidden):
     assert found(checked(hidden, declared_only=True)) == []
 
 
+EARLY = """
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, n):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+class Net(nn.Module):
+    def __init__(self, n=2):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+        self.block = Block(n)
+"""
+
+
+def test_what_was_built_is_not_accused_of_never_being_initialised(checked, tmp_path):
+    write(tmp_path, {"net.py": EARLY})
+    assert found(checked(tmp_path, static_only=True)) == ["net.py:6 NPL103", "net.py:11 NPL103"]
+    assert found(checked(tmp_path)) == []
+
+
 def test_static_only_builds_nothing(hidden, environ):
     settings = load_settings(hidden, None, {}, {"python": "/nonexistent/python"})
     report = check(settings, [], environ, static_only=True)
@@ -743,3 +767,28 @@ def test_a_factory_of_a_bare_sequential_stands_for_itself(checked, tmp_path):
         "net.py::small": True,
         "net.py::Net": True,
     }
+
+
+def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):
+    source = Sample.create(tmp_path / "source", environ)
+    net = "from torch import nn\n\n\nclass Net(nn.Linear):\n"
+    budget = '    """nparam: 12"""\n\n    def __init__(self):\n        super().__init__(2, 3)\n'
+    source.committed({"nets/net.py": net + budget, "nets/a.png": "", "a.txt": ""})
+    source.git("config", "uploadpack.allowFilter", "true")
+    clone = Sample(tmp_path / "clone", source.environ)
+    lazy = ("clone", "--quiet", "--filter=blob:none", "--no-checkout")
+    source.git(*lazy, source.path.as_uri(), clone.path)
+    clone.git("sparse-checkout", "set", "--no-cone", "/a.txt")
+    clone.git("checkout", "--quiet")
+
+    def checked(*options):
+        options = "--staged", "--declared", "--format", "concise", *options
+        done = nparam_lint(*options, cwd=clone.path, **clone.environ)
+        return done.returncode, done.stdout
+
+    where = "outside of the sparse checkout, not in this clone"
+    said = f"nets/net.py:1:1: error: NPL003 not checked: nets/net.py, {where}\n"
+    assert checked() == (1, said)
+    clone.git("cat-file", "-p", "HEAD:nets/net.py")  # which fetches it
+    said = "nets/net.py:5:16: error: NPL001 Net has 9 parameters, declared 12: -3 (-25.00 %)\n"
+    assert checked() == (1, said)

@@ -307,7 +307,8 @@ def test_no_message_has_a_path_of_the_copy(repository, staged):
     assert "nparam-lint refused to write" in reasons["writes.py"]
     assert "was killed by SIGSEGV" in reasons["crashes.py"]
     text = staged(sample, "--format", "text", code=1)
-    assert f"    | {sample.path}/dies.py\n" in text
+    printed = f"{sample.path}/dies.py".replace("\n", "\n    | ")
+    assert f"    | {printed}\n" in text
     assert "    at crashes.py:10\n" in text
 
 

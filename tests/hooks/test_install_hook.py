@@ -101,12 +101,11 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
     done = install(sample)
     assert (done.returncode, done.stdout) == (2, "")
     place = sample.path / ".git/hooks/pre-commit"
-    *words, line = done.stderr.splitlines()
-    assert words == [
+    said, _, line = done.stderr.removesuffix("\n").rpartition("\n")
+    assert said == (
         f"nparam-lint: {place} is the hook of another tool (it begins: #!/bin/sh), and was not "
-        "changed",
-        "next: add this line to it:",
-    ]
+        "changed\nnext: add this line to it:"
+    )
     assert hooks_of(sample) == {"pre-commit": foreign}
     place.write_text(foreign + line.strip() + "\n")
     sample.add({"net.py": model(20, UNREADABLE)})

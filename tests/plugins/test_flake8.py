@@ -128,3 +128,10 @@ def test_columns_count_from_zero_for_flake8():
     source = f"{HEAD}{LIST}\n"
     found = list(Plugin(ast.parse(source), "net.py", source.splitlines(keepends=True)).run())
     assert found == [(6, 8, MESSAGE, Plugin)]
+
+
+def test_a_defect_is_said_of_its_file(monkeypatch):
+    monkeypatch.setattr("nparam_lint.rules.lint.lint_source", lambda *_: {}["a"])
+    ((line, column, text, _),) = Plugin(ast.parse(""), "net.py", [HEAD]).run()
+    said = "NPL003 not checked: a defect of nparam-lint: KeyError: 'a' in plugins/flake8_plugin.py:"
+    assert (line, column, text.startswith(said)) == (1, 0, True), text

@@ -487,6 +487,16 @@ def test_what_keeps_everything_from_being_judged_is_one_error(
     assert case[0].get("message").startswith(f'failed on setup with "{message}')
 
 
+def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt):
+    fails = "import nparam_lint.gate\n\nnparam_lint.gate.check = lambda *_, **__: {}['a']\n"
+    (unbuilt / "conftest.py").write_text(fails)
+    done = run("--nparam", "-W", "ignore", cwd=unbuilt)
+    assert done.returncode == 1
+    said = block(done.stdout, "ERROR at setup of nparam nparam-lint")
+    assert said.startswith("a defect of nparam-lint: KeyError: 'a' in plugins/pytest_plugin.py:")
+    assert re.search(r"^=+ 1 passed, 1 error in ", done.stdout, re.MULTILINE)
+
+
 @pytest.mark.thorough
 def test_no_budget_at_all_is_said(run, tmp_path):
     model = '''

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from render_samples import rendered
-from report_checks import CHECKS
+from report_checks import CHECKS, commands
 from report_samples import (
     HOSTILE,
     broken_net,
@@ -47,6 +47,17 @@ REPORTS = {
 
 def test_every_format_is_checked():
     assert {"text", "concise", "json"} | set(CHECKS) == set(formats_for("findings"))
+
+
+@pytest.mark.parametrize("name", ["text", "concise", "markdown", "junit"])
+@pytest.mark.parametrize("color", [False, True])
+def test_no_line_for_people_is_a_command_to_a_runner(name, color):
+    said = "::error::no ##[error]no " * 9
+    at = Position("::error ::no.py", 1, 1)
+    finding = Finding("NPL002", "error", at, said, f"{at.path}::{said}", (said,))
+    value = report(unmeasured(), findings=(finding,))
+    for width in range(40, 60):
+        assert commands(rendered(name, value, Options(width=width, color=color))) == []
 
 
 @pytest.mark.parametrize("name", CHECKS)

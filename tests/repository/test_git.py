@@ -519,3 +519,6 @@ def test_a_sparse_checkout_of_a_partial_clone_fetches_nothing(sample, tmp_path):
     clone.git("sparse-checkout", "set", "--no-cone", "/a.py")
     clone.git("checkout", "--quiet")
     assert exported(clone, tmp_path) == {"a.py": b"a = 1\n"}
+    clone.git("cat-file", "-p", "HEAD:pkg/b.py")  # which fetches it
+    (tmp_path / "again").mkdir()
+    assert exported(clone, tmp_path / "again") == {"a.py": b"a = 1\n", "pkg/b.py": b"b = 1\n"}

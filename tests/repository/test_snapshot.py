@@ -147,7 +147,7 @@ def test_ignored_files_of_a_submodule_are_linked_and_its_modules_importable(
     sample.write({"lib/inner/fast.so": "binary", "lib/inner/new.py": ""})
     with copied(opened(sample)) as copy:
         assert "lib/inner/layers.py" not in copy.tracked
-        assert copy.files(copy.directory, importable=True) == [
+        assert copy.files(copy.directory, which="importable") == [
             "pkg/__init__.py",
             "pkg/model.py",
             "lib/inner/layers.py",

@@ -79,7 +79,10 @@ NPL009  uninitialised-lazy-parameters  (error)
 The model has lazy parameters, whose shapes are not known until it has run.
 
 `nn.LazyLinear` and similar modules take their input size from the first batch.
-Until then their parameters have no shape, and the model has no count.
+Until then their parameters have no shape, and the model has no count. The same
+holds where `forward` fills an attribute that is None, missing or an empty
+container, and where Lightning's `setup` makes layers. (`configure_model` is
+called as Lightning's trainer would.)
 
 Reported:
 

@@ -3,13 +3,12 @@ by content."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
-from nparam_lint.analysis.diff.drift_rule import explain, judge_drift
+from nparam_lint.analysis.diff.drift_rule import explain, judge_drift, nothing_compared
 from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
 from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
@@ -66,16 +65,19 @@ def compare(
         key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
     )
     kept = [model for model in every if model.declared or _is_counted(model)]
-    unmeasured = [model for model in every if not (model.declared or _is_counted(model))]
     models = [_with_findings(model, after.report) for model in kept]
+    known = {model.bare for model in models}  # one that was built in another way is not missed
+    unmeasured = [m for m in every if m.bare not in known and isinstance(m.after, NotMeasured)]
+    findings: list[Finding] = []
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
+        findings = reported(nothing_compared([*models, *unmeasured], base))
     return replace(
         report,
         models=tuple(models),
-        findings=_findings(models, before, after, moved),
+        findings=_findings([*findings], models, before, after, moved),
         unmeasured=tuple(
-            (m.target, m.after) for m in unmeasured if isinstance(m.after, NotMeasured)
+            {m.target: m.after for m in unmeasured if isinstance(m.after, NotMeasured)}.items()
         ),
     )
 
@@ -83,8 +85,8 @@ def compare(
 def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Match]:
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
-    then = [*before.report.models, *_skipped(before.report)]
-    now = [*after.report.models, *_without_needless(_skipped(after.report), then, moved)]
+    then = [*_built(before.report), *_skipped(before.report)]
+    now = [*_built(after.report), *_skipped(after.report)]
     back = {new: old for old, new in moved.items()}
     for pair in match(then, now, moved):
         if pair.before and not pair.after:
@@ -94,26 +96,21 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Ma
         yield pair
 
 
+def _built(report: Report) -> list[ModelReport]:
+    """The models, and the ways to build them that failed."""
+    failed = (
+        ModelReport(one.target, one.way.position, one.failure, way=one.way)
+        for one in report.failed_ways
+    )
+    return [*report.models, *failed]
+
+
 def _skipped(report: Report) -> list[ModelReport]:
     """The models without a budget that could not be built."""
     return [
         ModelReport(target, Position(target.partition("::")[0]), failure)
         for target, failure in report.skipped
     ]
-
-
-def _without_needless(
-    skipped: Iterable[ModelReport], then: Iterable[ModelReport], moved: Mapping[str, str]
-) -> Iterator[ModelReport]:
-    """Without the bare models that were not built because all their budgets have arguments."""
-    known: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for model in then:
-        location, called, arguments = split_target(model)
-        known[moved.get(location, location), called].append(arguments)
-    for model in skipped:
-        location, called, arguments = split_target(model)
-        if arguments or not all(known.get((location, called), [""])):
-            yield model
 
 
 def _unread(
@@ -143,6 +140,7 @@ def _model(pair: Match) -> ModelDiff:
         new.measurement if new else None,
         declared=one.declared and new is not None,
         top_level=one.top_level,
+        way=one.way,
     )
     with_budget = True if one.declared else None
     if new is None:
@@ -200,9 +198,13 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
 
 
 def _findings(
-    models: Iterable[ModelDiff], before: Side, after: Side, moved: Mapping[str, str]
+    others: Iterable[Finding],
+    models: Iterable[ModelDiff],
+    before: Side,
+    after: Side,
+    moved: Mapping[str, str],
 ) -> tuple[Finding, ...]:
-    found = dict.fromkeys(finding for model in models for finding in model.findings)
+    found = dict.fromkeys([*others, *(finding for model in models for finding in model.findings)])
     known = {moved.get(path, path) for path in before.unreadable}
     for finding in after.report.findings:
         unread = finding.code == "NPL003" and not finding.target
@@ -256,20 +258,32 @@ _Pairs = list[tuple[ModelReport, ModelReport, str | None]]
 def _of_one_name(
     gone: Sequence[ModelReport], new: Sequence[ModelReport], moved: Mapping[str, str]
 ) -> _Pairs:
-    """A target may be built in several ways, by the recipes of its budgets: those that were built
-    by the same call first."""
+    """A target may be built in several ways, by the recipes of its budgets and by the project:
+    those of the same place first, by the same call."""
     pairs: _Pairs = []
     evidence = "git renamed the file" if moved else None
     groups = grouped(new, split_target)
-    for exact in (True, False):
+    keys: Sequence[Callable[[ModelReport], object]] = (
+        lambda model: (_way(model), _call(model)),
+        _way,
+        _call,
+        lambda _: None,
+    )
+    for key in keys:
         for old in gone:
             place, called, arguments = split_target(old)
             left = groups.get((moved.get(place, place), called, arguments), [])
-            same = [now for now in left if not exact or _call(now) == _call(old)]
+            same = [now for now in left if key(now) == key(old)]
             if same and not any(old is one for one, _, _ in pairs):
                 left.remove(same[0])
                 pairs.append((old, same[0], evidence))
     return pairs
+
+
+def _way(model: ModelReport) -> object:
+    """What a way has that an edit beside it leaves as it is."""
+    way = model.way
+    return way and (way.kind, way.name, way.position.path)
 
 
 def _call(model: ModelReport) -> str | None:

@@ -13,6 +13,7 @@ from nparam_lint.records import (
     ModuleRow,
     NotMeasured,
     Position,
+    Way,
 )
 
 Kind = Literal["added", "removed", "changed", "renamed"]
@@ -59,7 +60,8 @@ class ModelDiff:
     the same model. `before` and `after`: None where the model does not exist on that side; what
     could not be measured there is not the same. `explained`: whether a budget says that the
     difference is meant; None where there is nothing to explain; `explanation` says it in words.
-    `declared`: it has a budget now; `top_level`: no other model contains it."""
+    `declared`: it has a budget now; `top_level`: no other model contains it. `way`: see
+    `ModelReport`."""
 
     target: str
     position: Position
@@ -75,11 +77,13 @@ class ModelDiff:
     top_level: bool = True
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    way: Way | None = None
 
     @property
     def name(self) -> str:
-        """Without its file."""
-        return self.target.partition("::")[2]
+        """Without its file; with where the project builds it so."""
+        way = f" as in {self.way.place}" if self.way else ""
+        return self.target.partition("::")[2] + way
 
     @property
     def bare(self) -> str:

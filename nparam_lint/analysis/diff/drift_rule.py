@@ -61,6 +61,19 @@ def judge_drift(
     return judged
 
 
+def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:
+    """One finding where there are models, and none was counted on both sides."""
+    lost = [m for m in models if m.before and m.after and m.delta is None]
+    if not lost or any(model.delta is not None for model in models):
+        return []
+    message = f"no model was counted both now and at {base.called}: nothing is known of a drift"
+    reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in lost)
+    detail = tuple(f"{name}: {reason}" for name, reason in reasons)
+    first = lost[0]
+    severity = RULES[_CODE].severity
+    return [Finding(_CODE, severity, first.position, message, first.target, detail[:_NAMED])]
+
+
 def _finding(model: ModelDiff, base: Base) -> Finding:
     before, after, delta = model.total_before, model.total_after, model.delta or 0
     share = proportion(delta, before or 0)
@@ -71,7 +84,8 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
     detail = [_module(line) for line in lines[:_NAMED] if line.sum]
-    remedy = f"if the change is intended, declare it: nparam: {after:_}"
+    budget = "nparam-lint init" if model.way else f"nparam: {after:_}"
+    remedy = f"if the change is intended, declare it: {budget}"
     notes = (*(["changed most:", *detail] if detail else []), remedy)
     return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
 

@@ -58,6 +58,7 @@ def _model(model: ModelDiff) -> Json:
     )
     return {
         **{name: getattr(model, name) for name in _MODEL},
+        "way": check_data.way_data(model.way),
         **asdict(model.position),
         "before": before and before.counts.by_name(),
         "after": after and after.counts.by_name(),

@@ -29,7 +29,8 @@ _MANY = 6  # values of names, reasons, … on a line of facts
 
 @dataclass(frozen=True, slots=True)
 class FormulaResult:
-    """What was found out about `target`. `call`: as it was built first; `cases`: the form there,
+    """What was found out about `target`. `call`: as it was built first, `place`: which line of the
+    project builds it so, where nobody named its arguments; `cases`: the form there,
     then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model
     could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
     all."""
@@ -44,6 +45,7 @@ class FormulaResult:
     missing: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    place: str = ""
 
     @property
     def has_form(self) -> bool:
@@ -77,7 +79,8 @@ def formula_document(formula: FormulaResult) -> doc.Document:
 def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if formula.error is not None:
         return doc.Page()
-    call = (doc.Text(formula.call, "dim", "  ", kind="verbatim"),) if formula.call else ()
+    called = "  ".join(filter(None, (formula.call, formula.place)))
+    call = (doc.Text(called, "dim", "  ", kind="verbatim"),) if called else ()
     sections = [doc.Section(call, formula.target)]
     if formula.reason is not None:
         reason = doc.Text(f"– not built: {formula.reason}", "red", hang="  ")

@@ -125,7 +125,7 @@ def _budgets() -> Schema:
 
 
 def _arguments() -> Schema:
-    text = {"type": "string", "minLength": 1}
+    text = {"type": "string"}
     model, config = _recipe(), _recipe(("call",))
     model["properties"]["call"] |= {"not": {"type": "string", "pattern": _IN_FILE}}
     config["properties"]["call"] |= {"pattern": _IN_FILE}

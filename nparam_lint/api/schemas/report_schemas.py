@@ -162,6 +162,7 @@ def _diff() -> Schema:
         "top_level": bool,
         "explained": bool | None,
         "explanation": TEXT,
+        "way": either(WAY, None),
         **PLACE,
         "before": either(COUNTS, None),
         "after": either(COUNTS, None),

@@ -9,11 +9,13 @@ import tempfile
 from .building.call_target import bound_arguments, resolve_names
 from .building.device_ladder import RUNGS, make_mode, rung
 from .counting.count_model import Count
+from .counting.late_layers import why_incomplete
 from .job import NOT_THE_DEVICE, only_module
 from .state import NOWHERE, STATE
 from .torch_compat import Originals
 from .tracing.failures import Failure
 from .tracing.origin_lines import OriginLines
+from .tracing.project_paths import find_libraries
 
 
 def count_here(model, args, kwargs, names):
@@ -33,11 +35,11 @@ def count_here(model, args, kwargs, names):
         made, how = built(torch, model, args, kwargs, text)
         text += "({})".format(written(args, kwargs))
         arguments = bound_arguments(model, args, kwargs) or {}
+    find_libraries(torch)
     count = Count(Originals(torch), made, OriginLines())
-    if count.lazy:
-        first = ", ".join(count.lazy[:4])
-        reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
-        raise Failure("NPL009", "lazy", f"{reason}\nnext: run the model once on an input")
+    incomplete = why_incomplete(count, text)
+    if incomplete:
+        raise Failure("NPL009", "lazy", f"{incomplete[0]}\nnext: run the model once on an input")
     result = count.result(True)
     result["call"], result["rung"] = text, how
     result["names"], result["known_names"] = resolve_names(names, arguments, made)

@@ -14,14 +14,15 @@ from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
+from .building.plain_gpu import answering, asked, gpu_notes, imported_anew, may_help, other_gpus
 from .building.project_import import cause_of
 from .building.script_effects import without_effects, without_loaders
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
+from .counting.late_layers import why_incomplete
 from .state import STATE
 from .torch_compat import Originals
 from .tracing.constructions import inside_rows
-from .tracing.dependency_record import InputLog
 from .tracing.failures import (
     Failure,
     LostName,
@@ -77,6 +78,7 @@ class ModelBuild:
     def __post_init__(self):
         self.origins = OriginLines()
         self.call, self.text = None, self.job["label"]  # none was made
+        self.on_gpus = {}  # results of other machines that differ
 
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
@@ -87,6 +89,7 @@ class ModelBuild:
         except Failure as failure:
             record_held()  # as long as what failed is there
             result = dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
+            result["asks_gpu"] = may_help(result["cause"])
         finally:
             for hook in hooks:
                 hook.remove()
@@ -113,8 +116,10 @@ class ModelBuild:
         result["rung"] = name
         result["devices"] = self.devices(self.failures)
         result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
-        self.compare(result)
-        result["notes"] = result["notes"] + STATE.refusals + self.partial_note()
+        result["devices"].update(self.on_gpus)
+        with answering(None):
+            self.compare(result)
+        result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
         result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         return result
 
@@ -219,11 +224,9 @@ class ModelBuild:
         model, call = self.build(rung(self.mode, name))
         text = call.text
         count = Count(self.originals, model, self.origins, self.job["experts_per_token"])
-        if count.lazy:
-            first = ", ".join(count.lazy[:4])
-            reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
-            hint = f'declare an input: {{ call = "{text}", input = "torch.zeros(1, …)" }}'
-            raise Failure("NPL009", "lazy", reason, hint=hint)
+        incomplete = why_incomplete(count, text, has_run=bool(self.job["input"]))
+        if incomplete:
+            raise Failure("NPL009", "lazy", incomplete[0], hint=incomplete[1])
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
         result = count.result(self.job["parameters"], self.job["metric"])
@@ -246,6 +249,8 @@ class ModelBuild:
                 raise Failure("NPL004", "random", reason, hint=hint)
         if STATE.saw_meta and name == RUNGS[0] and self.job["device"] != "cpu":
             self.check_on_cpu(count, text)
+        if not is_known:
+            self.check_on_gpus(name, count, text)
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature = count.signature  # that of the first build
@@ -279,6 +284,30 @@ class ModelBuild:
         if texts:
             reason = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
             raise Failure("NPL004", "device", start + reason, **more)
+
+    def check_on_gpus(self, name, count, text):
+        """A count that depends on what is asked of CUDA is said; where all answers were those of a
+        machine that is not there, it is no count."""
+        total = count.rows[0]["total"]
+        for gpu in other_gpus():
+            seed(self.torch, 0)
+            try:
+                with answering(gpu), imported_anew(self):
+                    model, _ = self.build(rung(self.mode, name))
+            except (Exception, SystemExit):  # it may lack what only a GPU has
+                continue
+            other = Count(self.originals, model, self.origins)
+            now = other.count_rows()["total"]
+            if now == total:
+                continue
+            if STATE.gpu is not None:
+                reason = f"{text} has {total:,} parameters on one {STATE.gpu.name} and {now:,} on "
+                reason += f"one {gpu.name}; asked: {asked()}"
+                hint = "make what it asks for an argument, and declare the count of each value"
+                raise Failure("NPL004", "device", reason, hint=hint, depends_on_gpu=True)
+            texts = differences(count.signature(), other.signature())
+            on_it = {"status": "measured", "total": now, "differences": texts}
+            self.on_gpus[f"a machine with one {gpu.name}"] = on_it
 
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
@@ -329,33 +358,16 @@ def torch_hooks(origins):
     ]
 
 
-def rehearse(torch, originals, mode):
-    """Build and count a small model, for nobody; gives its result. In a process that was forked
-    the first of what it does takes longer: code that never ran, memory that is still shared."""
-    STATE.begin_model(InputLog())
-    origins = STATE.origins = OriginLines()
-    STATE.constructions = {}
-    hooks, nn = torch_hooks(origins), torch.nn
-    random_state(torch)
-    with rung(mode, RUNGS[0]):
-        blocks = [nn.Sequential(nn.Embedding(1, 1), nn.Linear(1, 1)) for _ in range(32)]
-        model = nn.Sequential(*blocks)
-    for hook in hooks:
-        hook.remove()
-    result = Count(originals, model, origins).result(with_parameters=False)
-    STATE.begin_model()
-    return result
-
-
 def only_module(torch, value, text):
-    """The model that a call returned; factories often return it together with other things."""
-    if isinstance(value, torch.nn.Module):
-        return value
+    """The model that a call returned; factories often return it together with other things.
+    Lightning's is completed as its trainer does."""
     items = list(value.values()) if isinstance(value, dict) else value
-    if isinstance(items, (list, tuple)):
-        modules = [v for v in items if isinstance(v, torch.nn.Module)]
-        if len(modules) == 1:
-            return modules[0]
+    items = items if isinstance(items, (list, tuple)) else [items]
+    modules = [v for v in items if isinstance(v, torch.nn.Module)]
+    if len(modules) == 1:
+        if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
+            getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0
+        return modules[0]
     reason = f"{text} returned {type(value).__name__}, not a model"
     raise Failure("NPL004", "not_a_model", reason)
 

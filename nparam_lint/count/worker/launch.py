@@ -9,7 +9,7 @@ In:    two lines of JSON on standard input: the variables that only Python code 
        then stays open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 9, "torch": …, "python": …}
+       {"event": "ready", "protocol": 10, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
        {"event": "building", "id": …}                            a model is begun
@@ -22,12 +22,14 @@ Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output th
                                   in the same way; guards: those that were on in every process
        A job without a result was not measured, and neither was a run without its end.
 
-Three kinds of process, all supervised by the same loop (`Supervision`):
-    server   imports torch, once, and no code of the project;
-    group    forked for the jobs that share an import path; imports the project's modules;
-    builder  forked from a group, one for each core; builds and counts models one after the other,
-             until one of them changes anything that the next would start from.
-Where forking is impossible, a group is spawned afresh and builds its models itself.
+Four kinds of process; one loop (`Supervision`) watches over what each of the inner two starts:
+    host      imports torch, once; forks a server for each run
+    server    puts on the guards, which all below it have; imports installed packages that several
+              groups need, and no code of the project
+    group     imports the modules of jobs: a package, and goes on to those in it in a process each
+    builder   forked from a group for one model: builds it, counts it, and ends
+Where forking is impossible, the host hands the jobs out, and each gets a group that is spawned
+afresh and builds its model by itself.
 Where the settings say that other runs will follow (`reuse`), a group that does all jobs of a run
 waits for those of the next. If these import the same in the same way, it builds them without
 importing anything again, and tells once more what it had read; otherwise it is ended.
@@ -80,7 +82,7 @@ def load():
     package.__path__ = [os.path.realpath(here)]
     sys.meta_path.insert(0, OwnFinder)
     try:
-        return importlib.import_module(NAME + ".processes.server")
+        return importlib.import_module(NAME + ".processes.host")
     finally:
         sys.meta_path.remove(OwnFinder)
 

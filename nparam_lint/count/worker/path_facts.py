@@ -41,19 +41,18 @@ def answer(question, path):
     """The current answer to `question` about a path; None if nothing is there, or access is denied.
 
     "content": a digest of the file, or the state of a large one. "names": a digest of the names in
-    a directory, and of which of them are directories. "distributions": of those that the metadata
-    of packages has. "state": what changes whenever the file or
-    directory does. "stat", "lstat": what kind of file it is. "readlink": where it leads.
-    "accessMODE": whether that is allowed.
+    a directory, and of what kinds of file they are. "distributions": of those that the metadata
+    of packages has. "state": what changes whenever the file or directory does. "stat", "lstat":
+    what kind of file it is. "readlink": where it leads. "accessMODE": whether that is allowed.
     """
     try:
         if question == "content" and STAT(path).st_size <= LARGE:
             with io.open(path, "rb", buffering=0) as file:
                 return digest(file.read())
         if question == "names":
-            with os.scandir(path) as found:
-                names = "\n".join(sorted(e.name + "/" * e.is_dir() for e in found))
-            return digest(names.encode("utf-8", "surrogateescape"))
+            with os.scandir(path) as entries:
+                kinds = [(e.name, e.is_dir(), e.is_file(), e.is_symlink()) for e in entries]
+            return digest(repr(sorted(kinds)).encode())
         if question == "distributions":
             found = sorted(n for n in os.listdir(path) if n.lower().endswith(DISTRIBUTIONS))
             return digest("\n".join(found).encode("utf-8", "surrogateescape"))

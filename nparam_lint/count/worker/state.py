@@ -29,6 +29,10 @@ class State:
         self.guards = ["audit hook"]  # that are on, in words: the kernel's come when they are
         self.unguarded = []  # what the kernel offers and then refused, in words
         self.skips_initialisers = False  # `torch.nn.init.*_` do nothing
+        self.gpu = None  # the Gpu as whose machine this one answers
+        # What was asked of CUDA -> the line that asked first: while files were imported (or models
+        # built before), and by the model.
+        self.gpu_import_questions, self.gpu_questions = {}, {}
         self.begin_run(NOWHERE, own="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
@@ -61,6 +65,10 @@ class State:
         self.file_kinds = {}  # file of a frame -> what it belongs to
         self.line_texts = {}  # (file, number) -> "path:line"
         self.project_packages = {}  # name of a module at the top -> (it, whether the project's)
+        self.running = []  # files of the project that are being run, the innermost last
+        self.foreign = None  # the package outside of the project that is being run, if any
+        self.partial_files = {}  # path -> PartialFile of every file that was run in part
+        self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         self.begin_model()
 
     def begin_snapshot(self, snapshot):
@@ -77,18 +85,13 @@ class State:
         self.tolerates_imports, self.on_running = tolerates_imports, on_running
         self.suspects = set(files["suspects"])  # they hung or killed their process when run whole
         self.barred = dict(files["barred"])  # path -> (cause, words), where even a part did so
-        self.running = []  # files of the project that are being run, the innermost last
-        self.foreign = None  # the package outside of the project that is being run, if any
-        self.partial_files = {}  # path -> PartialFile of every file that was run in part
-        self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
-        # Those that change torch for all others, and the first of them that was to be run.
-        self.set_apart, self.met = frozenset(), None
-        self.on_run = None  # a function that gets each file that was run, up to its next import
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""
         if self.record is not None:
             self.record.model_inputs = inputs
+        self.gpu_import_questions.update(self.gpu_questions)
+        self.gpu_questions = {}
         self.refusals = []  # what the guard refused, in words
         self.read_values = False  # whether the build has read a value of a tensor
         self.saw_meta = None  # the line of the project that could tell that it is built on meta

@@ -23,6 +23,32 @@ def tensor_makers():
     return _device_constructors()
 
 
+def default_device():
+    """That of `torch.set_default_device`; None where there is none. The public function makes a
+    tensor there to tell its number."""
+    from torch.utils import _device
+
+    return _device.CURRENT_DEVICE
+
+
+def number_devices(torch):
+    """Let `module.to(0)` be taken for `module.to("cuda:0")` where there is no GPU, which torch asks
+    what kind of device it has."""
+    parse = torch._C._nn._parse_to
+
+    def named(value):
+        return torch.device("cuda", value) if type(value) is int else value
+
+    @functools.wraps(parse)
+    def parse_to(*args, **kwargs):
+        try:
+            return parse(*args, **kwargs)
+        except RuntimeError:
+            return parse(*map(named, args), **{key: named(v) for key, v in kwargs.items()})
+
+    torch._C._nn._parse_to = parse_to
+
+
 def check_fan(torch, tensor):
     """Raise ValueError where Xavier's and Kaiming's initialisers would: for a tensor of fewer than
     two dimensions. They are not run (patching `torch.nn.init` is what torch advises to those who
@@ -62,25 +88,23 @@ def wrap_file_readers(torch, note):
     """Call `note(file, is_shared)` before torch opens a file in C++, as above: to map it, or to
     read an archive. `is_shared`: what is written to the tensor would go to the file.
     (`torch.jit.load` asks first whether the file is there, which is seen.)"""
-    map_tensor, map_storage = torch.from_file, torch.UntypedStorage.from_file
     reader = torch._C.PyTorchFileReader
 
-    @functools.wraps(map_tensor)
-    def from_file(filename, shared=None, *args, **kwargs):
-        note(filename, shared)
-        return map_tensor(filename, shared, *args, **kwargs)
+    def noting(map_file):
+        @functools.wraps(map_file)
+        def from_file(filename, shared=False, *args, **kwargs):
+            note(filename, shared)
+            return map_file(filename, shared, *args, **kwargs)
 
-    def storage_from_file(filename, shared=False, *args, **kwargs):
-        note(filename, shared)
-        return map_storage(filename, shared, *args, **kwargs)
+        return from_file
 
     class Reader(reader):
         def __init__(self, source, *args, **kwargs):
             note(source, False)
             super().__init__(source, *args, **kwargs)
 
-    torch.from_file = from_file
-    torch.UntypedStorage.from_file = staticmethod(storage_from_file)
+    torch.from_file = noting(torch.from_file)
+    torch.UntypedStorage.from_file = staticmethod(noting(torch.UntypedStorage.from_file))
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
@@ -246,6 +270,9 @@ def mode_depth(torch):
 _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 
 
+MOST_NODES = 1000  # of autograd's that are looked at
+
+
 class Originals:
     """The functions of torch that counting needs, as they were before any code of the project ran:
     a replacement (`torch.Tensor.numel = …`) has no effect on counts.
@@ -258,26 +285,41 @@ class Originals:
     override them: https://github.com/pytorch/pytorch/pull/98880 advises the same."""
 
     def __init__(self, torch):
-        nn, base = torch.nn, vars(torch.Tensor.__base__)
+        nn, own, base = torch.nn, vars(torch.Tensor), vars(torch.Tensor.__base__)
         self.Tensor, self.Module, self.Parameter = torch.Tensor, nn.Module, nn.Parameter
         self.Lazy = nn.parameter.UninitializedTensorMixin
         self.Dropout = nn.Dropout
         self.embeddings = (nn.Embedding, nn.EmbeddingBag)
+        self.layers = vars(nn)
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
         self.Script = torch._C.ScriptModule
         self.parameters = nn.Module.parameters
-        self.own_names = frozenset(vars(nn.Module()))  # what every module has
-        self.plain_types = {str, int, float, bool, type(None), types.FunctionType}
-        self.plain_types |= {torch.device, torch.dtype}
+        self.strided = torch.strided
         self.plain = torch._C.DisableTorchFunctionSubclass
         self.attributes = vars(nn.Module)["__dict__"].__get__
-        self.shape, self.dtype = base["shape"].__get__, base["dtype"].__get__
+        self.lengths, self.number = base["shape"].__get__, base["numel"]
+        self.is_nested, self.layout = base["is_nested"].__get__, base["layout"].__get__
+        self.dtype, self.tensor_attributes = base["dtype"].__get__, own["__dict__"].__get__
         self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
         self.element_size, self.stride = base["element_size"], base["stride"]
         self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]
+        self.grad_fn = base["grad_fn"].__get__
+
+    def shape(self, tensor):
+        """Its lengths; those of the tensors in a nested one differ, so that it counts as a row."""
+        return (self.number(tensor),) if self.is_nested(tensor) else self.lengths(tensor)
 
     def size(self, tensor):
         return prod(self.shape(tensor))
+
+    def is_trained(self, tensor):
+        """Whether it is a parameter, registered or not, or is trained like one. torch marks those
+        of other classes: https://github.com/pytorch/pytorch/pull/77695"""
+        if issubclass(type(tensor), self.Lazy):
+            return False
+        is_parameter = "_is_param" in self.tensor_attributes(tensor)
+        is_parameter |= issubclass(type(tensor), self.Parameter)
+        return is_parameter or (self.requires_grad(tensor) and self.is_leaf(tensor))
 
     @staticmethod
     def dtype_name(dtype):
@@ -290,6 +332,18 @@ class Originals:
 
     def is_lazy(self, tensor):
         return isinstance(tensor, self.Lazy)
+
+    def computed_from(self, tensor):
+        """The parameters of which a tensor was computed: where autograd ends."""
+        nodes, seen = [self.grad_fn(tensor)], set()
+        while nodes and len(seen) < MOST_NODES:
+            node = nodes.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if isinstance(getattr(node, "variable", None), self.Parameter):
+                yield node.variable
+            nodes += [before for before, _ in node.next_functions]
 
     def compiled(self, module):
         """The module that TorchScript made of one of its own classes, or of one that was traced;

@@ -8,7 +8,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
+from nparam_lint.claims import DOC_SUFFIXES, Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail, words_in
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.ways.places import Place
     from nparam_lint.records import Definition, Parameter, Position
 
-_TEXTS = (".md", ".rst", ".txt", ".ipynb")
+_TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
 _DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
@@ -72,7 +72,7 @@ def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
 
 def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
     for path in search.source.others:
-        if path.endswith(_TEXTS) and search.named_in(content := search.content(path)):
+        if path.lower().endswith(_TEXTS) and search.named_in(content := search.content(path)):
             from nparam_lint.discover.ways.texts import in_text
 
             yield from in_text(search, path, content)

@@ -7,6 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from nparam_lint.claims import is_doc
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.ways.options import words_of
 
@@ -69,7 +70,7 @@ class Commands:
     def _by_script(self) -> dict[str, list[Command]]:
         found: dict[str, list[Command]] = {}
         for path in self._texts:
-            source = self._read(path) if path.endswith((".md", ".rst", ".txt", ".sh")) else b""
+            source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             if b".py" not in source or len(source) > _LARGE:
                 continue
             for script, command in _commands(path, source.decode("utf-8", "replace")):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import takewhile
@@ -137,10 +138,13 @@ class ConfigScripts:
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
-            part = ConfigSlice(source)
-            try:
-                made = part.of(place, place.call)
-            except (NoWay, RecursionError):
+            made: list[ast.stmt] = []
+            for more in (self._changes.variables(text), []):
+                part = ConfigSlice(source)
+                with suppress(NoWay, RecursionError):
+                    made = part.of(place, place.call, *more)
+                    break
+            else:
                 continue
             setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
             for name, option in options.items():

@@ -249,8 +249,19 @@ class FileCalls:
         return self.cut(place, nodes, entry)
 
     def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
-        """The statements that parts of a call need, those of the files that call its function
-        too."""
+        """The statements that parts of a call need, and what these set in the environment."""
+        kept, lost = [*nodes], {}
+        for variable in self.search.changes.variables(self.text.text):
+            try:
+                self.cut_for(place, [*kept, variable], entry, depth)
+                kept.append(variable)
+            except NoWay:
+                lost["os.environ", variable.id] = self.path
+        cut = self.cut_for(place, kept, entry, depth)
+        return replace(cut, unknown=cut.unknown | lost)
+
+    def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
+        """The statements that these need, those of the files that call the function too."""
         part = Slice(self.text, entry)
         try:
             made = part.of(place, *nodes)
@@ -303,7 +314,7 @@ class FileCalls:
             function = ast.parse(name, mode="eval").body
             plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
             return self.search.way(target, plain, (), at, rank, target.location)
-        made = [*self.needed_imports(call, cut), *cut.made]
+        made = [*cut.made, *self.needed_imports(call, cut)]
         return self.search.way(target, call, made, at, rank, cut.home.path)
 
     def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:

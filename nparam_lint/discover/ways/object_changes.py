@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.statements import NoWay, parsed
+from nparam_lint.discover.ways.statements import NoWay, parsed, variables_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
 
 _DEEP = 3  # calls that are followed
+_READS = re.compile(
+    rb"""(?:environ\.get\(|getenv\(|environ\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=])"""
+    rb"""|["'](\w+)["']\s+(?:not\s+)?in\s+(?:os\.)?environ\b(?!\.)"""
+)
 
 
 def is_read(attribute: str, text: str) -> bool:
-    """Whether a source text reads an attribute."""
+    """Whether a source text reads an attribute, or `$NAME`, a variable of the environment."""
+    if attribute.startswith("$"):
+        return bool(re.search(rf"[\"']{attribute[1:]}[\"']", text))
     return bool(re.search(rf"\.{tail(attribute)}\b(?!\s*=[^=])", text))
 
 
@@ -37,9 +44,22 @@ class ObjectChanges:
     def __init__(self, found: Discovery) -> None:
         self.found = found
 
+    @cached_property
+    def _variables(self) -> set[str]:
+        """The variables of the environment that files of the project read."""
+        sources = map(self.found.tree.source, self.found.tree.files)
+        read = (source for source in sources if b"environ" in source or b"getenv" in source)
+        names = (name for source in read for pair in _READS.findall(source) for name in pair)
+        return {name.decode() for name in names if name}
+
+    def variables(self, text: str) -> list[ast.Name]:
+        """Those that a text may set, as names that a slice may need."""
+        named = sorted(self._variables) if "environ" in text or "putenv" in text else ()
+        return [ast.Name(f"${name}", ast.Load()) for name in named if name in text]
+
     def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
         """(the name that is handed to a function, the attribute that this sets, where) for a call
-        in a file."""
+        in a file; for a variable of the environment that it sets, ("", `$NAME`, where)."""
         name = dotted_name(call.func)
         symbol = self.found.models.names.resolve(path, name) if name and depth < _DEEP else None
         if symbol is None or symbol.kind != "function":
@@ -50,9 +70,9 @@ class ObjectChanges:
         except NoWay:
             return
         names = {own: value.id for own, value in given.items() if isinstance(value, ast.Name)}
-        for own, attribute, place in self._inside(symbol.where, function, depth) if names else ():
-            if own in names:
-                yield names[own], attribute, place
+        for own, attribute, place in self._inside(symbol.where, function, depth):
+            if own in names or attribute.startswith("$"):
+                yield names.get(own, ""), attribute, place
 
     def _inside(
         self, path: str, function: Function | None, depth: int
@@ -63,6 +83,8 @@ class ObjectChanges:
                 yield root, attribute, f"{path}:{node.lineno}"
             elif isinstance(node, ast.Call):
                 yield from self.of(path, node, depth + 1)
+            for variable in variables_set(node):
+                yield "", variable, f"{path}:{getattr(node, 'lineno', 1)}"
 
     @cached_method
     def _functions(self, path: str) -> dict[str, Function]:

@@ -28,6 +28,7 @@ from nparam_lint.discover.ways.statements import (
     expression,
     loads,
     stores,
+    variables_set,
 )
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Slice:
                 above = tuple(frames[:inner])
                 made = self.function(owner, above, need, depth) + made
             frames = frames[:inner]
-        unknown = need - BUILTINS - self.text.known
+        unknown = need - BUILTINS - self.text.known - variables(need)
         if unknown and not (self.text.has_star and not any("." in name for name in unknown)):
             raise NoWay(f"{sorted(unknown)[0]} is not known")
         if place.functions and self.text.is_module:
@@ -227,7 +228,7 @@ class Slice:
         lost = (need & bound) - set(names)
         if lost:
             raise NoWay(f"{sorted(lost)[0]} is not known")
-        if wanted:
+        if wanted or variables(need):
             need -= set(wanted)
             made = self.given(function, above, wanted, need, depth) + made
         return made
@@ -255,7 +256,7 @@ class Slice:
                 continue
             saved = set(need), set(self.local)
             try:
-                return self.from_caller(function, caller, wanted, is_method, depth)
+                return self.from_caller(function, caller, wanted, need, is_method, depth)
             except NoWay as why:
                 asked = why if isinstance(why, NeedsCaller) else asked
                 need.clear()
@@ -271,12 +272,19 @@ class Slice:
         return [assign(name, value) for name, value in values.items()]
 
     def from_caller(
-        self, function: Function, caller: Place, wanted: list[str], is_method: bool, depth: int
+        self,
+        function: Function,
+        caller: Place,
+        wanted: list[str],
+        need: set[str],
+        is_method: bool,
+        depth: int,
     ) -> list[ast.stmt]:
         given = arguments_of(function, caller.call, is_method)
         values = {name: given.get(name) or self.default(function, name) for name in wanted}
         self.check(*values.values())
-        inner = loads(*values.values()) - BUILTINS
+        inner = (loads(*values.values()) - BUILTINS) | variables(need)
+        need -= variables(need)
         made = self.scope(caller, inner, depth + 1)
         self.local |= {name for node in made for name in stores(node)} | set(wanted)
         changes = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
@@ -339,8 +347,8 @@ class Slice:
             for call in calls_in(node):
                 given = (*call.args, *(item.value for item in call.keywords))
                 names = {item.id for item in given if isinstance(item, ast.Name)} & need
-                for name, attribute, at in self.text.sets(call) if names else ():
-                    if name in names:
+                for name, attribute, at in self.text.sets(call) if names or variables(need) else ():
+                    if name in names or attribute in need:
                         self.unknown.setdefault((name, attribute), at)
         return made
 
@@ -365,7 +373,7 @@ class Slice:
             return []
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = {name for target in targets for name in stores(target)}
-        parts = {name for target in targets for name in changed(target)}
+        parts = {name for target in targets for name in changed(target)} | variables_set(node)
         if not (names | parts) & need:
             return []
         try:
@@ -384,7 +392,7 @@ class Slice:
             self.unknown |= {(dotted_name(t.value), t.attr): at for t in parts_of}
             return []
         if not isinstance(node, ast.AugAssign):
-            need -= names
+            need -= names | variables_set(node)
         need |= loads(*targets, node.value) - BUILTINS
         return [node]
 
@@ -392,7 +400,8 @@ class Slice:
         if not isinstance(node.value, ast.Call):
             return []
         name, is_change = changed_by_call(node.value)
-        if name not in need or not is_change:
+        is_setting = variables_set(node.value) & need
+        if not (is_setting or (name in need and is_change)):
             return []
         self.check(node)
         need |= loads(node) - BUILTINS
@@ -455,6 +464,11 @@ class Slice:
             return _Branch(self.before(body, inner), inner)
         except NoWay as why:
             return _Branch([], set(), why)
+
+
+def variables(need: set[str]) -> set[str]:
+    """The variables of the environment among them, which have a value also if nothing sets them."""
+    return {name for name in need if name.startswith("$")}
 
 
 class _Branch(NamedTuple):

@@ -9,7 +9,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,7 @@ _CHANGES = re.compile(
 )
 
 
+_SETS = re.compile(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 # Calls of what has a model's name as an argument, or is looked up by it.
 LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
 LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
@@ -140,6 +141,22 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     return about, name == "setattr" or bool(re.search(r"update|merge|override|overwrite", name))
 
 
+def variables_set(node: ast.AST) -> set[str]:
+    """The variables of the environment that an assignment or a call sets, each as `$NAME`."""
+    keys: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        keys = [
+            item.slice
+            for item in node.targets
+            if isinstance(item, ast.Subscript) and tail(dotted_name(item.value)) == "environ"
+        ]
+    elif isinstance(node, ast.Call) and _SETS.search(dotted_name(node.func)):
+        for value in node.args[:1]:
+            keys += filter(None, value.keys) if isinstance(value, ast.Dict) else [value]
+        keys += [ast.Constant(item.arg) for item in node.keywords]
+    return {f"${key.value!s}" for key in keys if isinstance(key, ast.Constant)}
+
+
 def calls_in(node: ast.AST) -> Iterator[ast.Call]:
     return (item for item in ast.walk(node) if isinstance(item, ast.Call))
 
@@ -183,6 +200,7 @@ def changes(node: ast.AST) -> frozenset[str]:
     """The names whose values a statement may change."""
     found: set[str] = set()
     for inner in ast.walk(node):
+        found |= variables_set(inner)
         if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
             found.update(name for target in targets for name in changed(target))

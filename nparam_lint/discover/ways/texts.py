@@ -10,6 +10,7 @@ from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.claims import is_rest
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.file_calls import FileCalls
@@ -61,7 +62,7 @@ def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[Fou
             search.source.problems.append(_no_notebook(path, error))
             return
     else:
-        text = _code_blocks(text, path.endswith(".rst"))
+        text = _code_blocks(text, is_rest(path))
     yield from TextCalls(search, path, text).ways()
 
 

@@ -20,7 +20,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from nparam_lint import UsageError, __version__
+from nparam_lint import UsageError, __version__, defect
 from nparam_lint.plugins.editor import actions, completion
 from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
 from nparam_lint.plugins.editor.builds import LATER, Builds
@@ -145,7 +145,7 @@ class EditorServer(LanguageServer):
             self.check_around(path)
 
     def _failed(self, error: Exception) -> None:
-        text = f"nparam-lint failed, and goes on with the next edit: {error!r}"
+        text = f"nparam-lint goes on with the next edit after {defect(error)}"
         self._later(self.say, text, types.MessageType.Error)
 
     def _show_progress(self, done: int, every: int, label: str) -> None:

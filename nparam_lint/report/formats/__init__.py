@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Literal
+from typing import Literal, cast
 
 from nparam_lint.nearest import did_you_mean
+from nparam_lint.printable import inert
 from nparam_lint.report import Document, Options
 
 Need = Literal["", "findings", "forms"]
@@ -33,6 +34,8 @@ FORMATS: dict[str, Need] = {
 }
 # Formats for people on a terminal: if there is no answer, only standard error says so.
 FOR_TERMINALS = ("text", "concise", "python", "latex")
+# Those whose texts must stay as they are, byte for byte. All others may stand in the log of a CI.
+_FOR_PROGRAMS = ("json", "html", "github", "gitlab", "sarif")
 
 
 def formats_for(has: Need) -> tuple[str, ...]:
@@ -49,12 +52,10 @@ def chunks(name: str, document: Document, options: Options) -> Iterable[str]:
     """The same, as it is made; in one piece unless the format has a function `chunks`."""
     FORMATS[name]
     module = import_module(f"{__name__}.{name}")
-    made: Iterable[str] = (
-        module.chunks(document, options)
-        if hasattr(module, "chunks")
-        else [module.render(document, options)]
-    )
-    return made
+    if hasattr(module, "chunks"):
+        return cast("Iterable[str]", module.chunks(document, options))
+    text: str = module.render(document, options)
+    return [text if name in _FOR_PROGRAMS else inert(text)]
 
 
 def refusal(command: str, name: str, known: Sequence[str]) -> str:

@@ -7,16 +7,15 @@ runner.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nparam_lint.printable import clean, inert
 from nparam_lint.records import Finding, Severity
 from nparam_lint.report import Document, Options, style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
-from nparam_lint.report.style import clean
 from nparam_lint.rules import RULES
 
 _SHOWN = 10  # of each level in a step
@@ -35,7 +34,7 @@ def render(document: Document, options: Options) -> str:
         found = [finding for finding in findings if finding.severity == level]
         room = _SHOWN - (len(lines) if level == "error" else 0)
         lines += _annotations(level, found, room, options)
-    return "\n".join([*lines, *map(_inert, _log(document, options))]) + "\n"
+    return "\n".join([*lines, *(inert(clean(line)) for line in _log(document, options))]) + "\n"
 
 
 def _annotations(
@@ -90,9 +89,3 @@ def _log(document: Document, options: Options) -> list[str]:
     if page.nothing:
         return [page.nothing]
     return [*found, *([""] if found else []), *(block.text for block in page.summary)]
-
-
-def _inert(line: str) -> str:
-    """Make sure that a message cannot be a command to the runner, in the new form (`::`) or the old
-    one (`##[`)."""
-    return re.sub(r"^(\s*):(?=:)", r"\1: ", clean(line)).replace("##[", "## [")

@@ -213,7 +213,7 @@ def is_made(name, value, signature):
 def parts(name, value):
     """(name, value) of what can be varied in an argument: itself, or the numbers in a list or a
     dictionary."""
-    if isinstance(value, PLAIN):
+    if issubclass(type(value), PLAIN):
         return [(name, value)]
     found = [
         (name + "".join(f"[{key!r}]" for key in path), leaf)
@@ -225,14 +225,16 @@ def parts(name, value):
 
 def leaves(value, path=()):
     """(keys, value) of every number in nested lists and dictionaries; nothing for a list of other
-    things."""
-    if isinstance(value, dict):
-        items = [(k, v) for k, v in value.items() if isinstance(k, str) and k.isidentifier()]
+    things. They are read as lists and dictionaries are, whatever their classes override."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        items = [(k, v) for k, v in dict.items(value) if type(k) is str and k.isidentifier()]
         return [leaf for key, part in items for leaf in leaves(part, (*path, key))]
-    if not isinstance(value, (list, tuple)):
+    if not issubclass(kind, (list, tuple)):
         return [(path, value)] if path else []
-    found = [leaf for i, part in enumerate(value) for leaf in leaves(part, (*path, i))]
-    return found if all(isinstance(leaf, PLAIN) for _, leaf in found) else []
+    items = (list if issubclass(kind, list) else tuple).__iter__(value)
+    found = [leaf for i, part in enumerate(items) for leaf in leaves(part, (*path, i))]
+    return found if all(issubclass(type(leaf), PLAIN) for _, leaf in found) else []
 
 
 def parted(name):

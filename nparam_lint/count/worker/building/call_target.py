@@ -1,7 +1,6 @@
 """Calls the target of a job, and resolves the names in formulas."""
 
 import ast
-import builtins
 import collections.abc
 import contextlib
 import difflib
@@ -23,6 +22,17 @@ CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGN
 CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
+
+
+class Namespace(dict):
+    """What a call is evaluated in: its own names, then those of its `module`, with what that has in
+    its `__getattr__`. (To copy the names of the module would copy the memory of all it holds.)"""
+
+    def __missing__(self, name):
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            raise KeyError(name) from None
 
 
 class Call:
@@ -78,13 +88,8 @@ class Call:
         return loss or (Loss(describe(read.failure)) if read and read.failure else None)
 
     def namespace(self):
-        """A copy of the module's names, completed by what its `__getattr__` provides."""
-        names = dict(vars(self.module))
-        text = "\n".join(self.job[name] or "" for name in ("setup", "call", "arguments"))
-        for word in set(re.findall(r"[A-Za-z_]\w*", text)) - set(names):
-            if not hasattr(builtins, word):
-                with contextlib.suppress(Exception):
-                    names[word] = getattr(self.module, word)
+        names = Namespace()
+        names.module = self.module
         return names
 
     def __call__(self):
@@ -93,7 +98,6 @@ class Call:
         # Its own classes read what a script would have set before: `Net` that uses a global `args`.
         own = vars(self.module)
         before = dict(own)
-        own.update(self.namespace())
         try:
             return self.build(own)
         finally:
@@ -131,7 +135,7 @@ class Call:
             call = tree.body
             function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
             tree = ast.Expression(ast.Call(function, [call.func, *call.args], call.keywords))
-            names = dict(names, __nparam_call__=self.record)
+            names["__nparam_call__"] = self.record
         return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
 
     def record(self, function, *args, **kwargs):
@@ -265,12 +269,13 @@ def resolve_names(wanted, arguments, model):
     known = {}
     holders = []
     for name, value in arguments.items():
-        if isinstance(value, PLAIN):
+        kind = type(value)  # the object may say that it is of another
+        if issubclass(kind, PLAIN):
             known[name] = value
-        elif isinstance(value, (list, tuple, dict)):
+        elif issubclass(kind, (list, tuple, dict)):
             known.update(parts(name, value))
-            holders += [value] if isinstance(value, dict) else []
-        elif not isinstance(value, set):
+            holders += [value] if issubclass(kind, dict) else []
+        elif not issubclass(kind, set):
             holders.append(value)
     fields = {}
     for holder in holders:
@@ -298,6 +303,7 @@ def resolve_names(wanted, arguments, model):
                     known[name] = value
                 elif hasattr(value, "__index__") and not hasattr(value, "shape"):
                     known[name] = value.__index__()
-    attributes = sorted(k for k, v in vars(model).items() if isinstance(v, int) and k[0] != "_")
+    values = dict.items(vars(model))  # asked of no class of the project
+    attributes = sorted(k for k, v in values if issubclass(type(v), int) and k[0] != "_")
     names = sorted(n for n, v in known.items() if isinstance(v, (int, float)))
     return {n: known[n] for n in wanted if n in known}, names + attributes

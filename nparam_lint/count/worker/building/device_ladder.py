@@ -6,7 +6,7 @@ import math
 import sys
 
 from ..state import STATE
-from ..torch_compat import check_fan, tensor_makers, tracing_test, unseen
+from ..torch_compat import check_fan, default_device, tensor_makers, tracing_test, unseen
 from ..tracing.project_paths import is_project, line_of
 
 RUNGS = ("meta", "cpu without initialisation", "cpu")  # the first to be tried first
@@ -33,6 +33,7 @@ _READERS = (
 _DEVICE_PROPERTIES = (
     "device is_meta is_cpu is_cuda is_mps is_xpu is_xla is_hpu is_ipu is_maia is_mtia is_vulkan"
 ).split()
+_MOVES = "to cpu cuda xpu mtia ipu hpu".split()
 _DEVICE_METHODS = (
     "data_ptr type storage untyped_storage storage_type __repr__ __format__ is_pinned "
     "is_shared get_device __reduce_ex__ __dlpack_device__"
@@ -45,6 +46,12 @@ def has_values(tensor):
         return not tensor.is_meta and tensor.numel() <= SMALL_RANDOM
     except ValueError:  # that of a lazy layer has no shape yet
         return False
+
+
+def is_accelerator(device):
+    """Whether a device, as a constructor names it, is a GPU or the like (a number is one of a
+    GPU)."""
+    return str(device).partition(":")[0] not in ("None", "cpu", "meta")
 
 
 def patch_initialisers(torch):
@@ -100,7 +107,8 @@ def patch_initialisers(torch):
 class Replacements:
     """Replacements for functions of torch while a model is built.
 
-    Everything goes to one device, whatever the constructor asks for, and moves only change dtypes.
+    Everything goes to one device, whatever the constructor asks for. What would be on a GPU is
+    noted: a tensor that is moved there is another one, as it would be.
     On meta, weights (`torch.empty`) hold nothing, but what a constructor may read back or compute
     with (`torch.linspace(0, 0.1, depth).tolist()`, masks, rotary tables) is really made, on the
     CPU, as long as it is small. That builds what plain meta cannot, and it is faster: arithmetic
@@ -110,18 +118,20 @@ class Replacements:
 
     def __init__(self, torch):
         self.torch, self.tensor = torch, torch.Tensor
-        self.is_tracing = tracing_test(torch)
+        self.is_tracing, self.quietly = tracing_test(torch), unseen(torch)
         # How many elements they make is in their arguments; the others make what they are given.
         self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
         self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
         self.random = {torch.randn, torch.rand}
+        self.device = torch.Tensor.device.__get__
         self.of = {}  # function of torch -> what is done in its place
         for names, method in (
             (_READERS, self.read),
             (("__getitem__",), self.index),
             (_IN_PLACE, self.change),
             (_RANDOM_IN_PLACE, self.draw),
-            (("to", "cuda", "cpu"), self.move),
+            (_MOVES, self.move),
+            (("pin_memory",), self.pin),
             (_DEVICE_METHODS, self.ask),
         ):
             spaces = (torch.Tensor, torch)[: 1 + (names in (_READERS, _DEVICE_METHODS))]
@@ -138,6 +148,14 @@ class Replacements:
             for value in values
         )
 
+    def storage(self, value):
+        """None for what is no tensor, and for one that has none, as a sparse one."""
+        try:
+            with self.quietly():
+                return value.untyped_storage() if isinstance(value, self.tensor) else None
+        except Exception:
+            return None
+
     def to_meta(self, value):
         return value.to("meta") if isinstance(value, self.tensor) else value
 
@@ -145,10 +163,11 @@ class Replacements:
         """The function itself, on the device of the mode."""
         if mode.device == "meta" and self.is_tracing():  # what meets values there crashes
             raise RuntimeError("torch.jit.trace needs values")
-        if kwargs and kwargs.get("device") is not None:
+        target = kwargs.get("device")
+        if target is not None:
             kwargs = dict(kwargs, device=None)
         try:
-            return func(*args, **kwargs)
+            made = func(*args, **kwargs)
         except Exception as error:
             if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
                 STATE.saw_meta = line_of(sys._getframe(1))
@@ -156,7 +175,10 @@ class Replacements:
             if mode.device != "meta" or not is_of_device:
                 raise
             moved = {k: self.to_meta(v) for k, v in kwargs.items()}
-            return func(*map(self.to_meta, args), **moved)
+            made = func(*map(self.to_meta, args), **moved)
+        if target is not None or mode.accelerated:
+            mode.follow(made, target, args)
+        return made
 
     def read(self, mode, func, args, kwargs):
         STATE.read_values = True
@@ -173,6 +195,8 @@ class Replacements:
                 caller = caller.f_back
             if is_project(caller.f_code.co_filename):
                 STATE.saw_meta = line_of(caller)
+        if func == self.device and mode.is_accelerated(args[0]):
+            return self.torch.device("cuda", 0)
         return self.call(mode, func, args, kwargs)
 
     def index(self, mode, func, args, kwargs):
@@ -189,14 +213,37 @@ class Replacements:
         return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)
 
     def move(self, mode, func, args, kwargs):
+        tensor = moved = args[0]
+        target = func.__name__ if func.__name__ != "to" else None
         for value in (*args[1:], *kwargs.values()):
             if isinstance(value, (self.torch.dtype, self.tensor)):
-                return args[0].to(getattr(value, "dtype", value))
-        return args[0]
+                moved = tensor.to(getattr(value, "dtype", value))
+            if isinstance(value, self.tensor):
+                target = "cuda" if mode.is_accelerated(value) else None
+            elif type(value) in (str, int) or isinstance(value, self.torch.device):
+                target = value
+        if not is_accelerator(target):
+            return moved
+        if moved is tensor and not mode.is_accelerated(tensor):
+            moved = self.copied(tensor)
+        mode.accelerate(moved)
+        return moved
+
+    def pin(self, mode, func, args, kwargs):
+        return self.copied(args[0])
+
+    def copied(self, tensor):
+        """Another tensor, as moving one makes it: that of a Parameter is a plain one."""
+        is_plain = type(tensor) is self.tensor or isinstance(tensor, self.torch.nn.Parameter)
+        if not is_plain or self.torch.nn.parameter.is_lazy(tensor):
+            return tensor
+        is_untouched = STATE.skips_initialisers and not (tensor.is_meta or has_values(tensor))
+        return tensor.view_as(tensor) if is_untouched else tensor.clone()
 
     def make(self, mode, func, args, kwargs):
         if self.holds_tensor(args):  # a size, perhaps
             STATE.read_values = True
+        target = kwargs.get("device")
         kwargs = dict(kwargs, device="cpu")
         kwargs.pop("pin_memory", None)
         if mode.device == "meta":
@@ -208,7 +255,10 @@ class Replacements:
                     kwargs.pop("generator", None)
             elif func is self.torch.tensor and [*map(type, args)] == [list] and not args[0]:
                 kwargs["device"] = "meta"  # transformers asks so which device it is on
-        return func(*args, **kwargs)
+        made = func(*args, **kwargs)
+        if is_accelerator(default_device() if target is None else target):
+            mode.accelerate(made)
+        return made
 
 
 def elements(args, kwargs):
@@ -224,12 +274,30 @@ def make_mode(torch):
     from torch.overrides import TorchFunctionMode
 
     replacements = Replacements(torch)
-    replaced, call = replacements.of, replacements.call
+    replaced, call, storage_of = replacements.of, replacements.call, replacements.storage
 
     class BuildMode(TorchFunctionMode):
         def __init__(self, device):
             super().__init__()
             self.device = device
+            self.accelerated = {}  # the storages that would be on a GPU, by their keys
+
+        def accelerate(self, made):
+            storage = storage_of(made)
+            if storage is not None:
+                self.accelerated[storage._cdata] = storage
+
+        def is_accelerated(self, value):
+            if type(value) in (tuple, list):
+                return any(map(self.is_accelerated, value))
+            storage = storage_of(value) if self.accelerated else None
+            return storage is not None and storage._cdata in self.accelerated
+
+        def follow(self, made, target, given):
+            """What is made on a GPU, or of what is there, is there; what was changed stays."""
+            is_changed = any(made is value for value in given)
+            if not is_changed and (is_accelerator(target) or self.is_accelerated(given)):
+                self.accelerate(made)
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
             try:

@@ -24,6 +24,7 @@ _FETCHERS = re.compile(
 _PROGRAMS = re.compile(r"to start the program '[^']*\b(wget|curl|aria2c|gdown|gsutil)\b")
 _HUB_CACHES = re.compile(r"mkdir of '[^']*[/\\]\.cache('|[/\\](?!matplotlib|fontconfig|pip|numba))")
 _WEIGHTS = re.compile(r"\.(pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip)(\.\w+)?([?#]|$)")
+_TOLD = re.compile(r"refused to download (.*?) while it was counting")
 # What libraries say if they have to stay offline.
 _OFFLINE = re.compile(
     r"offline|LocalEntryNotFound|traffic has been disabled|couldn't connect", re.I
@@ -58,6 +59,9 @@ class Download:
         is_offline = from_hub and _OFFLINE.search(text)
         if not is_offline and not any(map(is_refusal, self.errors)):
             return None
+        told = _TOLD.search(text)
+        if told:
+            return told[1]
         from_hub = from_hub or _HUB_CACHES.search(text)
         if not (fetched or from_hub or _PROGRAMS.search(text)):
             return None
@@ -69,6 +73,8 @@ class Download:
     def hint(self, text, names):
         """The next step: the call that needs no download, where an argument says so. `text`: the
         call; `names`: what it is evaluated in."""
+        if self.what.startswith("the vocabulary"):
+            return "next: load the tokenizer once where there is a network, or pass its size"
         call = None
         with contextlib.suppress(Exception):
             call = without_weights(text, names)

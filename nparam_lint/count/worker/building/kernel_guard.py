@@ -29,6 +29,7 @@ _REFER = 1 << 13  # to link or rename between directories
 _ADDED_IN = {2: _REFER, 3: _TRUNCATE}  # version -> right
 _TCP, _TCP_SINCE = 0b11, 4  # to bind and to connect; version
 _SCOPES = 0b11  # no sockets with abstract names, and no signals, to processes outside
+_SIGNALS = 0b10
 
 # machine -> (how a filter knows it, numbers of the calls `socket` and `seccomp`)
 _MACHINES = {"x86_64": (0xC000003E, 41, 317), "aarch64": (0xC00000B7, 198, 277)}
@@ -46,8 +47,7 @@ OFF = os.environ.get("NPARAM_LINT_KERNEL_GUARD") == "0"
 
 def _call(number, *arguments):
     """A system call, by its number or its name; raises OSError."""
-    library = ctypes.CDLL(None, use_errno=True)
-    call = getattr(library, number) if isinstance(number, str) else library.syscall
+    call = getattr(_LIBRARY, number) if isinstance(number, str) else _LIBRARY.syscall
     result = call(*arguments) if isinstance(number, str) else call(number, *arguments)
     if result < 0:
         code = ctypes.get_errno()
@@ -55,11 +55,13 @@ def _call(number, *arguments):
     return result
 
 
+_LIBRARY = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
 def prctl(option, value):
     """Set an option of this process on Linux; does nothing on other systems."""
-    if sys.platform == "linux":
-        with contextlib.suppress(Exception):
-            ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    if _LIBRARY:
+        _LIBRARY.prctl(option, value, 0, 0, 0)
 
 
 def landlock_version():
@@ -170,6 +172,16 @@ def _restrict_files(version, temporary):
         _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))
     finally:
         os.close(descriptor)
+
+
+def keep_signals_inside():
+    """From here on signals of this process reach it and what it starts, not those above it."""
+    if STATE.is_kernel_guarded and landlock_version() >= 6:
+        ruleset = struct.pack("=QQQ", 0, 0, _SIGNALS)
+        with contextlib.suppress(OSError):
+            descriptor = _call(CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0)
+            _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))
+            os.close(descriptor)
 
 
 def _allow(ruleset, path, rights):

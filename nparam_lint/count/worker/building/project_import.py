@@ -19,7 +19,6 @@ from ..tracing.failures import (
     BarredImport,
     Failure,
     NotTracked,
-    SetApart,
     install,
     missing_package,
 )
@@ -31,9 +30,11 @@ from ..tracing.project_paths import (
     real_path,
     relative,
 )
+from . import tokenizers
 from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
+from .plain_gpu import may_help
 from .side_effect_guard import is_refusal
 
 
@@ -79,14 +80,20 @@ def set_arguments(job):
     sys.argv = [os.path.join(STATE.root, job["file"] or "python")]
 
 
-def import_target(job):
-    """The module of a job, or a Failure that says which line stands in the way."""
+def check_name(job):
+    """Raise a Failure where an installed package has the name of that which a file lies in."""
     name, file = job["module"], job["file"]
     top = name.split(".")[0]
     if file and top in sys.modules and not is_ours(sys.modules[top]):
         taken = f"an installed package has the name {top!r}"
         reason = f"{file} cannot be imported as {name!r}: {taken}"
         raise Failure("NPL003", "import_failed", reason, next_attempt=True)
+
+
+def import_target(job):
+    """The module of a job, or a Failure that says which line stands in the way."""
+    check_name(job)
+    name, file = job["module"], job["file"]
     try:
         module = importlib.import_module(name)
     except KeyboardInterrupt:
@@ -116,13 +123,15 @@ def import_failure(job, error):
     if package and not job["file"] and package == job["module"].split(".")[0]:
         reason = f"there is no module {error.name!r} in {sys.prefix}"
         return Failure("NPL003", "package_missing", reason, **more)
+    cause = "package_missing" if package else cause_of(error, "import_failed")
     return Failure(
         "NPL003",
-        "package_missing" if package else cause_of(error, "import_failed"),
+        cause,
         f"cannot import {job['file'] or job['module']}: {explain(error)}",
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError) or is_of_source(error),
         not_tracked=isinstance(error, NotTracked),
+        asks_gpu=may_help(cause),
         **more,
     )
 
@@ -205,8 +214,6 @@ def exec_project(module, path):
     try:
         run_project(module, tree, is_script, code, path)
     finally:
-        STATE.record.record_changes(path)
-        STATE.record.add_module(path, module)
         STATE.running.pop()
         announce()
 
@@ -280,25 +287,24 @@ def install_loader():
         STATE.record.record_outside(path)
         return get_code(self, fullname)
 
+    def exec_foreign(self, module):
+        exec_module(self, module)
+        if module.__name__ == tokenizers.BASE:
+            tokenizers.watch_tokenizers(module.PreTrainedTokenizerBase)
+
     def project_exec_module(self, module):
         path, is_own = place_of(self, module.__name__)
-        if path in STATE.set_apart:
-            STATE.met = path
-            raise SetApart
-        if not STATE.foreign:
-            STATE.record.begin()
         if is_own:
             exec_project(module, path)
         elif STATE.foreign:
-            exec_module(self, module)
+            exec_foreign(self, module)
         else:
             STATE.foreign = module.__name__
             try:
-                exec_module(self, module)
+                exec_foreign(self, module)
             finally:
                 STATE.foreign = None
                 STATE.record.record_outside(path)
-                STATE.record.refresh(path)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
     if STATE.original:

@@ -9,6 +9,7 @@ import sys
 import urllib.parse
 from traceback import walk_tb
 
+from ..path_facts import answer
 from ..state import STATE
 from ..tracing.project_paths import is_project, line_of, without_copy
 from ..tracing.read_tracer import (
@@ -75,6 +76,7 @@ _NETWORK = frozenset(
     "socket.bind webbrowser.open".split()
 )
 _AF_UNIX = 1
+_READ_ONLY = "attempt to write a readonly database"  # SQLite's words
 
 
 def _may_write(path, directory=-1):
@@ -111,31 +113,17 @@ def _is_device(path):
         return False
 
 
-def _open_database(name):
-    """Refuse a database that SQLite would make or change outside of the temporary directory; else
-    note that it is read."""
-    path, is_changed = _database(name)
-    if is_changed:
-        _refuse(f"to write the database {os.fsdecode(name)!r}")
-    if path in (":memory:", ""):  # it is unknown which files are attached to it
-        record_unseen(sys._getframe(2))
-        return
-    for end in ("", "-wal", "-journal"):  # what was committed last may still stand beside it
-        record_read(path + end)
-
-
-def _database(name):
-    """The path of a database, and whether SQLite would make or change it."""
-    path = os.fsdecode(name)
+def _changes_database(name):
+    """Whether SQLite would make or change a database outside of the temporary directory. One that
+    is there it opens for reading alone where the kernel lets nobody write to it."""
+    path, mode = os.fsdecode(name), ""
     if path.startswith("file:"):  # a URI
         parts = urllib.parse.urlsplit(path)
         asked = urllib.parse.parse_qs(parts.query)
         path = urllib.parse.unquote(parts.path)
-        if asked.get("mode") == ["memory"]:
-            return ":memory:", False
-        if asked.get("mode") == ["ro"] or asked.get("immutable") == ["1"]:
-            return path, False
-    return path, not _may_write(path)
+        mode = "ro" if asked.get("immutable") == ["1"] else asked.get("mode", [""])[0]
+    is_kept = STATE.is_kernel_guarded and answer("stat", path) is not None
+    return not (mode in ("ro", "memory") or is_kept or _may_write(path))
 
 
 def _harmful_program(program, arguments):
@@ -171,7 +159,7 @@ def is_refusal(error):
     except BaseException:
         text = ""
     codes = (errno.EACCES, errno.EPERM) if STATE.is_kernel_guarded else ()
-    denied = any(os.strerror(code) in text for code in codes)
+    denied = any(words in text for words in (_READ_ONLY, *map(os.strerror, codes)))
     # What a library caught, it often raises again in its own words, with these in them.
     is_quoted = any(refusal in text for refusal in STATE.refusals)
     return denied or is_quoted or isinstance(error, RefusedAction)
@@ -184,7 +172,7 @@ def refuse_interpreters():
     from multiprocessing import resource_tracker
 
     def refused(path, args, descriptors):
-        _refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
+        refuse(f"to start the program {os.path.basename(os.fsdecode(path))!r}")
 
     multiprocessing.util.spawnv_passfds = refused
     if STATE.has_own_memory:
@@ -226,7 +214,7 @@ def _is_local(a_socket, address):
     return address is None
 
 
-def _refuse(what):
+def refuse(what):
     where = line_of(sys._getframe(2))
     text = f"nparam-lint refused {without_copy(what)} while it was counting"
     text += f" (requested at {where})" if where else ""
@@ -242,10 +230,14 @@ def guard(event, args):
     if event == "open":
         path, mode, flags = args
         writes = any(c in mode for c in "wxa+") if isinstance(mode, str) else flags & _WRITING
-        if not writes:
+        # Of `os.open`, which may start from a directory that the event does not tell.
+        is_below = mode is None and not os.path.isabs(os.fsdecode(path))
+        if not writes and is_below:
+            record_unseen(sys._getframe(1))
+        elif not writes:
             record_event(event, args)
-        elif not (isinstance(path, int) or _may_write(path)):
-            _refuse(f"to write {os.fsdecode(path)!r}")
+        elif is_below or not (isinstance(path, int) or _may_write(path)):
+            refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
     elif event in _PATHS:
@@ -254,9 +246,14 @@ def guard(event, args):
             if not _may_write(args[index], args[directory] if is_given else -1):
                 changed = args[index]
                 name = "an open file" if isinstance(changed, int) else repr(os.fsdecode(changed))
-                _refuse(f"{event} of {name}")
+                refuse(f"{event} of {name}")
     elif event == "sqlite3.connect":
-        _open_database(args[0])
+        if _changes_database(args[0]):
+            refuse(f"to write the database {os.fsdecode(args[0])!r}")
+        # It reads as it likes: what is attached, a journal beside the database.
+        record_unseen(sys._getframe(1))
+    elif event in ("os.getxattr", "os.listxattr"):
+        record_unseen(sys._getframe(1))
     elif event == "mmap.__new__":
         record_map(args[0])
     elif event == "ctypes.dlopen":
@@ -268,25 +265,25 @@ def guard(event, args):
         words = None if words is None else args[words]
         harmful = _harmful_program(args[program], [words] if isinstance(words, str) else words)
         if harmful is not None:
-            _refuse(f"to start the program {harmful!r}")
+            refuse(f"to start the program {harmful!r}")
     elif event in _NETWORK:
         of_socket = len(args) == 2 and hasattr(args[0], "family")
         address = args[1] if of_socket else args[0]
         if not (of_socket and _is_local(*args)):
-            _refuse(f"a network connection to {address!r}")
+            refuse(f"a network connection to {address!r}")
     elif event in ("os.kill", "os.killpg") and _is_elsewhere(*args):
-        _refuse(f"to kill process {args[0]}")
+        refuse(f"to kill process {args[0]}")
 
 
 def guard_file_writer(target):
     """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
     if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
-        _refuse(f"to write {os.fsdecode(target)!r}")
+        refuse(f"to write {os.fsdecode(target)!r}")
 
 
 def guard_file_reader(source, is_shared):
     """Note what torch reads or maps in C++; see `torch_compat.wrap_file_readers`."""
     if STATE.is_guarded and (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")):
         if is_shared and not _may_write(source):
-            _refuse(f"to map {os.fsdecode(source)!r} for writing")
+            refuse(f"to map {os.fsdecode(source)!r} for writing")
         record_read(source)

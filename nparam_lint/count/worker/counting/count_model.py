@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import re
 from math import prod
@@ -17,12 +16,11 @@ from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
 from .bytes_by_dtype import bytes_by_dtype
 from .count_lines import line_rows
+from .hidden_parameters import HiddenParameters
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
 WITHOUT_DECISIONS = ("total", "trainable", "frozen", "buffers", "bytes")  # in counting them
-# What Lightning's `save_hyperparameters` keeps: the arguments, and a deep copy of them.
-HYPERPARAMETERS = frozenset({"_hparams", "_hparams_initial"})
 
 
 class Held:
@@ -261,7 +259,10 @@ class Count:
                 if first != held.name:
                     text = "shares its storage with {} (counted twice)"
                     remarks[held.name] = text.format(first)
-            if not torch.is_contiguous(parameter):
+            if torch.layout(parameter) != torch.strided:
+                text = "{}: counted by its shape, whatever is stored of it"
+                remarks[held.name] = text.format(torch.dtype_name(torch.layout(parameter)))
+            elif not torch.is_contiguous(parameter):
                 strides = zip(held.shape, torch.stride(parameter))
                 if any(n > 1 and stride == 0 for n, stride in strides):
                     remarks[held.name] = "expanded: fewer values are stored than counted"
@@ -288,60 +289,6 @@ class Count:
         source = self.source(held.tensor, held.name)
         return "{} {}".format(source, self.originals.name(self.modules[held.owners[0]]))
 
-    def hidden(self):
-        """Parameters and modules in plain attributes, lists and dicts: unseen by parameters()."""
-        torch = self.originals
-        found, seen = [], {*self.parameters, *self.buffers}
-        skip, plain = torch.own_names | HYPERPARAMETERS, torch.plain_types
-        asked = set()  # ids of values: many modules hold the same config
-        for path, module in self.modules.items():
-            added = [
-                (name, value)
-                for name, value in torch.attributes(module).items()
-                if name not in skip and type(value) not in plain
-            ]
-            for name, value in added:
-                kind = type(value)
-                is_size = kind is tuple and plain.issuperset(map(type, value))  # of a kernel
-                if is_size or id(value) in asked:
-                    continue
-                asked.add(id(value))
-                unique = {id(t): t for t in self.tensors_in(value, set()) if id(t) not in seen}
-                seen.update(unique)
-                count = sum(map(torch.size, unique.values()))
-                if count:
-                    where = (path + "." if path else "") + name
-                    made = filter(None, map(self.origins.line, unique.values()))
-                    source = next(made, None) or self.origins.line(module)
-                    found.append((where, count, kind.__name__, source))
-        if type(self.model).parameters is not torch.parameters:
-            with contextlib.suppress(Exception):
-                returned = {id(p) for p in self.model.parameters()}
-                lost = [held for k, held in self.parameters.items() if k not in returned]
-                if lost:
-                    count = sum(held.size for held in lost)
-                    found.append(("", count, "overridden parameters()", None))
-        return [dict(zip(("path", "count", "what", "source"), fields)) for fields in found]
-
-    def tensors_in(self, value, seen, depth=0):
-        """The parameters, and tensors that are trained like parameters, in a value that is not part
-        of the model."""
-        torch = self.originals
-        if depth > 4 or id(value) in seen:
-            return
-        seen.add(id(value))
-        if isinstance(value, torch.Module):
-            if id(value) not in self.first_path:
-                yield from (p for p in torch.parameters_below(value) if not torch.is_lazy(p))
-        elif isinstance(value, torch.Tensor):
-            trains = torch.requires_grad(value) and torch.is_leaf(value)
-            if not torch.is_lazy(value) and (trains or isinstance(value, torch.Parameter)):
-                yield value
-        elif isinstance(value, (dict, list, tuple, set, frozenset, collections.deque)):
-            items = value.values() if isinstance(value, dict) else value
-            for item in list(items)[:10000]:
-                yield from self.tensors_in(item, seen, depth + 1)
-
     def result(self, with_parameters, metric="total"):
         """`metric`: the parameters are those that it counts, with what it counts of each."""
         with self.originals.plain():
@@ -352,6 +299,7 @@ class Count:
         self.remarks = self.remark()
         full_name = self.originals.full_name
         notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
+        hidden = HiddenParameters(self)
         return {
             "ok": True,
             "type": full_name(self.modules[""]),
@@ -360,8 +308,8 @@ class Count:
             "misdeclared": self.routing.misdeclared,
             "modules": self.rows,
             "dtypes": bytes_by_dtype(self),
-            "hidden": self.hidden(),
-            "notes": notes + self.routing.notes,
+            "hidden": hidden.rows,
+            "notes": notes + hidden.notes + self.routing.notes,
             "parameters": self.parameter_rows(metric) if with_parameters else [],
             "lines": line_rows(self),
             "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],

@@ -12,7 +12,7 @@ import time
 from os import _exit as leave
 from os import getpid, write
 
-from ..building.kernel_guard import prctl
+from ..building.kernel_guard import keep_signals_inside, prctl
 from ..path_facts import escaped
 from ..state import STATE
 from ..tracing.failures import Ending
@@ -28,6 +28,7 @@ PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with 
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 ROOM = 1 << 20  # bytes that a pipe for results holds: an answer is 100 KB, and nobody waits for it
 SET_ROOM = 1031  # for fcntl: F_SETPIPE_SZ of Linux, which has a name since Python 3.10
+LARGE, COLLAPSE = 1 << 21, 25  # bytes of a large page; MADV_COLLAPSE, of Linux 6.1 and later
 UNREAD = 10.0  # seconds after which an order counts as unread
 to_json = json.JSONEncoder().encode
 to_text = json.JSONEncoder(ensure_ascii=False).encode
@@ -101,7 +102,7 @@ class Channel:
         """The frame with the result of a job: what the processes above have to know of it, then all
         of it, and what it depends on (None: unknown)."""
         result = dict(result)
-        for name in ("next_attempt", "not_tracked"):
+        for name in ("next_attempt", "not_tracked", "asks_gpu", "depends_on_gpu"):
             if result.pop(name, False):
                 frame[name] = True
         if STATE.unguarded:
@@ -223,6 +224,23 @@ def make_room(pipe):
         fcntl.fcntl(pipe, SET_ROOM, ROOM)
 
 
+def use_large_pages():
+    """Let what this process holds in memory lie in large pages, where Linux can: with a tenth of
+    the page tables to copy, forking it takes half as long."""
+    with contextlib.suppress(Exception):
+        import ctypes
+
+        advise = ctypes.CDLL(None).madvise
+        advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        with io.open("/proc/self/maps") as maps:
+            spaces = [line.split() for line in maps]
+        for place, rights, _, _, file, *name in spaces:
+            start, end = (int(number, 16) for number in place.split("-"))
+            start, end = -(-start // LARGE) * LARGE, end // LARGE * LARGE
+            if rights == "rw-p" and file == "0" and name in ([], ["[heap]"]) and start < end:
+                advise(start, end - start, COLLAPSE)
+
+
 def fork_child(task, body, nonce):
     """Fork; in the child, `body(channel, orders)` runs with its output caught, then the process
     ends without any clean-up that user code could have registered. `orders`: an iterator over what
@@ -240,6 +258,7 @@ def fork_child(task, body, nonce):
     try:
         os.setsid()
         prctl(DIE_WITH_PARENT, 9)
+        keep_signals_inside()
         for descriptor in (channel_read, output_read, orders_write):
             os.close(descriptor)
         os.dup2(output_write, 1)

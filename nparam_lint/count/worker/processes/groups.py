@@ -1,172 +1,74 @@
-"""Groups: the jobs that share an import path, and the processes that build their models."""
+"""Groups of jobs, and the processes that import their modules and build their models, one each."""
 
 import collections
 import contextlib
-import dataclasses
 import faulthandler
 import gc
 import importlib
-import itertools
 import json
 import os
 import subprocess
 import sys
-import time
-import types
-from os import _exit as leave
-from typing import Optional
+import tempfile
 
-from ..building.device_ladder import make_mode
-from ..building.kernel_guard import prctl, restrict
-from ..building.project_import import import_target, load_lazily, set_arguments, set_import_path
-from ..building.side_effect_guard import guard, refuse_interpreters
-from ..job import ModelBuild, rehearse
+from ..building.plain_gpu import importing
+from ..building.project_import import (
+    check_name,
+    import_failure,
+    import_target,
+    load_lazily,
+    set_arguments,
+    set_import_path,
+)
+from ..job import ModelBuild
 from ..state import STATE
-from ..torch_compat import Originals
 from ..tracing import environment
 from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
-from ..tracing.project_paths import LAUNCHER, is_installed, project_modules
-from ..tracing.read_tracer import job_dependencies, record_held, start_recording
-from ..tracing.state_snapshot import ProcessSnapshot
-from .children import (
-    ADOPT_ORPHANS,
-    CAN_FORK,
-    Child,
-    fork_child,
-    mark_output,
-    news_of_record,
-    resident,
-    result_body,
-)
+from ..tracing.project_paths import LAUNCHER, is_installed, is_ours, modules_after
+from ..tracing.read_tracer import job_dependencies, record_held
+from .children import CAN_FORK, Child, fork_child, mark_output, use_large_pages
 from .supervision import Supervision
 
-PASSED_ON = ("jobs", "settings", "files", "apart", "allowed")  # to a group that is spawned
-GIVEN = (*PASSED_ON, "width", "one_at_a_time", "run_size")  # to one that was made ready before
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 FEW = 50  # newly imported modules: so few are imported again by each process
-PLENTY = 4  # models that wait for each process, so that one may be given others ahead of time
-SEVERAL = 16  # models that are built between two looks at all that they might have patched
-QUICK = 0.1  # seconds that an order takes which may be followed by one of twice as many models
-SEVERAL_LIMIT = 5.0  # seconds for several models, before each of them is built by itself
-# Causes of failures after which a process may go on, if nothing in it has changed.
-HARMLESS = ("raised", "package_missing", "arguments_missing", "argument_unknown")
-GROWTH = 1 << 28  # bytes that a process may grow by until another one goes on in its place
+MANY = 40  # processes to fork, from which on it is worth while to make that cheaper
+# What a process tells of models goes up to the server; all else concerns the one above it alone.
+PASSED_ON = ("building", "result", "next rung", "dependencies", "packages")
 
 
-class BuilderTask:
-    """A process forked from a group, which builds models one after the other: as long as none of
-    them fails, or changes what the next one would start from."""
+class JobGroup:
+    """Jobs for one process, and what its frames have told. All of them import in the same way
+    (`lead`: whether imports that fail are tolerated, whether it answers as a GPU would, and the
+    import path). `parent`: the Parent that forks it; `width`: models that it may build at a
+    time."""
 
-    def __init__(self, group):
-        self.group = group
-        self.limit = group.settings["timeout"]
-        # Orders without all results yet, each a list of [job's id, failures on the rungs before].
-        self.given = collections.deque()
-        self.building, self.begun = (), 0.0  # the ids of the order that it has begun, and when
-        self.size = 1  # models in the next order
+    def __init__(self, jobs, parent, width=1):
+        self.jobs, self.parent, self.width = jobs, parent, width
+        self.by_id = {job["id"]: job for job in jobs}
+        self.lead = jobs[0]["tolerant"], "gpu" in jobs[0], jobs[0]["roots"]
+        self.limit = parent.settings["timeout"] if CAN_FORK else START_LIMIT
+        self.child = None  # a process that did such jobs in an earlier run, and waits
+        self.importing = self.running = None  # the job it imports for, the file that is being run
+        self.building, self.answered = set(), set()  # ids
 
-    def start(self):
-        self.group.import_packages()
-        self.child = fork_child(self, self.group.build, self.group.settings["nonce"])
-        self.feed()
-        return self.child
+    def modules(self):
+        """What its process imports: one that has done so can do any group that imports the same."""
+        return self.lead, dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
 
-    def feed(self):
-        """Send it the next models to build, ahead of time as long as others have enough to do."""
-        group = self.group
-        while group.waiting and len(self.given) <= min(1, group.share()):
-            size = min(self.size, group.longest, max(1, group.share()))
-            self.given.append([group.waiting.popleft() for _ in range(size)])
-            if group.one_at_a_time:
-                group.up.send(event="building", ids=[self.given[-1][0][0]])
-            self.child.tell(self.given[-1])
-        if not self.given:
-            self.child.tell(None)
-
-    def begin(self, ids):
-        """It has begun an order."""
-        self.building, self.begun = ids, time.monotonic()
-        self.expect(len(ids))
-
-    def expect(self, models):
-        """Give it the time that so many models have."""
-        limit = min(self.limit, SEVERAL_LIMIT) if models > 1 else self.limit
-        self.child.deadline = time.monotonic() + limit
-
-    def answered(self):
-        """The first model that it was given has its result; those of the others come together."""
-        self.given[0].pop(0)
-        if self.given[0]:
-            self.expect(len(self.building))
-        else:
-            self.given.popleft()
-            is_quick = time.monotonic() - self.begun < QUICK
-            self.size = min(2 * self.size, SEVERAL) if is_quick else 1
-            self.feed()
-
-    def ended(self):
-        """Return the models that it did not build to the group; gives a task for them, if there are
-        any."""
-        self.group.waiting.extendleft(reversed([*itertools.chain(*self.given)]))
-        self.given.clear()
-        return [BuilderTask(self.group)] if self.group.waiting else []
-
-
-@dataclasses.dataclass(eq=False)
-class GroupTask:
-    """The jobs that share an import path, in one process that imports their modules. `files`: how
-    to treat those that have killed a process; `apart`: those that change torch for all others (None
-    where it is not known that there are any); `allowed`: those of them that its jobs need; `width`:
-    models that it builds at a time; `one_at_a_time`: whether a builder gets a model only after the
-    one before, so that it is known which one kills it; `run_size`: how many jobs the run has. The
-    process that does them all waits for those of the next; `child` is one that did."""
-
-    jobs: list
-    settings: dict
-    torch: types.ModuleType
-    files: dict
-    apart: Optional[list] = None
-    allowed: tuple = ()
-    width: int = 1
-    one_at_a_time: bool = False
-    run_size: int = 0
-    lead: Optional[tuple] = None  # whether it is tolerant, and its roots, before it has jobs
-    packages_ahead: tuple = ()  # names of installed modules that it imports before that
-    alone: bool = False  # whether it builds a model by itself, if that is its only one
-
-    def __post_init__(self):
-        if self.lead is None:
-            self.lead = self.jobs[0]["tolerant"], self.jobs[0]["roots"]
-        self.child = None
-        self.waiting = collections.deque()  # [job's id, failures], not yet given to a builder
-        self.longest = SEVERAL  # models in an order
-        self.packages = {}  # names of modules that builds had to import, as keys
-        self.limit = self.settings["timeout"] if CAN_FORK else START_LIMIT
-        # As its frames tell: the job whose module is being imported, the file that is being run for
-        # that, the jobs that are being built by their ids, and what they changed: "torch", "state".
-        self.importing = self.running = self.changed = self.culprits = None
-        self.building = {}
-        self.answered = set()
-        self.guards = None  # that are on in its process
-
-    def imports(self):
-        """What its process imports, and how: a process that has done so can do any group with the
-        same imports."""
-        modules = dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
-        return self.jobs[0]["tolerant"], self.jobs[0]["roots"], list(modules), self.settings
+    def left(self):
+        return [job for job in self.jobs if job["id"] not in self.answered]
 
     def start(self):
+        parent = self.parent
         if self.child:
-            is_ready = not self.child.task.jobs
             self.child.begin(self)
-            self.child.tell(
-                {name: getattr(self, name) for name in GIVEN} if is_ready else self.jobs
-            )
+            self.child.tell(self.jobs)
             return self.child
         if CAN_FORK:
-            return fork_child(self, self.run, self.settings["nonce"])
+            parent.import_packages()
+            return fork_child(self, parent.importer(self).run, parent.settings["nonce"])
         isolated = ["-I"] if sys.flags.isolated else []
         process = subprocess.Popen(
             [sys.executable, *isolated, "-X", "faulthandler", LAUNCHER, "--group"],
@@ -175,313 +77,298 @@ class GroupTask:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {name: getattr(self, name) for name in PASSED_ON}
+        request = {"jobs": self.jobs, "settings": parent.settings, "files": parent.files}
         for line in ({"environ": environment.variables()}, request):
             process.stdin.write(json.dumps(line).encode() + b"\n")
         process.stdin.close()
         channel, output = process.stdout.fileno(), process.stderr.fileno()
         return Child(self, process.pid, channel, output, process=process)
 
+    def hear(self, frame):
+        """Note what a frame tells; returns the tasks that follow from it."""
+        event, number = frame["event"], frame.get("id")
+        if event in ("importing", "imported"):  # for one job, then for none any more
+            self.importing = self.by_id.get(number)
+        elif event == "running":
+            self.running = frame["path"]
+        elif event == "building":
+            self.importing = None
+            self.building.add(number)
+        elif event in ("result", "next rung"):
+            self.building.discard(number)
+            self.answered.add(number)
+        return []
+
+    def after_death(self, ending, tail):
+        """(groups to do what it left undone, [job, result] of each job that killed it). While it
+        imported, a file is at fault: it is read in part the next time, then not at all. While it
+        built, the job that is left is at fault; of several each gets a process of its own."""
+        left, path = self.left(), self.running
+        suspects, barred = self.parent.files["suspects"], self.parent.files["barred"]
+        if not left:
+            return [], []
+        if self.child and not (self.importing or self.building):  # it waited, and has done nothing
+            return [JobGroup(left, self.parent, self.width)], []
+        if self.importing and path and path not in suspects:
+            suspects.append(path)
+            return [JobGroup(left, self.parent, self.width)], []
+        if self.importing:
+            guilty = [job for job in left if job["module"] == self.importing["module"]] or left
+            if path and path not in barred:
+                barred[path] = ending.cause, ending.words
+                guilty = [j for j in left if os.path.join(STATE.root, j["file"] or "") == path]
+        elif len(left) > 1:
+            return [JobGroup([job], self.parent) for job in left], []
+        else:
+            guilty = left
+        done = "imported {0[file]}" if self.importing else "built {0[label]}"
+        results = [(job, died(done.format(job), ending, tail)) for job in guilty]
+        others = [job for job in left if job not in guilty]
+        return [JobGroup(others, self.parent, self.width)] if others else [], results
+
+
+class Builder:
+    """One model, built in a process that is forked for it. `failures`: what was wrong on the rungs
+    before."""
+
+    def __init__(self, job, importer, failures):
+        self.job, self.importer, self.failures = job, importer, failures
+        self.limit = importer.settings["timeout"]
+
+    def start(self):
+        importer, job = self.importer, self.job
+        importer.import_packages()
+        if not job["file"]:
+            load_lazily(importer.modules[job["module"]], job["callable"])
+
+        def build(channel, orders):
+            importer.build(channel, job, self.failures)
+
+        return fork_child(self, build, importer.settings["nonce"])
+
+    def hear(self, frame):
+        if frame["event"] == "next rung":
+            return [Builder(self.job, self.importer, frame["failures"])]
+        return []
+
+    def after_death(self, ending, tail):
+        return [], [(self.job, died("built " + self.job["label"], ending, tail))]
+
+
+class Parent:
+    """A process that forks others, and imports for them what they would import of installed
+    packages. `files`: those of the project that have killed a process, and how they are treated."""
+
+    def __init__(self, settings, files, torch, mode, originals):
+        self.settings, self.files = settings, files
+        self.torch, self.mode, self.originals = torch, mode, originals
+        self.channel = None  # to the process above, or to the front end
+        self.packages = {}  # names of modules that children had to import, as keys
+        self.environ = environment.contents()
+
+    def importer(self, group):
+        more = self.settings, self.files, self.torch, self.mode, self.originals
+        return Importer(group.jobs, group.width, *more)
+
+    def import_packages(self, at_least=FEW):
+        """Import what processes had to import of installed packages, once for all that are still to
+        be forked: transformers, or what torch needs to compute on meta (some 800 modules)."""
+        names = [name for name in self.packages if name not in sys.modules]
+        if len(names) > at_least:
+            for name in names:
+                with contextlib.suppress(Exception, SystemExit):
+                    importlib.import_module(name)
+            if self.channel:  # else nobody waits yet for what it is told
+                self.tell_record()
+            gc.freeze()
+
+    def tell_record(self):
+        """Tell what was read so far, so that no process that is forked tells it again."""
+        record_held()
+        self.channel.send_record()
+
+
+class Importer(Parent):
+    """The process of a group. It imports the package that the modules of all its jobs have in
+    common, builds the models of what is loaded then, in a process each, and leaves every other
+    module to a process that goes on from here. So a file is imported after the packages that it
+    lies in, as in a fresh interpreter, and after no other file."""
+
+    def __init__(self, jobs, width, *more):
+        super().__init__(*more)
+        self.jobs, self.width = jobs, width
+        self.modules = {}  # by name
+
     def run(self, channel, orders):
-        self.up = channel
-        self.up.limit = self.settings["timeout"]
-        tolerant, roots = self.lead
-        before = frozenset(sys.modules)
+        self.channel = channel
+        channel.limit = self.settings["timeout"]
+        with own_directory():
+            self.import_and_build(orders)
 
-        def begin():
-            STATE.begin_group(
-                tolerant, self.files, lambda path: channel.send(event="running", path=path)
-            )
-
-        begin()
-        prctl(ADOPT_ORPHANS, 1)
-        self.mode, self.originals = make_mode(self.torch), Originals(self.torch)
-        self.modules = {}
-        set_import_path(roots)
-        os.chdir(STATE.root)
-        os.environ["PWD"] = STATE.root
-        start_recording(self.torch)
-        restrict(STATE.temporary)
-        sys.addaudithook(guard)
-        refuse_interpreters()
-        STATE.is_guarded = True
-        self.up.send(event="guards", guards=STATE.guards)
-        sys.dont_write_bytecode = True  # it would be refused each time
-        self.around = ProcessSnapshot(self.torch)
-        if not self.jobs:
-            self.await_jobs(orders)
-            begin()
-        environ = environment.contents()
-        known = dict(sys.modules)  # none of them is the project's
-        ready = self.import_all()
-        builds_itself = self.alone and len(ready) == 1 and not self.settings["reuse"]
-        if not builds_itself:  # else it tells when the model is built, which somebody waits for
-            record_held()
-            channel.send_record()
+    def import_and_build(self, orders):
+        channel = self.channel
+        STATE.begin_group(
+            self.jobs[0]["tolerant"],
+            self.files,
+            lambda path: channel.send(event="running", path=path),
+        )
+        set_import_path(self.jobs[0]["roots"])
+        last = next(reversed(sys.modules))
+        with self.told_packages(channel), importing(self.jobs[0]):
+            ready, others = self.import_all()
+        names = modules_after(last)
+        self.is_project = any(is_ours(sys.modules[name]) for name in names)
+        gc.disable()  # a module may have turned it on again
+        stays = self.settings["reuse"] and CAN_FORK
+        if len(ready) == 1 and not (others or stays):
+            self.build(channel, ready[0], ready[0].get("failures", ()))
+            return
+        self.tell_record()
         channel.limit += GRACE
         channel.send(event="imported")
-        self.own = project_modules(known)
-        gc.disable()  # a module may have turned it on again
         gc.freeze()
-        if not CAN_FORK:
-            channel.limit -= GRACE  # while it builds by itself
-            self.prepare(is_last=False)
-            if self.build(channel, ([one] for one in self.take(ready))):
-                os._exit(0)
-            return
-        is_same, imported = environment.contents() == environ, list(sys.modules)
-        self.is_plain = not any("failures" in job for job in ready)
-        if builds_itself:
-            channel.limit -= GRACE
-            self.prepare(is_last=True)
-            self.build(channel, [self.take(ready)])
-        else:
-            self.build_all(ready)
-        if self.settings["ahead"] and is_same:
-            new = (name for name in imported if name not in before)
-            names = [*filter(is_installed, new), *self.packages]
-            channel.send(event="ahead", names=names, lead=self.lead, alone=self.is_plain)
-        if self.settings["reuse"] and len(ready) == self.run_size:
+        self.build_all(ready, others)
+        if stays and len(ready) == len(self.jobs):
             channel.send(event="idle")
             for jobs in orders:  # of one run after the other, that rest on what was read before
                 STATE.record.report_all_again()
                 channel.send_record()
-                self.build_all(jobs)
+                self.build_all(jobs, [])
                 channel.send(event="idle")
 
-    def await_jobs(self, orders):
-        """Import the installed packages that the run before had to import, and wait for the jobs of
-        the next one. What packages may do beyond that is for a process of its own."""
-        for name in self.packages_ahead:
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
-        with contextlib.suppress(Exception):  # a package may have changed torch: that is seen below
-            result_body(rehearse(self.torch, self.originals, self.mode), None)
-        record_held()
-        if self.around.changed() or project_modules({}):
-            leave(0)
-        news = news_of_record()  # nearly all that there will be
-        gc.freeze()
-        order = next(orders, None)
-        if order is None:
-            leave(0)
-        for name in GIVEN:
-            setattr(self, name, order[name])
-        self.up.send_record(news)  # not before: nobody reads it while the order is written
-
-    def take(self, jobs):
-        """What orders for builders are made of."""
-        self.jobs_by_id = {job["id"]: job for job in jobs}
-        return [[job["id"], job.get("failures", ())] for job in jobs]
-
-    def prepare(self, is_last):
-        """`is_last`: each builder ends after one model, so that it need not see what that changes;
-        else what must stay as it is is looked up once, for all that are forked from here."""
-        self.is_last = is_last
-        if not (is_last or self.around.process):
-            self.around = ProcessSnapshot(self.torch, self.own)
-
-    def build_all(self, jobs):
-        mark_output(self.settings["nonce"])
-        self.waiting.extend(self.take(jobs))
-        self.prepare(is_last=len(jobs) <= self.width)
-        tasks = [BuilderTask(self) for _ in range(min(self.width, len(jobs)))]
-        settings = dict(self.settings, jobs=self.width)
-        handlers = self.on_frame, self.on_death, self.widen
-        self.builders = Supervision(tasks, settings, *handlers)
-        self.builders.run(self.up.orders)
-
-    def widen(self, data):
-        """Build as many models at a time as `data` says in its last line: a group has ended."""
-        width = int(data.split()[-1])
-        added = min(width - self.width, len(self.waiting))
-        self.builders.waiting.extend(BuilderTask(self) for _ in range(added))
-        self.width = self.builders.settings["jobs"] = width
+    @contextlib.contextmanager
+    def told_packages(self, channel):
+        """Tell the process above what was imported of installed packages, unless the environment
+        was changed before, which may have made them what they are here."""
+        last = next(reversed(sys.modules))
+        yield
+        names = modules_after(last)
+        is_changed = bool(names) and environment.contents() != self.environ
+        installed = filter(is_installed, () if is_changed else reversed(names))
+        channel.send(event="packages", names=[*installed])
 
     def import_all(self):
-        """The jobs whose modules could be imported. A file that changes torch itself would change
-        the counts of all others. Then the group ends, and the next finds out which files do so;
-        that ends too, and those that import such a file are left to a group of their own."""
-        several = len({job["module"] for job in self.jobs}) > 1
-        ready, left, culprits = [], {}, []  # left: name of a module -> why it is
-
-        def blame(path):
-            if self.around.changed() and path not in (*self.allowed, *culprits):
-                culprits.append(path)
-                self.up.send(event="changed", what="torch", culprits=culprits)
-
-        def leave_if(changed):
-            if several and not culprits and changed():
-                self.up.send_record()
-                self.up.send(event="changed", what="torch", culprits=())
-                leave(0)
-
-        if self.apart is not None:
-            STATE.set_apart = frozenset(self.apart) - frozenset(self.allowed)
-            STATE.on_run = blame if several else None
-        for number, job in enumerate(self.jobs):
-            STATE.met = left.get(job["module"])
-            if STATE.met:
-                continue
-            mark_output(self.settings["nonce"])
-            self.up.send(event="importing", id=job["id"])
-            set_arguments(job)
+        """(jobs whose module is loaded, the others); those that cannot be imported are answered."""
+        mark_output(self.settings["nonce"])
+        self.channel.send(event="importing", id=self.jobs[0]["id"])
+        set_arguments(self.jobs[0])
+        name = common_package(self.jobs)
+        ready, others, failure = [], [], None
+        if any(job["module"] != name for job in self.jobs):
             try:
+                check_name(self.jobs[0])
+                importlib.import_module(name)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                failure = error
+        for job in self.jobs:
+            # The modules of installed packages may be loaded one beside the other.
+            is_loaded = job["module"] == name or job["module"] in sys.modules
+            if job["file"] and not (is_loaded or failure):
+                others.append(job)
+                continue
+            try:
+                if failure:
+                    check_name(job)
+                    raise import_failure(job, failure)
                 if job["module"] not in self.modules:
                     self.modules[job["module"]] = import_target(job)
-                    load_lazily(self.modules[job["module"]], job["callable"])
-            except Failure as failure:
-                leave_if(self.around.changed)  # then that may be why
-                if not STATE.met and not culprits:
-                    self.up.send_result(job["id"], failure.result)
+            except Failure as refusal:
+                self.channel.send_result(job["id"], refusal.result)
             else:
-                ready += [] if STATE.met else [job]
-            if STATE.met:
-                left[job["module"]] = STATE.met
-            leave_if(self.around.state_changed if number % SEVERAL else self.around.changed)
-        leave_if(self.around.changed)
-        if culprits:
-            self.up.send_record()
-            leave(0)
-        STATE.on_running = STATE.on_run = None
-        STATE.set_apart = frozenset()  # what is imported while models are built
-        for path in dict.fromkeys(left.values()):
-            ids = [job["id"] for job in self.jobs if left.get(job["module"]) == path]
-            self.up.send(event="apart", path=path, jobs=ids)
-        return ready
+                ready.append(job)
+        STATE.on_running = None
+        return ready, others
 
-    def build(self, channel, orders):
-        """Build what `orders` tell, until None or until a model changes the process for those that
-        come after; returns whether one did."""
-        if not self.is_last:
-            self.around.begin()
-        most = resident() + GROWTH
-        for order in orders:
-            if order is None:
-                break
-            if self.build_order(channel, order, most):
-                channel.send(event="changed", what="state")
-                return True
-        return False
+    def build_all(self, ready, others):
+        """Build the models of what is loaded, and have the others imported."""
+        tasks = [Builder(job, self, job.get("failures", ())) for job in ready]
+        depth = common_package(self.jobs).count(".") + 1
+        branches = collections.defaultdict(list)
+        for job in others:
+            branches[job["module"].split(".")[depth]].append(job)
+        width = max(1, self.width // max(1, len(branches)))
+        tasks += [JobGroup(jobs, self, width) for jobs in branches.values()]
+        if len(tasks) > MANY:
+            use_large_pages()
+        handlers = self.on_frame, self.on_death, self.widen
+        self.children = Supervision(tasks, self.settings, self.width, *handlers)
+        self.children.run(self.channel.orders)
 
-    def build_order(self, channel, order, most):
-        """Build the models of an order, [job's id, failures on the rungs before], one after the
-        other; returns whether this process can build no others. The first result is sent at once,
-        since it holds whatever follows. After each model the state of the project and of torch is
-        compared; patches of whatever library are looked for once, at the end: if there is one, the
-        other results are dropped, and these models are built again. `most`: bytes that this process
-        may take."""
+    def build(self, channel, job, failures):
+        """Build the model of a job, and tell its result."""
         mark_output(self.settings["nonce"])
-        channel.send(event="building", ids=[number for number, _ in order])
+        channel.send(event="building", id=job["id"])
         if CAN_FORK:  # so that the message about one that never returns names a line
             faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
-        before, held, is_changed = set(sys.modules), [], False
-        for place, (number, failures) in enumerate(order):
-            frame, is_over = self.build_one(channel, self.jobs_by_id[number], failures)
-            if place == 0:
-                channel.send_record()
-                channel.write(frame)
-            else:
-                held.append(frame)
-            is_over = is_over or self.is_last or resident() > most
-            if not is_over:
-                is_changed = is_over = self.around.state_changed()
-            if is_over:
-                break
-        new = [name for name in list(sys.modules) if name not in before]
-        asks = held or not is_over or len(new) > FEW
-        is_patched = asks and self.around.torch_changed()
-        if held and not is_patched:
-            channel.send_record()
-            channel.write(b"".join(held))
-        if len(new) > FEW and not (is_patched or is_changed):
-            names = [*filter(is_installed, new)]
-            self.packages.update(dict.fromkeys(names))
-            channel.send(event="imported", names=names)
-        return is_over or is_patched
-
-    def build_one(self, channel, job, failures):
-        """(frame with the result, whether this process can build no others)."""
-        size = len(sys.modules)
         STATE.begin_model(InputLog())
         set_arguments(job)
-        try:
-            result = ModelBuild(
-                job=job,
-                module=self.modules[job["module"]],
-                torch=self.torch,
-                originals=self.originals,
-                mode=self.mode,
-                failures=failures,
-                traced=self.is_traced(job),
-            ).run()
-        except NextRung as rung:
-            self.is_plain = False
-            return channel.frame(event="next rung", id=job["id"], failures=rung.failures), True
-        frame = channel.result(job["id"], result, job_dependencies(job))
-        # A constructor that failed half way may have left anything: a module that lacks what was to
-        # be imported next, a limit that was reached.
-        is_harmless = result.get("cause") in HARMLESS and len(sys.modules) == size
-        return frame, not (result["ok"] or is_harmless)
+        build = ModelBuild(
+            job=job,
+            module=self.modules[job["module"]],
+            torch=self.torch,
+            originals=self.originals,
+            mode=self.mode,
+            failures=failures,
+            traced=self.is_traced(job),
+        )
+        with self.told_packages(channel), own_directory():
+            try:
+                result = build.run()
+            except NextRung as rung:
+                frame = channel.frame(event="next rung", id=job["id"], failures=rung.failures)
+            else:
+                frame = channel.result(job["id"], result, job_dependencies(job))
+            channel.send_record()
+            channel.write(frame)
 
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages
         where somebody asks for this one model."""
-        return (bool(self.own) or job["parameters"]) and (job["origins"] or not job["points"])
+        return (self.is_project or job["parameters"]) and (job["origins"] or not job["points"])
 
     def on_frame(self, task, frame, body):
-        """Handle a frame of a builder."""
-        event = frame["event"]
-        if event == "building":
-            task.begin(frame["ids"])
-            if not self.one_at_a_time:
-                self.up.send(**frame)
-        elif event == "result":
-            self.up.send(body, **frame)
-            task.answered()
-        elif event == "dependencies":
-            self.up.send(body, **frame)
-        elif event == "imported":
+        following = task.hear(frame)
+        if frame["event"] == "packages":
             self.packages.update(dict.fromkeys(frame["names"]))
-        elif event == "next rung":
-            self.is_plain = False
-            self.up.send(event="alive")
-            task.given[0][0] = [frame["id"], frame["failures"]]
-        elif event == "changed":
-            return task.ended()
-        return []
-
-    def share(self):
-        """How many of the models that wait a builder may be given ahead of time."""
-        return 0 if self.one_at_a_time else len(self.waiting) // (PLENTY * self.width)
+        is_told = frame["event"] in PASSED_ON and not following
+        self.channel.send(body if is_told else None, **(frame if is_told else {"event": "alive"}))
+        return following
 
     def on_death(self, task, ending, tail):
-        """The current job is at fault, or one of several, which are then built by themselves; a job
-        that had not begun is retried once."""
-        self.is_plain = False
-        if len(task.building) > 1:
-            self.longest = 1
-        elif task.given:
-            job = self.jobs_by_id[task.given[0][0][0]]
-            if job["id"] in task.building or job.get("requeued"):
-                task.given[0].pop(0)
-                result = died("built " + job["label"], ending, tail)
-                self.up.send_result(job["id"], result)
-            job["requeued"] = True
-        return task.ended()
+        groups, results = task.after_death(ending, tail)
+        for job, result in results:
+            self.channel.send_result(job["id"], result)
+        return groups
 
-    def import_packages(self):
-        """Import what builds had to import of installed packages, once for all that are still to be
-        forked: what torch needs to compute on meta (some 800 modules), Hydra, Lightning."""
-        names = [name for name in self.packages if name not in sys.modules]
-        if self.is_last or not names:
-            return
-        self.up.send(event="alive")
-        for name in names:
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
-        record_held()
-        self.up.send_record()
-        if self.around.changed():  # by that, and not by a model
-            self.around = ProcessSnapshot(self.torch, self.own)
-        gc.freeze()
+    def widen(self, data):
+        """Build as many models at a time as `data` says in its last line: a group has ended."""
+        self.children.width = self.width = int(data.split()[-1])
+
+
+def common_package(jobs):
+    """The longest name that the names of all modules begin with: of a package, or of their one
+    module."""
+    names = [job["module"].split(".") for job in jobs]
+    shortest, longest = min(names), max(names)
+    length = 0
+    while shortest[length : length + 1] == longest[length : length + 1] != []:
+        length += 1
+    return ".".join(shortest[:length])
+
+
+@contextlib.contextmanager
+def own_directory():
+    """Temporary files of this process lie apart from those of others."""
+    before = tempfile.tempdir
+    path = os.path.join(STATE.temporary, str(os.getpid()))
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+    tempfile.tempdir = path
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        with contextlib.suppress(OSError):
+            os.rmdir(path)

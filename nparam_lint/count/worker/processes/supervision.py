@@ -64,7 +64,7 @@ class ThreadPoller:
 
 
 class Supervision:
-    """Runs `tasks`, at most `settings["jobs"]` at a time, each in a process of its own.
+    """Runs `tasks`, at most `width` at a time, each in a process of its own.
 
     A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
     body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
@@ -72,8 +72,8 @@ class Supervision:
     `on_order(data)` gets what comes from above meanwhile.
     """
 
-    def __init__(self, tasks, settings, on_frame, on_death, on_order=lambda data: None):
-        self.waiting = collections.deque(tasks)
+    def __init__(self, tasks, settings, width, on_frame, on_death, on_order=lambda data: None):
+        self.waiting, self.width = collections.deque(tasks), width
         self.settings, self.nonce = settings, settings["nonce"].encode()
         self.on_frame, self.on_death, self.on_order = on_frame, on_death, on_order
         self.poller = SelectPoller() if CAN_FORK else ThreadPoller()
@@ -112,7 +112,7 @@ class Supervision:
         self.poller.unregister(self.alive)
 
     def start_tasks(self):
-        while self.waiting and len(self.running) < self.settings["jobs"]:
+        while self.waiting and len(self.running) < self.width:
             child = self.waiting.popleft().start()
             self.running.append(child)
             for descriptor in child.open:

@@ -7,12 +7,10 @@ import itertools
 import os
 import re
 import sys
-import time
 
 from ..path_facts import answer, fact
 from ..state import STATE
-from .project_paths import OWN, file_of, is_known_by_version, is_project
-from .state_snapshot import process_state
+from .project_paths import OWN, file_of, is_known_by_version, is_project, modules_after
 
 PASSING = re.compile("/(proc|sys|dev(?!/shm))/")
 EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
@@ -57,11 +55,11 @@ class InputLog:
 
 
 class FileRecord:
-    """A file of the project that was run: a digest of it (None: it read something unknown), the
-    files that it imports, and those whose state it changed ("": that of the process)."""
+    """A file of the project that was run: a digest of it (None: it read something unknown), and the
+    files that it imports."""
 
     def __init__(self):
-        self.source, self.imports, self.changes = None, set(), set()
+        self.source, self.imports = None, set()
 
 
 class DependencyRecord:
@@ -72,13 +70,10 @@ class DependencyRecord:
         self.files = {}  # path of a file of the project -> FileRecord
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
-        self.known_modules = set()
+        self.last_module = ""  # of those whose files were recorded
         self.held = set()  # files that are mapped or open, and need not be recorded any more
         self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
-        self.snapshot = None  # StateSnapshot of all files that were run
-        self.process = None
-        self.patience = 2.0  # seconds for finding out which file changes what
 
     def report_all_again(self):
         """Report everything again: the recipient has changed."""
@@ -96,13 +91,11 @@ class DependencyRecord:
         self.record_modules()
         files = {}
         for path, file in list(self.files.items()):
-            size = len(file.imports), len(file.changes)
-            if self.told_files.get(path) != size:
-                self.told_files[path] = size
+            if self.told_files.get(path) != len(file.imports):
+                self.told_files[path] = len(file.imports)
                 files[front_end_path(path)] = {
                     "source": file.source,
                     "imports": front_end_paths(file.imports),
-                    "changes": front_end_paths(file.changes),
                 }
         for path in sys.path:
             if path and not os.path.isdir(path) and recordable_path(path) is not None:
@@ -126,8 +119,7 @@ class DependencyRecord:
     def record_modules(self):
         """Record the files of all modules that came from neither the project nor the standard
         library."""
-        for name in sys.modules.keys() - self.known_modules:
-            self.known_modules.add(name)
+        for name in modules_after(self.last_module):
             path = file_of(name)
             if not isinstance(path, str) or not os.path.isabs(path):
                 continue
@@ -137,45 +129,7 @@ class DependencyRecord:
                 self.looks_at_held = True
             if not is_project(path):
                 self.record_outside(path)
-
-    # Which file changes what others hold: a model that these are part of depends on it, although
-    # nothing imports it for that.
-
-    def begin(self):
-        """Before another module is run: what was changed so far is the running file's doing."""
-        if STATE.running:
-            self.record_changes(STATE.running[-1])
-
-    def record_changes(self, path):
-        if STATE.on_run:
-            STATE.on_run(path)
-        if self.snapshot is None or self.model_inputs is not None:
-            return
-        start = time.monotonic()
-        file = self.files[path]
-        if self.patience > 0:
-            file.changes |= self.snapshot.changed_by_others() - {path}
-        else:
-            file.changes.add("")  # nobody knows
-        now = process_state()
-        if now != self.process:
-            self.process = now
-            file.changes.add("")
-        self.patience -= time.monotonic() - start
-
-    def refresh(self, path=None):
-        """After a module of a package was run: what it changed is not the project's doing."""
-        if STATE.on_run and path:
-            STATE.on_run(path)
-        self.process = process_state()
-
-    def add_module(self, path, module):
-        if self.snapshot is not None and self.model_inputs is None and self.patience > 0:
-            start = time.monotonic()
-            self.snapshot.add(path, module)
-            self.patience -= time.monotonic() - start
-            if self.snapshot.opaque:
-                self.files[path].changes.add("")
+        self.last_module = next(reversed(sys.modules))
 
 
 def front_end_path(path):

@@ -111,11 +111,6 @@ def install(package):
     )
 
 
-class SetApart(BaseException):
-    """An import of a file that changes torch for all others: those that need it are imported in a
-    process of their own. An `except Exception` must not continue without it."""
-
-
 class BarredImport(ImportError):
     """An import of a file that ended the process that imported it before; `cause`: how."""
 

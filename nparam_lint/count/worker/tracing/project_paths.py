@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from os import lstat  # as it is before questions are recorded: this one is our own
@@ -112,11 +113,10 @@ def may_be_ours(name):
     return known[1]
 
 
-def project_modules(known):
-    """Those among the modules that have come since others were `known`, by name."""
-    now = sys.modules.copy().items()
-    news = [module for name, module in now if known.get(name) is not module]
-    return [*filter(is_ours, news)]
+def modules_after(last):
+    """The names of the modules that came after that of the name `last`, newest first. (To look at
+    each of thousands would copy the memory that they lie in, in a process that was forked.)"""
+    return [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))]
 
 
 def relative(path):

@@ -28,14 +28,13 @@ from .project_paths import (
     project_file,
     upwards,
 )
-from .state_snapshot import StateSnapshot
 
 # What looks for the metadata of packages, and for nothing else in a directory.
 _METADATA = re.compile(r"[\\/](importlib[_/\\]metadata|pkg_resources)[\\/]")
-_QUESTIONS = {"open": "content", "distributions": "distributions"}
 # Files of the standard library that read source.
 _INSPECTION = frozenset(("linecache.py", "inspect.py", "tokenize.py", "traceback.py"))
-_OF_PATHS = ("genericpath.py", "genericpath>")  # os.path.exists and its like
+# os.path.exists and its like
+_OF_PATHS = ("genericpath.py", "genericpath>", "posixpath.py", "posixpath>")
 _DELETED = " (deleted)"  # the system's words, after the path
 NO_FILES = ("/memfd:", "/SYSV", "/dev/zero")  # memory that has a name
 
@@ -47,12 +46,12 @@ def record_event(event, args):
     caller = sys._getframe(2).f_code.co_filename
     if caller.startswith(OWN):
         return
-    importing = caller.startswith("<frozen importlib")
-    if importing and (event != "open" or str(args[0]).endswith((".py", ".pyc"))):
-        return
+    question = "content"
+    if event != "open":
+        if caller.startswith("<frozen importlib"):
+            return
+        question = "distributions" if _METADATA.search(caller) else "names"
     place = "." if args[0] is None else args[0]
-    if event != "open" and _METADATA.search(caller):
-        event = "distributions"
     if isinstance(place, int) and event != "open":  # a directory that is open; a file was noted
         place = path_of_open(place)
     path = recordable_path(place)
@@ -61,7 +60,7 @@ def record_event(event, args):
     if is_inspected(path, sys._getframe(2)):  # as if the file that is being run imported it
         STATE.record.imports().add(path)
     else:
-        STATE.record.inputs().note(_QUESTIONS.get(event, "names"), path)
+        STATE.record.inputs().note(question, path)
 
 
 def is_inspected(path, frame):
@@ -154,12 +153,14 @@ def record_query(question, path, found, kwargs=()):
         place = below_open(path, kwargs.get("dir_fd"))
         if found == "directory" and isinstance(place, str) and is_certain(place):
             return
-        path = recordable_path(place)
-        if path is None or is_inspected(path, sys._getframe(2)):
+        path, caller = recordable_path(place), sys._getframe(2)
+        if path is None or is_inspected(path, caller):
             return
         inputs = STATE.record.inputs()
+        # `os.path` looks for links in this way, and tells no size.
+        is_kind = question == "lstat" and caller.f_code.co_filename.endswith(_OF_PATHS)
         # For its size, perhaps, or for code that reads it unseen.
-        if found == "file" and question == "stat":
+        if found == "file" and question in ("stat", "lstat") and not is_kind:
             inputs.note("content", path)
         else:
             inputs.facts.setdefault((question, path), found)
@@ -266,8 +267,6 @@ def start_recording(torch):
     watch_machine()
     watch_imports()
     watch_path_queries()
-    STATE.record.snapshot = StateSnapshot(torch, lenient=True)
-    STATE.record.refresh()
     STATE.record.held = held_files()
     STATE.record.on = True
 
@@ -336,6 +335,8 @@ def watch_path_queries():
             question = original.__name__
             if question == "access":
                 question += str(args[0] if args else kwargs["mode"])
+            elif not kwargs.get("follow_symlinks", True):
+                question = "lstat"
             try:
                 found = original(path, *args, **kwargs)
             except OSError:
@@ -346,20 +347,6 @@ def watch_path_queries():
 
         return ask
 
-    open_file = os.open
-
-    @functools.wraps(open_file)
-    def open_below(path, flags, mode=0o777, *, dir_fd=None):
-        if dir_fd is not None:  # the event does not tell of it
-            below = below_open(path, dir_fd)
-            if below:
-                sys.audit("open", below, None, flags)
-            if not flags & (os.O_WRONLY | os.O_RDWR):
-                record_read(below)
-        return open_file(path, flags, mode, dir_fd=dir_fd)
-
-    os.open = open_below
-    os.supports_dir_fd.add(open_below)
     queries = {"stat": kind_of, "lstat": kind_of, "readlink": os.fsdecode, "access": str}
     for name, to_answer in queries.items():
         original = getattr(os, name)

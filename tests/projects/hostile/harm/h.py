@@ -202,6 +202,10 @@ def database():
     sqlite3.connect(PLACE / "evil.db").execute("create table a (b)")
 
 
+def database_changed():
+    sqlite3.connect(PLACE / "right.db").execute("delete from a")
+
+
 def database_by_address():
     sqlite3.connect(f"file:{PLACE}/evil.db?mode=rwc", uri=True).execute("create table a (b)")
 

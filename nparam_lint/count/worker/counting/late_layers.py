@@ -1,0 +1,136 @@
+"""Layers that are made after the constructor: in the first `forward`, or in Lightning's `setup`.
+
+An attribute of the model that is missing, None or an empty container is filled later, if the source
+of a method that runs then puts there what a class with parameters makes."""
+
+import ast
+import contextlib
+import inspect
+from textwrap import dedent
+from types import FunctionType, ModuleType
+
+from ..tracing.project_paths import is_installed, line_text
+from .hidden_parameters import LINEAGE, NAME, NAMESPACE
+
+REGISTERS = ("add_module", "register_module", "register_parameter")
+AN_INPUT = 'declare an input: {{ call = "{}", input = "torch.zeros(1, …)" }}'
+SETUP = 'declare it as it is after that: {{ setup = "m = {}; m.setup(\'fit\')", call = "m" }}'
+
+
+def why_incomplete(count, text, has_run=False):
+    """(why what `text` made is not the whole model, how to declare that), or None. `has_run`: its
+    `forward` has made what it makes."""
+    if count.lazy:
+        first = ", ".join(count.lazy[:4])
+        reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
+        return reason, AN_INPUT.format(text)
+    classes = {}  # id of a class -> what is made later in its objects
+    for path, module in count.modules.items():
+        kind = type(module)
+        if id(kind) not in classes:
+            classes[id(kind)] = [*late_layers(count.originals, kind, has_run)]
+        for method, name, line in classes[id(kind)]:
+            if is_empty(count.originals, module, name):
+                where = ".".join(filter(None, ("self", path, name)))
+                hint = SETUP if method == "setup" else AN_INPUT
+                reason = f"{text} makes {where} in {method} ({line}), which has not run"
+                return reason, hint.format(text)
+    return None
+
+
+def is_empty(torch, module, name):
+    """Whether a module has nothing of that name, or a container with nothing in it."""
+    attributes = torch.attributes(module)
+    registered = dict([*torch.own_parameters(module), *torch.own_children(module)])
+    value = registered.get(name, attributes.get(name))
+    is_list = issubclass(type(value), torch.lists)
+    return not torch.own_children(value) if is_list else value is None
+
+
+def late_layers(torch, kind, has_run):
+    """(method, attribute, `path:line`) of what the methods of a class of the project make."""
+    bases = [base for base in LINEAGE(kind) if base is not torch.Module]
+    methods = {}
+    for base in reversed(bases):
+        namespace = NAMESPACE(base)
+        if not is_installed(str(namespace.get("__module__"))):
+            methods.update({n: v for n, v in namespace.items() if type(v) is FunctionType})
+    is_lightning = "LightningModule" in map(NAME, bases)
+    for first in ("setup",) * is_lightning + ("forward",) * (not has_run):
+        reached = [first] if first in methods else []
+        for name in reached:  # and those that it calls
+            function = unwrapped(methods[name])
+            names = function.__code__.co_names
+            reached += [n for n in names if n in methods and n not in reached]
+            if not any(has_parameters(torch, value) for value in meanings(torch, function)):
+                continue  # as in nearly all: its source is not read
+            with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is none
+                for attribute, line in kept_layers(torch, function):
+                    yield first, attribute, line_text(function.__code__.co_filename, line)
+
+
+def kept_layers(torch, function):
+    """(attribute, line) of each to which a method assigns, adds or registers such a call."""
+    lines, start = inspect.getsourcelines(function)
+    for node in ast.walk(ast.parse(dedent("".join(lines)))):
+        for name, value in kept(node, function.__code__.co_varnames[:1]):
+            calls = (call.func for call in ast.walk(value) if isinstance(call, ast.Call))
+            if name and any(has_parameters(torch, meaning(call, function)) for call in calls):
+                yield name, start + node.lineno - 1
+
+
+def kept(node, own_name):
+    """(attribute, expression) of what a statement assigns, adds or registers."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            is_item = isinstance(target, ast.Subscript)
+            yield attribute(target.value if is_item else target, own_name), node.value
+    elif isinstance(node, ast.Call) and attribute(node.func, own_name) in REGISTERS:
+        yield from ((getattr(name, "value", None), node) for name in node.args[:1])
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield attribute(node.func.value, own_name), node  # self.layers.append(…)
+
+
+def attribute(node, own_name):
+    """X of `self.X`; None of anything else."""
+    is_own = isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in own_name
+    return node.attr if is_own else None
+
+
+def meaning(node, function):
+    """What a dotted name means in a function; None where that is no plain look-up."""
+    if isinstance(node, ast.Name):
+        return function.__globals__.get(node.id)
+    holder = meaning(node.value, function) if isinstance(node, ast.Attribute) else None
+    return vars(holder).get(node.attr) if type(holder) is ModuleType else None
+
+
+def meanings(torch, function):
+    """What the names in the code of a function may mean."""
+    names, own = function.__code__.co_names, function.__globals__
+    spaces = [vars(own[name]) for name in names if type(own.get(name)) is ModuleType]
+    return [
+        space[name] for space in (own, torch.layers, *spaces) for name in names if name in space
+    ]
+
+
+def has_parameters(torch, value, above=()):
+    """Whether it is the class of parameters, or of modules whose constructor names one that is."""
+    if not issubclass(type(value), type) or any(value is other for other in above):
+        return False
+    if value is torch.Parameter:
+        return True
+    bases = LINEAGE(value)[:-1] if torch.Module in LINEAGE(value) else ()
+    makers = (NAMESPACE(base).get("__init__") for base in bases if base is not torch.Module)
+    return any(
+        has_parameters(torch, meaning, (*above, value))
+        for maker in makers
+        if type(maker) is FunctionType
+        for meaning in meanings(torch, unwrapped(maker))
+    )
+
+
+def unwrapped(function):
+    """The function that a decorator wrapped, if that can be told."""
+    inner = inspect.unwrap(function)
+    return inner if type(inner) is FunctionType else function

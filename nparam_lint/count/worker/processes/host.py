@@ -1,0 +1,209 @@
+"""The worker's first process: it imports torch, and forks a server for each run."""
+
+import contextlib
+import faulthandler
+import gc
+import json
+import os
+import signal
+import sys
+import warnings
+
+from ..building.device_ladder import make_mode, patch_initialisers
+from ..building.kernel_guard import prctl
+from ..building.plain_gpu import patch_questions
+from ..building.project_import import install_loader, relax_argparse
+from ..building.side_effect_guard import guard_file_reader, guard_file_writer
+from ..state import STATE
+from ..torch_compat import (
+    Originals,
+    defer_compiler,
+    number_devices,
+    quicken,
+    wrap_construction,
+    wrap_file_readers,
+    wrap_file_writer,
+)
+from ..tracing import environment
+from ..tracing.constructions import note_construction, note_copy
+from ..tracing.dependency_record import DependencyRecord
+from ..tracing.failures import describe
+from ..tracing.project_paths import OWN
+from ..tracing.read_tracer import installation
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, make_room
+from .groups import Importer
+from .server import Server, guard_process
+from .supervision import reap_strays
+
+
+def take_standard_streams():
+    """(the orders, the descriptor of the channel): the worker keeps the streams of this process for
+    itself; user code gets an empty input and an output that is not the channel."""
+    orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    make_room(channel)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return orders, channel
+
+
+def read_request(orders):
+    """The request, as the front end writes it; None if the front end ended without one."""
+    line = orders.readline()
+    return json.loads(line) if line.endswith(b"\n") else None
+
+
+def import_torch():
+    # transformers, timm and others print advice at import; their warnings are of no use here.
+    warnings.simplefilter("ignore")
+    # Each process builds on one core, several at a time. Threads would also make forking unsafe.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Hardly anything of what is imported is garbage; to look for that takes a third of the time to
+    # import torch and timm, and what it finds of models is not worth the copies of pages.
+    gc.disable()
+    import torch
+
+    patch_initialisers(torch)
+    quicken(torch)
+    defer_compiler(torch)
+    number_devices(torch)
+    patch_questions(torch)
+    wrap_file_writer(torch, guard_file_writer)
+    wrap_file_readers(torch, guard_file_reader)
+    wrap_construction(torch, note_construction, note_copy)
+    return torch
+
+
+class ServerProcess:
+    """A server, forked for runs with the same settings. It takes their requests one after the
+    other, and tells after each which installed packages were imported, and whether a process waits
+    that has imported what it asked for of the project."""
+
+    def __init__(self, settings, channel, torch, sites, alive, packages=()):
+        """`packages`: names of modules of installed packages that it imports at once."""
+        self.settings = settings
+        self.packages, self.is_waiting = packages, False
+        requests, self.requests = os.pipe()
+        self.reports, reports = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(requests)
+            os.close(reports)
+            return
+        os.close(self.requests)
+        os.close(self.reports)
+        prctl(DIE_WITH_PARENT, 9)
+        channel = Channel(channel.descriptor, channel.nonce)
+        status = 1
+        try:
+            guard_process(torch)
+            server = Server(settings, torch, sites)
+            server.packages = dict.fromkeys(packages)
+            server.import_packages(at_least=0)
+            with os.fdopen(requests, "rb") as lines:
+                for line in lines:
+                    server.run(json.loads(line), channel, alive)
+                    names = [*server.packages] if settings["ahead"] else []
+                    report = {"packages": names, "is_waiting": server.idle is not None}
+                    os.write(reports, json.dumps(report).encode() + b"\n")
+            status = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+
+    def run(self, request):
+        """Whether it came to the end of the request."""
+        data = memoryview(json.dumps(request).encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self.requests, data) :]
+        report = b""
+        while not report.endswith(b"\n"):
+            more = os.read(self.reports, 1 << 16)
+            if not more:
+                return False
+            report += more
+        vars(self).update(json.loads(report))
+        return True
+
+    def fits(self, settings):
+        """Whether it does the same for a run with these settings as a new one. What it has imported
+        of the project holds only for runs of the same number."""
+        if self.is_waiting:
+            return self.settings == settings
+        return {**self.settings, "reuse": 0} == {**settings, "reuse": 0}
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.requests)
+        os.close(self.reports)
+        reap_strays([])
+
+
+def serve(orders, channel, torch, sites, request):
+    """Answer the requests until there is none any more."""
+    server, alive = None, orders.fileno()
+    while request is not None:
+        settings = request["settings"]
+        if server and not server.fits(settings):
+            server.end()
+            server = None
+        STATE.begin_run(settings, OWN)
+        server = server or ServerProcess(settings, channel, torch, sites, alive)
+        if not server.run(request):
+            os._exit(1)  # the front end is told by the end of the channel
+        if not server.is_waiting:
+            packages = server.packages
+            server.end()
+            server = None
+            if settings["ahead"]:
+                server = ServerProcess(settings, channel, torch, sites, alive, packages)
+        request = read_request(orders)
+    if server:
+        server.end()
+
+
+def main():
+    orders, descriptor = take_standard_streams()
+    faulthandler.enable()
+    first = read_request(orders)
+    if first is None:
+        os._exit(0)
+    environment.begin(first["environ"])
+    failure = torch = None
+    is_group = "--group" in sys.argv
+    # The first process: the end of its orders tells it, and then there is cleaning to do.
+    prctl(*((DIE_WITH_PARENT, 9) if is_group else (ADOPT_ORPHANS, 1)))
+    sites = installation()
+    try:  # before we know what to do: the front end may still be reading
+        torch = import_torch()
+    except BaseException as error:
+        failure = error
+    request = read_request(orders)
+    if request is None:
+        os._exit(0)
+    settings = request["settings"]
+    channel = Channel(descriptor, settings["nonce"])
+    STATE.begin_run(settings, OWN)
+    STATE.record = DependencyRecord()
+    install_loader()
+    relax_argparse()
+    if failure is not None:
+        channel.send(event="no torch", reason=describe(failure), python=sys.executable)
+    elif is_group:
+        guard_process(torch)
+        channel.send(event="guards", guards=STATE.guards)
+        more = settings, request["files"], torch, make_mode(torch), Originals(torch)
+        Importer(request["jobs"], 1, *more).run(channel, None)
+        channel.send(event="done")
+    elif CAN_FORK:
+        gc.freeze()
+        serve(orders, channel, torch, sites, request)
+    else:
+        Server(settings, torch, sites).run(request, channel, orders.fileno())
+    os._exit(0)  # nothing is left to clean up; to take torch down takes longer than many a build
