@@ -348,10 +348,11 @@ class TracedBuild:
 @dataclass(frozen=True, slots=True)
 class Traces:
     """`expressions`: rows, each (`s`, name), (`n`, number), or (operation, number of a row, …).
-    `runs`: for the points that were asked for, up to the last that there was time for."""
+    `runs`: for the points that were asked for, up to the last that there was time for; None for a
+    build that did not come to an end."""
 
     expressions: tuple[tuple[str | int, ...], ...]
-    runs: tuple[TracedBuild, ...]
+    runs: tuple[TracedBuild | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

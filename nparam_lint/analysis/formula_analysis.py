@@ -4,7 +4,7 @@ which term a wrong one lacks."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.conditions import Condition
@@ -15,7 +15,7 @@ from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.gate import FormulaAnalysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.closed_forms.traced_runs import Run
@@ -27,15 +27,16 @@ DEEP = 32  # repetitions that never take long
 
 
 def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
-    """What differs from the arguments of the call, for each further call: beyond each condition on
-    its path, and where it just changes. `traced`: a build with traced numbers at the call's own
-    arguments; nothing where it could not be traced."""
+    """What differs from the arguments of the call, for each further call: of two arguments, the
+    other one larger; then beyond each condition on the call's path, and where it just changes.
+    `traced`: a build with traced numbers at the call's own arguments."""
     rows = [row for row in traced.variables if row.name in traced.names]
     numbers = [one for one in map(variable_of, rows) if one.is_number]
     tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers)
     (run,) = tracer.build([{}]) if numbers else (None,)
+    crossed = [*_crossed({v.name: v.base for v in numbers if isinstance(v.base, int)})]
     if run is None or run.error is not None:
-        return []
+        return crossed
     found = []
     for point in _beyond(run, tracer):
         changed = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
@@ -43,7 +44,16 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
             found.append(changed)
         if len(found) == MOST:
             break
-    return found
+    return crossed + found
+
+
+def _crossed(values: Mapping[str, int]) -> Iterator[dict[str, NameValue]]:
+    """Of each two, the smaller one just above the other: what is left of `n` layers after the
+    `first` is less than none then. The larger comes down, so that no depth becomes large."""
+    for one, other in combinations(values, 2):
+        small, large = sorted((one, other), key=values.__getitem__)
+        if 0 < values[small] < values[large]:
+            yield {small: values[small] + 1, large: values[small]}
 
 
 def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:

@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import polynomial_of, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import polynomial_of
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, exactly, variable_of
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
@@ -37,10 +37,6 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     if form is None or not formula.names <= {*form.base}:
         return ""
     missing = form.total - declared
-    others = missing.names - formula.names
-    known = exactly({name: form.base[name] for name in others})
-    if formula.names and known.keys() == others:  # at their declared values
-        missing = substituted(missing, {n: Polynomial.constant(v) for n, v in known.items()})
     text = factored(missing, [*dict.fromkeys([*sorted(formula.names), *form.base])])
     word, text = ("too much", text[1:]) if text.startswith("-") else ("missing", text)
     where = " and ".join(map(str, form.limits))

@@ -18,7 +18,6 @@ from nparam_lint.analysis.closed_forms.requirements import (
     Requirements,
     as_formula,
     told_apart,
-    uncovered,
 )
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -150,9 +149,8 @@ class _Answers:
     ) -> None:
         self.question, self.asked, self.history = question, asked, history
         forms = [f for f in derived if isinstance(f, ClosedForm) and self.is_about(f)]
-        gap = uncovered(forms, asked, history) if forms else None
         # Where there is no form, models are built.
-        more = [None] if not forms or gap or any(form.left_out for form in forms) else []
+        more = [None] if not forms or any(form.left_out for form in forms) else []
         self.forms: list[ClosedForm | None] = [*forms, *more]
         self.conventions = self.usual()
         self.cases = self.cases_with(self.conventions)
@@ -166,7 +164,7 @@ class _Answers:
             tuple(texts),
             defaults=tuple(one.words for one in self.conventions),
             idle=self.idle,
-            doubts=tuple(_doubts(forms, gap)),
+            doubts=tuple(_doubts(forms)),
         )
         self.check(call)
 
@@ -297,13 +295,10 @@ def _is_met(answer: Solved, goal: Goal) -> bool:
     return abs(answer.points[0].count - answer.budget) * NEAR <= answer.budget
 
 
-def _doubts(forms: Sequence[ClosedForm], gap: Mapping[str, int] | None) -> Iterator[str]:
+def _doubts(forms: Sequence[ClosedForm]) -> Iterator[str]:
     """Why others may be nearer, whatever is found."""
     if not forms:
         yield "no closed form: others that were not built may be nearer"
-    elif gap:
-        where = ", ".join(f"{name}={value}" for name, value in gap.items())
-        yield f"no closed form at {where} and others: others may be nearer there"
     elif any(form.left_out for form in forms):
         yield "some paths of the constructor have no closed form: others may be nearer there"
     if not all(form.is_proved for form in forms):

@@ -83,10 +83,16 @@ def parse_formula(text: str) -> Formula:
         reader = _Reader(body)
         reader.check_depth(tree)
         number = reader.number(tree)
-        is_condition = isinstance(tree, ast.Compare) or (
-            isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
-        )
-        return Formula(body, frozenset(reader.names), is_condition, number)
+        return Formula(body, frozenset(reader.names), is_condition(tree), number)
+
+
+def is_condition(node: ast.expr) -> bool:
+    """Whether the result is a truth value."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(is_condition, node.values))
+    return isinstance(node, ast.Compare) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    )
 
 
 class _Reader:

@@ -124,7 +124,7 @@ class Value:
         `forced` (it was given for this very budget) makes it hold for exact values too.
         Raises FormulaError (UnknownName where a value is missing).
         """
-        value, *others = (_evaluated(term, names) for term in self.terms)
+        value, *others = (_evaluated(t, names, is_exact=self.is_exact) for t in self.terms)
         whole = math.floor(value) if value == math.floor(value) else round(value)
         match self.form:
             case "<=":
@@ -265,6 +265,8 @@ def _formula(body: str) -> Formula:
         raise TextError(error.message, error.offset) from None
     if formula.is_condition:
         raise TextError(f"found the condition {_found(body)}, {expected}")
+    if not formula.names and re.search(r"\b(and|or|if)\b", body):
+        raise TextError(f"found {_found(body)}, which has no argument to decide by; {expected}")
     return formula
 
 
@@ -311,11 +313,14 @@ def _found(text: str) -> str:
 # --- bounds -----------------------------------------------------------------------------------
 
 
-def _evaluated(term: Number | Formula, names: Mapping[str, NameValue]) -> Fraction:
+def _evaluated(
+    term: Number | Formula, names: Mapping[str, NameValue], *, is_exact: bool
+) -> Fraction:
+    """Its value; that of a limit, or of what is only about right, may be a fraction."""
     if isinstance(term, Number):
         return term.value
     result = term.evaluate(names)
-    if result < 0 or result.denominator != 1:
+    if result < 0 or (is_exact and result.denominator != 1):
         reason = "below zero" if result < 0 else "not a whole number"
         raise FormulaError(f"`{term.text}` gives {exact_text(result)}, {reason}")
     return result

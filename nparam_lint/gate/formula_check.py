@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import Aside
+from nparam_lint.count.worker.capabilities import METRICS
 from nparam_lint.judge import finding, judge
 from nparam_lint.records import Measured
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.records import (
         Budget,
-        BudgetResult,
         Finding,
         Measurement,
         ModelReport,
@@ -111,12 +111,24 @@ def check_formula(
 ) -> list[Finding]:
     """The findings about a formula. `declared`: the model with the declared arguments, of which
     `broken` are the findings. Where there are none, NPL011 for the first of the `others` for which
-    the formula is wrong."""
+    the formula is wrong, or has no value: a fraction, or less than nothing."""
     if broken:
         return [*broken]
-    judged = ((other, judge(budget, other, tolerance)[0]) for other in others)
-    wrong = next(((other, one) for other, found in judged for one in found if not one.ok), None)
-    return [] if wrong is None else [_wrong_at_other_size(budget, declared, *wrong)]
+    needs_routing = METRICS[budget.selector.metric].needs_routing
+    for other in others:
+        if needs_routing and other.no_routing:
+            continue
+        results, refused = judge(budget, other, tolerance)
+        wrong = next((result for result in results if not result.ok), None)
+        if wrong is not None:
+            actual, value = wrong.actual or 0, wrong.value or 0
+            what = f"it gives {value:,}, the model has {actual:,}: {actual - value:+,}"
+        elif any(one.code == "NPL002" for one in refused):
+            what = refused[0].message
+        else:
+            continue
+        return [_wrong_at_other_size(budget, declared, other, what)]
+    return []
 
 
 def with_missing_terms(
@@ -144,21 +156,15 @@ def with_missing_terms(
     return found
 
 
-def _wrong_at_other_size(
-    budget: Budget,
-    declared: Measured,
-    other: Measured,
-    wrong: BudgetResult,
-) -> Finding:
+def _wrong_at_other_size(budget: Budget, declared: Measured, other: Measured, what: str) -> Finding:
     changed = ", ".join(
         f"{name}={other.names[name]}"
         for name in sorted(budget.value.names & other.names.keys())
         if other.names[name] != declared.names.get(name)
     )
-    actual, value = wrong.actual or 0, wrong.value or 0
     message = (
         f"the formula is right for {declared.call} and wrong for others: with "
-        f"{changed or other.call} it gives {value:,}, the model has {actual:,}: {actual - value:+,}"
+        f"{changed or other.call} {what}"
     )
     target = str(budget.target)
     step = f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}"

@@ -101,10 +101,11 @@ def check(make, base, forms, least: int = 25) -> None:
     """The forms, and what is written of them, at arguments far from those of the base."""
     dice, tried = random.Random(11), 0
     order = list(base)
+    pinned = {name for rule in forms[0].rules if rule.shown for name in rule.names}
     for turn in range(160):
         point = dict(base)
         for name, value in base.items():
-            if name not in forms[0].fixed:
+            if name not in forms[0].fixed.keys() | pinned:
                 high = 14 if value < 16 else (6 * value if turn % 4 else 90 * value)
                 point[name] = dice.randint(1, dice.randint(1, high))
         own = [form for form in forms if holds(form, point)]

@@ -9,15 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.polynomial import ZERO
-from nparam_lint.analysis.closed_forms.regions import ArgumentRule
 from nparam_lint.analysis.closed_forms.requirements import (
     Requirements,
     comparisons,
     told_apart,
-    uncovered,
 )
 from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
 from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
@@ -193,23 +188,6 @@ def test_what_follows_from_no_unknown_is_a_condition():
     found = asked_of("d_ff == 4*d_model", "d_ff")
     assert ([*found.unknowns], found.ties) == (["d_ff"], {})
     assert [condition.text for condition in found.conditions] == ["d_ff == 4*d_model"]
-
-
-def test_arguments_that_no_form_is_about_are_found():
-    asked, built = told_apart({"d": Unknown("d", base=64)}, comparisons("d != 9"), {"d"}), []
-
-    def ask(points):
-        built.extend(point.get("d") for point in points)
-        return [Built(()) for _ in points]
-
-    def gap(text):
-        rule = ArgumentRule(text, frozenset("d"), is_limit=True)
-        form = ClosedForm(ZERO, (), {}, 0, (rule,), (), {}, 0, 0)
-        return uncovered([form], asked, BuildHistory(ask, [Variable("d", 64)]))
-
-    assert gap("d >= 1") is None
-    assert built == []
-    assert gap("d > 10")["d"] in {1, 2, 3, 4, 5, 6, 7, 8, 10}
 
 
 # --- by building ------------------------------------------------------------------------------

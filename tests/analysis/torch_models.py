@@ -23,7 +23,7 @@ from nparam_lint.analysis.closed_forms.observations import (
 from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.worker.state import STATE
-from nparam_lint.count.worker.symbolic.recorder import Recorder
+from nparam_lint.count.worker.symbolic.recorder import Exhausted, Recorder
 from nparam_lint.count.worker.symbolic.shadows import shadowed
 from nparam_lint.count.worker.symbolic.shapes import ROWS, carried
 from nparam_lint.count.worker.symbolic.traced_numbers import symbol
@@ -71,32 +71,34 @@ class InProcess:
     def selected(self, parameters):
         return parameters
 
-    def trace(self, batches, *_):
-        return [self.traced(points) for points in batches]
+    def trace(self, batches, base, seconds):
+        return [self.traced(points, base, seconds) for points in batches]
 
-    def traced(self, points):
+    def traced(self, points, base, seconds):
         STATE.trace = Recorder()
         layers = [m for n, m in list(sys.modules.items()) if n.startswith("torch.nn.modules.")]
         own = [m for m in self.modules if not m.__name__.startswith("torch.")]
         try:
             with shadowed(own, layers):
-                runs = tuple(self.run(point) for point in points)
+                runs = tuple(self.run(point, base, seconds) for point in points)
             return Traces(tuple(STATE.trace.rows), runs)
         finally:
             STATE.trace = None
 
-    def run(self, point):
+    def run(self, point, base, seconds):
         trace = STATE.trace
-        trace.begin()
+        trace.begin(seconds)
         rows, error = (), None
         try:
             with built_on_meta(), carried(torch):
-                model = self.make(**{n: symbol(n, v) for n, v in point.items()})
+                model = self.make(**{**base, **{n: symbol(n, v) for n, v in point.items()}})
             trace.paused += 1
             rows = tuple(
                 (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), (), "")
                 for name, p in model.named_parameters()
             )
+        except Exhausted:
+            return None
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
         return TracedBuild(rows, tuple(trace.decisions), tuple(trace.lost), error)

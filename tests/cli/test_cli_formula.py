@@ -156,6 +156,14 @@ class Shortcut(nn.Module):
             self.more = nn.Linear(math.isqrt(width + 4), inputs, bias=False)
 
 
+class Tabled(nn.Module):
+    WIDTHS = {4096: 11_008}
+
+    def __init__(self, d=64, v=10):
+        super().__init__()
+        self.a = nn.Linear(v, self.WIDTHS.get(d, 4 * d), bias=False)
+
+
 class Power(nn.Module):
     def __init__(self, n=4):
         super().__init__()
@@ -297,6 +305,12 @@ def test_no_closed_form_is_an_answer_of_its_own(formula):
     (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
     assert case["formula"] is None
     assert case["lost"] == {"n": "a loop or an index"}
+
+
+def test_an_argument_without_a_fit_keeps_its_value(formula):
+    assert "  holds for  d=64 (its value)\n" in formula("nets.py::Tabled").stdout
+    (case,) = document(formula("nets.py::Tabled", "--format", "json"))["cases"]
+    assert (case["formula"], case["rules"]) == ("256*v", ["d == 64"])
 
 
 def test_a_model_that_cannot_be_built_says_why(formula):

@@ -66,7 +66,7 @@ def test_a_formula_that_is_right_for_one_size_alone(check):
             "the model has 203,530: +1,280",
             [
                 "built: Net(width=256)",
-                "missing: 10*width - 1280",
+                "missing: classes*(width + 1) - 1290",
                 "to derive one that holds for all: nparam-lint formula net.py::Net",
             ],
         )
@@ -162,7 +162,7 @@ def test_elements_of_a_list_are_varied_like_other_arguments(check):
     assert check(STACK.format(formula=right)) == []
     ((code, message, detail),) = check(STACK.format(formula="widths[1]*(widths[0] + 1) + 68"))
     assert (code, "with widths[1]=32" in message) == ("NPL011", True)
-    assert "missing: 4*(widths[1] - 16)" in detail
+    assert "missing: widths[2]*(widths[1] + 1) - 68" in detail
     ((code, message, _),) = check(STACK.format(formula="widths[3]"))
     assert (code, "'widths[3]'; did you mean widths[2]?" in message) == ("NPL002", True)
 
@@ -322,3 +322,49 @@ def test_fields_of_objects_in_a_config_are_varied_too(check):
     assert "missing: depth*(attn.dim - 32)" in detail
     ((code, message, _),) = check(NESTED.format(formula="attn.size"))
     assert (code, "'attn.size'" in message) == ("NPL002", True)
+
+
+NO_VALUE = '''\
+class Half(nn.Module):
+    """nparam: d*d/2"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.a = nn.Linear(d, d // 2, bias=False)
+
+
+class Heads(nn.Module):
+    """nparam: d*d/h"""
+
+    def __init__(self, d=64, h=1):
+        super().__init__()
+        self.a = nn.Linear(d, d // h, bias=False)
+
+
+class About(nn.Module):
+    """nparam: ~ d*d/2"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.a = nn.Linear(d, d // 2, bias=False)
+
+
+class Mixture(nn.Module):
+    """nparam: d*d*(first + E*(n - first))"""
+
+    def __init__(self, d=32, n=60, first=1, E=4):
+        super().__init__()
+        one = lambda: nn.Linear(d, d, bias=False)
+        self.layers = nn.ModuleList(
+            one() if i < first else nn.ModuleList(one() for _ in range(E)) for i in range(n)
+        )
+'''
+
+
+def test_a_formula_without_a_value_is_wrong_there(check):
+    assert [message.partition("others: ")[2] for _, message, _ in check(NO_VALUE)] == [
+        "with d=65 `d*d/2` gives 2112.5, not a whole number (d=65)",
+        "with h=3 `d*d/h` gives 4096/3, not a whole number (d=64, h=3)",
+        "with first=2, n=1 `d*d*(first + E*(n - first))` gives -2_048, below zero "
+        "(E=4, d=32, first=2, n=1)",
+    ]

@@ -7,6 +7,7 @@ built on its path, including points that were chosen afterwards.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -17,9 +18,10 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, 
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
-from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged
+from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged, pinned_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
+from nparam_lint.discover.syntax import TooSlow, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -43,6 +45,14 @@ if TYPE_CHECKING:
         def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
+PLAIN = 4  # places at which the form of a path is held against a plain build
+NONE = "no closed form found"
+LATE = f"no closed form was found within {SECONDS:.0f} seconds"
+LEAST = 0.1  # seconds of a limit
+UNLIKE = (
+    "the constructor tells traced numbers from plain ones, and builds another model with them "
+    "(by `__class__`, or by an object that a cache gives twice)"
+)
 CASES = 16  # combinations of choices that are all derived
 ALONE = 4  # choices that are changed one at a time, unless more were requested
 MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
@@ -83,34 +93,56 @@ def derive(
     ((asked, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
-    small = shallow(history, first)
-    numbers = [replace(v, base=small.get(v.name, v.base)) for v in history.variables if v.is_number]
+    found: list[ClosedForm] | NoForm = NoForm(LATE)
+    with suppress(TooSlow), time_limit(max(learned.seconds_left, LEAST)):
+        small = shallow(history, first)
+        found = _attempt(history, traces, learned, small)
+        none = found if isinstance(found, NoForm) else NoForm(NONE)
+        while isinstance(found, NoForm) and not learned.is_late and learned.pin(found.lost):
+            found = _attempt(history, traces, learned, small)
+        if not isinstance(found, NoForm):
+            # That of a smaller model may be another one; the count of one call is no form.
+            is_form = found[0].total.names or not learned.pinned
+            found = found if is_form and found[0].value == first.total else none
+    if isinstance(found, NoForm):
+        return [replace(found, case=case)]
+    sources = {tensor.name: tensor.source for tensor in first.tensors}
+    pinned = [pinned_rule(name, asked[name]) for name in learned.pinned]
+    return [
+        replace(
+            form,
+            case=case,
+            base={**asked, **form.base},
+            shapes=tuple(replace(s, source=sources.get(s.first)) for s in form.shapes),
+            rules=(*form.rules, *pinned),
+            left_out=form.left_out + len(pinned),
+        )
+        for form in found
+    ]
+
+
+def _attempt(
+    history: BuildHistory, traces: TracedModel, learned: Learned, small: Mapping[str, Value]
+) -> list[ClosedForm] | NoForm:
+    """With what is pinned as it is in the call. `small`: the values to begin with."""
+    ((asked, first),) = history.build([{}])
+    assert isinstance(first, Built)
+    open_ = [v for v in history.variables if v.is_number and v.name not in learned.pinned]
+    numbers = [replace(v, base=small.get(v.name, v.base)) for v in open_]
     others = {v.name: asked[v.name] for v in history.variables if not v.is_number}
     tracer = Tracer(
         lambda batches: traces.trace(
             [[{**others, **point} for point in batch] for batch in batches],
-            {**others, **tracer.base},
+            {**asked, **tracer.base},
             learned.seconds_left,
         ),
         traces.selected,
         numbers,
         is_late=lambda: learned.is_late,
+        history=history,
     )
-    is_large = len(first.tensors) >= MANY
-    named = {n: asked[n] for n in tracer.base}
-    found = Derivation(tracer, traces.hints, learned, is_large=is_large).run(named)
-    if isinstance(found, NoForm):
-        return [replace(found, case=case)]
-    sources = {tensor.name: tensor.source for tensor in first.tensors}
-    return [
-        replace(
-            form,
-            case=case,
-            base={**others, **form.base},
-            shapes=tuple(replace(s, source=sources.get(s.first)) for s in form.shapes),
-        )
-        for form in found
-    ]
+    derivation = Derivation(tracer, traces.hints, learned, is_large=len(first.tensors) >= MANY)
+    return derivation.run({n: asked[n] for n in tracer.base})
 
 
 # --- of all cases -----------------------------------------------------------------------------
@@ -142,12 +174,15 @@ def derive_all(
     known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
-            if learned.is_late:
+            more = [] if learned.is_late else derive(history, traces, case, learned)
+            if learned.is_late and not any(isinstance(form, ClosedForm) for form in more):
                 left += [name for name in case if name not in left]
                 continue
-            for form in derive(history, traces, case, learned):
-                if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known:
-                    found.append(form)
+            found += [
+                form
+                for form in more
+                if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known
+            ]
     return found, left
 
 
@@ -178,41 +213,58 @@ def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
 
 
 class Derivation(PathForms):
-    """From the first build to the closed forms."""
+    """From the first build to the closed forms. Each is held against builds with plain numbers
+    too: whoever asks for the class of a number may tell one that is traced."""
+
+    def doubt_refusals(self, tree: PathTree) -> None:
+        """Nothing is known of paths that refuse traced numbers alone."""
+        refused = [leaf for leaf in tree.leaves() if leaf.is_refused]
+        totals = self.tracer.plain([leaf.runs[0] for leaf in refused])
+        for leaf, total in zip(refused, totals, strict=True):
+            if total is not None:
+                leaf.runs.clear()
+
+    def agreeing(self, forms: Sequence[PathForm]) -> list[PathForm]:
+        """The forms that are right for plain numbers too, at some of their places."""
+        number = 1 if self.is_large else PLAIN
+        chosen = [form.runs[:: -(-len(form.runs) // number)] for form in forms]
+        totals = iter(self.tracer.plain([run for runs in chosen for run in runs]))
+        right = [[next(totals) == run.total for run in runs] for runs in chosen]
+        return [form for form, own in zip(forms, right, strict=True) if all(own)]
 
     def run(self, asked: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
         """`asked`: the arguments of the call that was asked about."""
         base, *before = self.tracer.build([{}, *self.learned.points])
-        late = NoForm(f"no closed form was found within {SECONDS:.0f} seconds", self.lost)
         if base is None and self.learned.is_late:
-            return late
+            return NoForm(LATE, dict(self.lost))
         if base is None:
             return NoForm("the model cannot be built with traced numbers")
         if base.error is not None:
-            return NoForm(f"the model cannot be built: {base.error}")
+            return NoForm(f"the model cannot be built with traced numbers: {base.error}")
+        if self.tracer.plain([base]) != [base.total]:
+            return NoForm(UNLIKE)
         self.base = base
         for kind, form in base.lost:
             if kind == "loop":
                 self.lose(set(form.names), LOOP)
-        if self.lost:
-            self.ignore_loops(base)
+        self.ignore_loops(base)
         others = [run for run in before if run is not None and self.is_as_deep(run)]
         tree = self.grown([base, *(others or self.vary_alone())])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
         tries = (self.forms(tree) for _ in range(RESTARTS + 1))
-        forms = next((forms for forms in tries if forms is not None), [])
+        forms = self.agreeing(next((forms for forms in tries if forms is not None), []))
         if not any(map(self.is_asked, forms)):
-            none = NoForm("no closed form found", self.lost)
-            return late if self.learned.is_late else none
+            return NoForm(LATE if self.learned.is_late else NONE, dict(self.lost))
+        self.doubt_refusals(tree)
         found = self.closed(tree, forms, asked)
         if found:
             return found
         only = "the model can only be built as called"
         why = next(iter(self.fixed.values()), "")
         few = "too few other arguments could be built to verify a form"
-        return NoForm(f"{only}: {why}" if why else few, self.lost)
+        return NoForm(f"{only}: {why}" if why else few, dict(self.lost))
 
     def is_as_deep(self, run: Run) -> bool:
         """Whether what was lost has the values of the call."""
@@ -246,11 +298,7 @@ class Derivation(PathForms):
         """Limit the forms that do not hold where an argument is zero: something is off there."""
         for case in cases:
             start = case.runs[0].point
-            names = [
-                v.name
-                for v in self.tracer.variables
-                if v.base and v.name in case.total.names and v.name not in self.choices
-            ]
+            names = [v.name for v in self.tracer.variables if v.base and v.name in case.total.names]
             points = [
                 {**start, name: 0.0 if isinstance(start[name], float) else 0} for name in names
             ]
@@ -258,7 +306,7 @@ class Derivation(PathForms):
                 if run is None or run.error is not None:
                     continue
                 is_within = any(
-                    self.tracer.holds(part.conditions, run.point) for part in case.parts
+                    self.tracer.holds(part.leaf.conditions, run.point) for part in case.parts
                 )
                 if is_within and not self.is_right(case.total, run):
                     above = ArgumentRule(f"{name} > 0", frozenset((name,)), is_limit=True)
@@ -288,6 +336,8 @@ class Derivation(PathForms):
             shapes = shape_forms(case.parts[0].runs, case.parts[0].fitted, case.runs[0].numbers)
             case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
         self.zeros(cases)
+        # Keys of a table: there may be others than those that were refused.
+        keys = [pinned_rule(name, asked[name]) for name in self.fixed]
         self.pin(tree, cases)
         if self.fixed and not set(self.tracer.names) - self.fixed.keys():
             return []
@@ -309,7 +359,7 @@ class Derivation(PathForms):
                     shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
                     base=asked if case is cases[0] else case.runs[0].point,
                     value=int(case.total.value(here)),
-                    rules=tuple(case.rules),
+                    rules=(*case.rules, *keys),
                     idle=idle,
                     fixed=dict(self.fixed),
                     built=len(self.tracer.runs),

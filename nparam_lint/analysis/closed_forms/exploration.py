@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
 SECONDS = 40.0  # for the forms of a model; what is not found by then is left out
+LAST = 10.0  # of these, in which nothing more is begun
 ALONE = 3  # values with which each variable is tried alone
+MANY = 32  # numbers that one line compares with
 RESTARTS = 8  # where another variable turns out to be lost
 LOOP = "a loop"  # what was lost in a way that a fit makes good
 IN_LOOP = "decisions in a loop"
@@ -28,16 +30,28 @@ UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
 @dataclass
 class Learned:
     """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
-    what showed it; `ignored`: places of decisions inside loops; `choices`: the values of what has a
-    few only; `fixed`: what cannot be varied, and why; `deadline`: for all that is derived;
-    `points`: one on each path, which the next case builds at once: most of its paths are these."""
+    what showed it; `pinned`: those that no form was found in, which keep their values; `ignored`:
+    places of decisions inside loops; `fixed`: what cannot be varied, and why; `deadline`: for all
+    that is derived; `points`: one on each path, which the next case builds at once: most of its
+    paths are these."""
 
     lost: dict[str, str] = field(default_factory=dict)
+    pinned: list[str] = field(default_factory=list)
     ignored: set[str] = field(default_factory=set)
-    choices: dict[str, list[Value]] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     points: list[Mapping[str, Value]] = field(default_factory=list)
+
+    def pin(self, lost: Mapping[str, str]) -> bool:
+        """Give up one of the variables that were lost; whether there was any. What was learned is
+        learned anew without it. Loops come late, as they are fitted, but before the decisions in
+        them, which are like others where the loop always runs as often."""
+        places = {LOOP: 1, IN_LOOP: 2}
+        order = sorted(lost, key=lambda name: places.get(lost[name], 0))
+        self.pinned += order[:1]
+        for memory in (self.lost, self.ignored, self.fixed, self.points):
+            memory.clear()
+        return bool(order)
 
     @property
     def seconds_left(self) -> float:
@@ -46,7 +60,7 @@ class Learned:
     @property
     def is_late(self) -> bool:
         """Whether no more should be begun."""
-        return self.seconds_left <= 0
+        return self.seconds_left <= LAST
 
 
 class Exploration:
@@ -61,11 +75,13 @@ class Exploration:
         self.tracer, self.hints, self.is_large = tracer, hints, is_large
         self.learned = learned
         self.lost, self.ignored = learned.lost, learned.ignored
-        self.choices, self.fixed = learned.choices, learned.fixed
+        self.fixed = learned.fixed
         self.search = PointSearch(tracer, self.lost)
 
     def ignore_loops(self, run: Run) -> None:
-        """What is asked on one line with one number after another is asked in a loop."""
+        """What is asked on one line with one number after another is asked in a loop: with two,
+        where a loop is known, or with MANY, as `width in range(2000, 4000)` asks."""
+        most = 1 if self.lost else MANY
         met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
         for condition, place in run.decisions.items():
             form, is_bound = condition.form, condition.operation == ">="
@@ -73,13 +89,13 @@ class Exploration:
             for rest in (form - constant, constant - form):
                 met.setdefault((place, is_bound, rest), set()).add(condition)
         for (place, _, rest), conditions in met.items():
-            if rest.terms and len(conditions) > 1:
+            if rest.terms and len(conditions) > most:
                 self.ignored.add(place)
                 self.lose(set(rest.names), IN_LOOP)
 
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
-        conditions = list(self.base.decisions)
+        conditions = [c for c, at in self.base.decisions.items() if at not in self.ignored]
         todo: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
             values = [
@@ -94,35 +110,17 @@ class Exploration:
             number = 1 if self.is_large else ALONE
             todo += [(variable.name, value) for value in (near or values)[:number]]
         runs = self.tracer.build([{name: value} for name, value in todo])
-        refused: dict[str, list[Run]] = {}
-        kept = []
+        kept: dict[str, list[Run]] = {}
+        refused: dict[str, str] = {}
         for (name, _), run in zip(todo, runs, strict=True):
-            if run is None:
-                continue
-            # It took no other decision than the call.
-            if run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
-                refused.setdefault(name, []).append(run)
-                continue
-            kept.append(run)
-            self.differ(self.base, run, {name})
-        for name, failed in refused.items():
-            kept += self.few_values(name, failed)
-        return kept
-
-    def few_values(self, name: str, failed: Sequence[Run]) -> list[Run]:
-        """What takes some values only, for a reason that no decision shows: a key of a table."""
-        tried = [run.point[name] for run in failed]
-        whole = name in self.tracer.whole
-        more = [v for v in (*self.hints, *range(1, 17)) if v not in tried] if whole else []
-        points = [{name: value} for value in dict.fromkeys(more) if value != self.base.point[name]]
-        built = self.tracer.accepted(points)
-        if not built:
-            self.fixed[name] = failed[0].error or ""
-            return []
-        for run in built:
-            self.differ(self.base, run, {name})
-        self.choices[name] = [self.base.point[name], *(run.point[name] for run in built)]
-        return built
+            # Refused without any other decision than those of the call.
+            if run and run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
+                refused.setdefault(name, run.error)
+            elif run:
+                kept.setdefault(name, []).append(run)
+                self.differ(self.base, run, {name})
+        self.fixed.update((n, error) for n, error in refused.items() if n not in kept)
+        return [run for own in kept.values() for run in own]
 
     def differ(self, one: Run, other: Run, changed: set[str]) -> None:
         """Learn what is lost, where two builds on the same path differ in more than the values of

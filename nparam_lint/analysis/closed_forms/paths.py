@@ -53,6 +53,7 @@ class PathNode:
     sides: dict[bool, PathNode] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     is_out_of_reach: bool = False  # no point was found there
+    is_impossible: bool = False  # its conditions contradict each other
 
     def decide(self, condition: Condition) -> None:
         """Become a decision."""
@@ -66,10 +67,12 @@ class PathNode:
 
     def ends(self) -> Iterator[PathNode]:
         """All of them at or below it, also where nothing was built."""
-        if self.decision is None:
-            yield self
-        for side in self.sides.values():
-            yield from side.ends()
+        todo = [self]
+        while todo:
+            node = todo.pop()
+            todo += reversed(node.sides.values())
+            if node.decision is None:
+                yield node
 
     def built(self) -> list[Run]:
         """The runs that ended at or below it, those that were not refused first."""
@@ -108,15 +111,16 @@ class PathTree:
         return [end for end in self.root.ends() if end.runs]
 
     def missing(self) -> list[PathNode]:
-        """Sides that nothing was built on, and that may be within reach."""
-        return [end for end in self.root.ends() if not end.runs and not end.is_out_of_reach]
+        """Sides that nothing was built on, though arguments may lead there."""
+        return [end for end in self.root.ends() if not end.runs and not end.is_impossible]
 
     def explore(self, search: PointSearch) -> None:
         """Build on all sides, as far as points are found and within LEAVES."""
         for _ in range(ROUNDS):
-            todo = self.missing()[: max(0, LEAVES - len(self.leaves()))]
+            todo = [end for end in self.missing() if not end.is_out_of_reach]
             points = []
-            for end in todo:
+            for end in todo[: max(0, LEAVES - len(self.leaves()))]:
+                end.is_impossible = self.tracer.implied.contradict(end.conditions)
                 near = self.neighbour(end)
                 point = search.satisfying(end.conditions, near.point)
                 if point is None:

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
-    Ends = dict[PathNode, list[Conjunction]]
 
 FAR = 4200  # up to where the values that meet conditions on one variable are listed
-FEW = 8  # values that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +33,16 @@ class ArgumentRule:
     names: frozenset[str]
     is_limit: bool = False
     condition: Condition | None = None
+    shown: str = ""  # to people, where that is something else
 
     def __str__(self) -> str:
         return self.text
+
+
+def pinned_rule(name: str, value: Value) -> ArgumentRule:
+    """An argument has the value of the call, as no form was found in it."""
+    shown = f"{name}={value!r} (its value)"
+    return ArgumentRule(f"{name} == {value!r}", frozenset((name,)), is_limit=True, shown=shown)
 
 
 @dataclass
@@ -56,16 +61,11 @@ def merged(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
 ) -> list[FormCase]:
     """The cases, that of the call first, then the more general ones."""
-    asked = next(form for form in forms if tracer.holds(form.conditions, base))
+    asked = next(form for form in forms if tracer.holds(form.leaf.conditions, base))
     cases: list[FormCase] = []
-    unseen = [
-        end.conditions
-        for end in tree.root.ends()
-        if end.is_out_of_reach and not end.runs and not tracer.implied.contradict(end.conditions)
-    ]
 
     def place(form: PathForm) -> tuple[bool, int, int]:
-        own = form.conditions
+        own = form.leaf.conditions
         return form is not asked, sum(c.operation == "==" for c in own), len(own)
 
     for form in sorted(forms, key=place):
@@ -75,19 +75,15 @@ def merged(
             cases.append(case)
         case.parts.append(form)
         case.runs += form.runs
-        own = [c for c in unseen if c[:-1] == form.conditions[: len(c) - 1]]
-        texts = (f"no arguments were found with {c[-1].text(tracer.names)}" for c in own)
-        case.doubts += [*form.doubts, *(((), text) for text in texts)]
+        case.doubts += form.doubts
     writer = _Writer(tracer, base)
-    accepted: Ends = {leaf: [()] for leaf in tree.leaves() if not leaf.is_refused}
+    accepted = {end for end in tree.root.ends() if not end.runs or not end.is_refused}
     required = _region(tree.root, accepted) or [()]
     shared = _shared(required)
     rest = writer.alternatives(required, shared)
     needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
     for case in cases:
-        ends: Ends = {}
-        for part in case.parts:
-            ends.setdefault(part.leaf, []).append(() if part.only is None else (part.only,))
+        ends = {part.leaf for part in case.parts}
         case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
     return cases
 
@@ -96,15 +92,15 @@ def _covers(total: Polynomial, form: PathForm) -> bool:
     """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
     difference = total - form.total
     return difference == ZERO or any(
-        other == ZERO for own in form.conditions for other in with_value(difference, own)
+        other == ZERO for own in form.leaf.conditions for other in with_value(difference, own)
     )
 
 
-def _region(node: PathNode, ends: Ends) -> list[Conjunction] | None:
-    """The alternatives under which a path comes to one of the `ends`, each with what must hold
-    there beyond its decisions; None where no point was found, so that it does not matter."""
+def _region(node: PathNode, ends: set[PathNode]) -> list[Conjunction] | None:
+    """The alternatives under which a path comes to one of the `ends`; None where no arguments
+    can be. Where none were found, there may be some."""
     if node.decision is None:
-        return None if node.is_out_of_reach and not node.runs else ends.get(node, [])
+        return None if node.is_impossible and not node.runs else [()] if node in ends else []
     yes, no = (_region(node.sides[side], ends) for side in (True, False))
     if yes is None or no is None or yes == no:
         return no if yes is None else yes
@@ -191,8 +187,8 @@ class _Writer:
         return found
 
     def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:
-        """All values of one variable that meet the conditions, where they are an interval or a
-        few; None where they are neither. Empty where all do."""
+        """All values of one variable that meet the conditions, where they are an interval; None
+        where they are none. Empty where all do."""
         if name not in self.tracer.whole:
             return None
         simple = len(conditions) == 1 and all(
@@ -206,8 +202,6 @@ class _Writer:
         near = range(least, FAR)
         met = [v for v in near if self.meets(conditions, name, v)]
         beyond = [v for v in far if self.meets(conditions, name, v)]
-        if not beyond and 0 < len(met) <= FEW and met[-1] - met[0] >= len(met):
-            return f"{name} in ({', '.join(map(str, met))})"
         if not met or met[-1] - met[0] + 1 != len(met):
             return None
         if not beyond and met[-1] < FAR - 1:

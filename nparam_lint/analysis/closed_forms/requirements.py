@@ -8,19 +8,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from graphlib import TopologicalSorter
 from math import gcd, lcm, prod
-from random import Random
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import NAMES, NoPolynomial, read
-from nparam_lint.analysis.closed_forms.observations import Built
 from nparam_lint.claims import FormulaError, read_expression
 from nparam_lint.claims.expression import Formula, parse_formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.form_records import ClosedForm
-    from nparam_lint.analysis.closed_forms.observations import BuildHistory
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.search import Unknown
     from nparam_lint.records import NameValue
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
     Whole = Mapping[str, int]
     Test = Callable[[Mapping[str, NameValue]], bool]
 
-PLACES = 100  # that are looked at for arguments without a form
-BUILT = 8  # of those: the model may refuse them
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
     ast.LtE: ast.GtE,
@@ -45,17 +39,9 @@ def comparisons(text: str) -> list[Formula]:
     """Those that `and` joins. Raises FormulaError."""
     formula = parse_formula(text)
     tree = read_expression(formula.text)
-    if not _is_condition(tree):
+    if not formula.is_condition:
         raise FormulaError("expected a comparison such as 'd_model % n_heads == 0'")
     return [parse_formula(_source(formula.text, part)) for part in _joined(tree)]
-
-
-def _is_condition(node: ast.expr) -> bool:
-    if isinstance(node, ast.BoolOp):
-        return all(map(_is_condition, node.values))
-    return isinstance(node, ast.Compare) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    )
 
 
 def _joined(node: ast.expr) -> Iterator[ast.expr]:
@@ -229,36 +215,6 @@ class Requirements:
                 bound = prod((multiple.number, *factors))  # type: ignore[arg-type]
                 step = lcm(step, abs(bound) // gcd(bound, multiple.times)) if bound else 0
         return step
-
-
-def uncovered(
-    forms: Sequence[ClosedForm], asked: Arguments, history: BuildHistory
-) -> dict[str, int] | None:
-    """Arguments that the model accepts, and no form is about; None if none were found among those
-    that were tried."""
-
-    def met(rules: Iterable[ArgumentRule]) -> Requirements:
-        tests = [*map(as_formula, rules), *asked.conditions]
-        return Requirements(history.base, asked.unknowns, asked.ties, tests)
-
-    required, cases = met(forms[0].requirements), [met(form.rules) for form in forms]
-    random = Random(0)
-    points = [
-        {name: _some(unknown, random) for name, unknown in asked.unknowns.items()}
-        for _ in range(PLACES)
-    ]
-    left = [p for p in points if required.hold(p) and not any(case.hold(p) for case in cases)]
-    full = [{n: required.completed(point)[n] for n in asked.open} for point in left[:BUILT]]
-    done = history.build(full)
-    built = (p for p, (_, one) in zip(left, done, strict=False) if isinstance(one, Built))
-    return next(built, None)
-
-
-def _some(unknown: Unknown, random: Random) -> int:
-    """A small one as often as a large one."""
-    high = 4 * max(unknown.base, unknown.low) if unknown.high is None else unknown.high
-    span = max(high - unknown.low, 0)
-    return unknown.low + random.randrange(1 << random.randint(0, span.bit_length())) % (span + 1)
 
 
 def as_formula(rule: ArgumentRule) -> Formula:

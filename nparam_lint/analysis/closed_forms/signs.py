@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import from_least, transformed
@@ -47,6 +48,7 @@ def lower_bound(form: Polynomial) -> Fraction | None:
     return total
 
 
+@lru_cache(maxsize=4096)  # one that stands in many others is asked for by each of them
 def _least(own: Generator) -> Fraction | None:
     if isinstance(own, str):
         return Fraction(0)

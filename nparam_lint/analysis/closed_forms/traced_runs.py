@@ -13,14 +13,14 @@ from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
-from nparam_lint.analysis.closed_forms.observations import exactly, key_of
+from nparam_lint.analysis.closed_forms.observations import Built, exactly, key_of
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Test
-    from nparam_lint.analysis.closed_forms.observations import Value, Variable
+    from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.records import TracedBuild, TracedTensor, Traces
 
@@ -107,6 +107,7 @@ class Tracer:
     selected: Callable[[Mapping[str, str]], Container[str]]
     variables: Sequence[Variable]
     is_late: Callable[[], bool] = bool
+    history: BuildHistory | None = None  # of builds with plain numbers
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
     constants: set[int] = field(default_factory=set)  # in the conditions
     _tests: dict[Condition, Test] = field(default_factory=dict)
@@ -146,7 +147,7 @@ class Tracer:
                 if answer:
                     table = ExpressionTable(answer.expressions, self.whole)
                     for (key, point), run in zip(batch, done, strict=False):
-                        self.runs[key] = self._read(table, point, run)
+                        self.runs[key] = None if run is None else self._read(table, point, run)
                 if not done:
                     self.runs.update((key, None) for key, _ in batch)
                 else:  # there was no time for the others
@@ -156,6 +157,11 @@ class Tracer:
     def accepted(self, points: Sequence[Mapping[str, Value]]) -> list[Run]:
         """The runs that the model did not refuse."""
         return [run for run in self.build(points) if run is not None and run.error is None]
+
+    def plain(self, runs: Sequence[Run]) -> list[int | None]:
+        """What is counted with plain numbers at the points of runs; None where nothing is built."""
+        built = self.history.build([run.point for run in runs]) if self.history else ()
+        return [one.total if isinstance(one, Built) else None for _, one in built]
 
     def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         wanted = self.selected({name: origin for name, *_, origin in run.parameters})

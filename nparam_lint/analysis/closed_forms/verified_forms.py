@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
-from nparam_lint.analysis.closed_forms.observations import differs, exactly
+from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point, Value
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
 
-FEW = 4  # values of a choice for which forms are derived, where more than that one was lost
-KEPT = 8  # the same, where nothing else was
 VERIFIED = 6  # points at which the form of a path is verified
 BASE_VERIFIED = 16  # the same, on the path of the call
 LINE = 9  # points along one lost variable
 GRID, LARGE_GRID = 40, 12  # points in several: for each variable; of a large model
+NEAREST = 4  # values of each variable in these, of a large model
+LITERALS, FEW_LITERALS = 48, 12  # points at numbers of the source; on other paths than the call's
 FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
+DEEP = 32  # layers that are soon made
+DIGITS = (100, 1000, 10_000, 100_000)
 USES = {  # what became of a value, in words
     "key": "a key of a table",
     "int()": "made a plain number",
     "float()": "made a plain number",
+    "text": "made a text",
     "shape": "a tensor that was joined or cut",
 }
 
@@ -37,27 +40,20 @@ Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about t
 
 @dataclass
 class PathForm:
-    """The form of the path to `leaf`; `only`: for one value of a variable alone. `runs`: those
-    that it is right for."""
+    """The form of the path to `leaf`. `runs`: those that it is right for."""
 
     total: Polynomial
     runs: list[Run]
     doubts: list[Doubt]
     leaf: PathNode
     fitted: Fitted
-    only: Condition | None = None
-
-    @property
-    def conditions(self) -> list[Condition]:
-        """Where it holds."""
-        return self.leaf.conditions if self.only is None else [*self.leaf.conditions, self.only]
 
 
 class PathForms(Exploration):
     """The forms of the paths of a tree."""
 
     def is_asked(self, form: PathForm) -> bool:
-        return self.tracer.holds(form.conditions, self.base.point)
+        return self.tracer.holds(form.leaf.conditions, self.base.point)
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
         """Those that were verified, that of the call first, then others while there is time; None
@@ -67,10 +63,18 @@ class PathForms(Exploration):
         kept: list[PathForm] = []
         for some in (leaves[:1], leaves[1:]):
             found = self.of_leaves(some, kept)
-            if found is None:
+            if found is None or (not kept and not found and self.lose_joined()):
                 return None
             kept += found
         return kept
+
+    def lose_joined(self) -> bool:
+        """Lose what a tensor's length was taken for by its value, which others may have too;
+        whether that was new."""
+        before = len(self.lost)
+        for kind, form in self.base.lost:
+            self.lose(set(form.names) if kind == "shape" else set(), USES["shape"])
+        return len(self.lost) > before
 
     def of_leaves(
         self, leaves: Sequence[PathNode], known: Sequence[PathForm]
@@ -78,22 +82,9 @@ class PathForms(Exploration):
         """Those of some paths; `known`: those of others."""
         found = self.alike(leaves, known)
         done = {form.leaf for form in found}
-        samples = self.samples([leaf for leaf in leaves if leaf not in done])
-        for leaf in leaves:
-            if leaf in samples:
-                found += self.of_leaf(leaf, samples[leaf])
-        kept = self.verified(found)
-        if kept is None or not self.lost:
-            return kept
-        right = {form.leaf for form in kept}
-        again = [
-            form
-            for leaf in leaves
-            if leaf in samples.keys() - right
-            for form in self.by_value(leaf, samples[leaf])
-        ]
-        more = self.verified(again)
-        return None if more is None else [*kept, *more]
+        for leaf, runs in self.samples([leaf for leaf in leaves if leaf not in done]).items():
+            found += self.of_leaf(leaf, runs)
+        return self.verified(found)
 
     def alike(self, leaves: Sequence[PathNode], forms: Sequence[PathForm]) -> list[PathForm]:
         """The same forms on other paths, on which each build has them: most decisions are about
@@ -102,7 +93,7 @@ class PathForms(Exploration):
         for leaf in leaves if self.lost else ():
             runs = [run for run in leaf.runs if run.error is None]
             for form in forms:
-                if form.only is None and all(self.has_form(run, form) for run in runs):
+                if all(self.has_form(run, form) for run in runs):
                     found.append(self.path_form(leaf, runs, form.fitted, form.total))
                     break
         return found
@@ -133,7 +124,7 @@ class PathForms(Exploration):
         points = [{**start, name: value} for name, values in lines.items() for value in values]
         if len(self.lost) > 1:
             draw = self.search.random
-            number, among = (LARGE_GRID, FEW) if self.is_large else (GRID, None)
+            number, among = (LARGE_GRID, NEAREST) if self.is_large else (GRID, None)
             points += [
                 {**start, **{name: draw.choice(values[:among]) for name, values in lines.items()}}
                 for _ in range(number * (len(self.lost) - 1))
@@ -145,8 +136,6 @@ class PathForms(Exploration):
         """Values of a lost variable on a path: small ones, then ever larger ones, unless it is the
         number of something."""
         base = self.tracer.base[name]
-        if name in self.choices:
-            return self.choices[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
         values = [*range(int(self.tracer.least[name]), LINE - 2 * self.is_large), base]
@@ -168,7 +157,7 @@ class PathForms(Exploration):
             total = form_of([run.form for run in runs], runs, fitted)
             if total is not None and self.is_supported(total, runs, fitted):
                 return [self.path_form(leaf, runs, fitted, total)]
-        return self.by_value(leaf, runs)
+        return []
 
     def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
         """Whether each lost variable in it had more values than a straight line needs."""
@@ -191,43 +180,8 @@ class PathForms(Exploration):
             ways.append(Fitted({f"#{number}": form for number, form in numbered}))
         return [*ways, Fitted(own)]
 
-    def by_value(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
-        """One form for each value of a choice, where there is none for all of them."""
-        for name in sorted(self.lost, key=lambda n: n not in self.choices):
-            forms: list[PathForm] = []
-            others = {n: Polynomial.generator(n) for n in self.lost if n != name}
-            values = list(dict.fromkeys(run.point[name] for run in runs))
-            values.sort(key=lambda v: abs(float(v) - float(self.tracer.base[name])))  # type: ignore[arg-type]
-            for value in values[: KEPT if not others else FEW]:
-                if self.tracer.is_late():
-                    return forms
-                own = self.with_value(leaf, runs, name, value) if others else list(runs)
-                own = [run for run in own if run.point[name] == value]
-                fitted = Fitted(others)
-                total = form_of([run.at_values(run.form, [name]) for run in own], own, fitted)
-                if total is None or not self.is_supported(total, own, fitted):
-                    continue
-                if total.number is not None and name not in self.choices:
-                    continue  # a list of counts is no form
-                number = Polynomial.constant(exactly({name: value})[name])
-                only = Condition("==", Polynomial.generator(name) - number)
-                forms.append(self.path_form(leaf, own, fitted, total, only))
-            if forms:
-                return forms
-        return []
-
-    def with_value(self, leaf: PathNode, runs: Sequence[Run], name: str, value: Value) -> list[Run]:
-        """Runs at which a lost variable has one value, and the others many."""
-        points = [p for p in ({**p, name: value} for p in self.grid(leaf)) if self.meets(leaf, p)]
-        return [*runs, *self.tracer.accepted(points)]
-
     def path_form(
-        self,
-        leaf: PathNode,
-        runs: Sequence[Run],
-        fitted: Fitted,
-        total: Polynomial,
-        only: Condition | None = None,
+        self, leaf: PathNode, runs: Sequence[Run], fitted: Fitted, total: Polynomial
     ) -> PathForm:
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
         doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
@@ -235,24 +189,27 @@ class PathForms(Exploration):
             if kind in USES and form.names & total.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
-        return PathForm(total, list(runs), doubts, leaf, fitted, only)
+        return PathForm(total, list(runs), doubts, leaf, fitted)
 
     # --- verification ---
 
     def verified(self, forms: Sequence[PathForm]) -> list[PathForm] | None:
         """The forms that are right at points that were chosen to break them; None where a mistake
         shows that another variable is lost."""
-        fixed = frozenset(self.fixed) | frozenset(self.choices)
+        fixed = frozenset(self.fixed)
         points = []
         beyond = FURTHER[:1] if self.is_large else FURTHER
         for form in forms:
-            number = BASE_VERIFIED if self.is_asked(form) and not self.is_large else VERIFIED
+            is_wide = self.is_asked(form) and not self.is_large
+            number = BASE_VERIFIED if is_wide else VERIFIED
             near = form.runs[0].point
             further = [{**near, name: value} for name in self.loops() for value in beyond]
+            literals = self.at_literals(form, LITERALS if is_wide else FEW_LITERALS)
             points.append(
                 [
-                    *self.search.spread(form.conditions, near, number, fixed),
-                    *(p for p in further if self.tracer.holds(form.conditions, p)),
+                    *self.search.spread(form.leaf.conditions, near, number, fixed),
+                    *(p for p in further if self.meets(form.leaf, p)),
+                    *literals,
                 ]
             )
         runs = iter(self.tracer.build([point for own in points for point in own]))
@@ -269,13 +226,32 @@ class PathForms(Exploration):
                 return None
         return kept
 
+    def at_literals(self, form: PathForm, number: int) -> list[Point]:
+        """At numbers that stand in the source, and beside them; where a number was made a text,
+        also with more and fewer digits. Of what may count layers, no more than are soon made."""
+        start = form.runs[0]
+        texts = {name for kind, lost in start.lost if kind == "text" for name in lost.names}
+        least = {n: self.tracer.least[n] for n in self.tracer.whole - self.fixed.keys()}
+        names = [name for name in self.tracer.names if name in least]
+        places = [(name, number) for name in names if name in texts for number in DIGITS]
+        places += [(name, literal) for literal in self.hints for name in names]
+        is_repeated = len({len(run.parameters) for run in form.runs}) > 1
+        deep = {name: 4 * self.base.numbers[name] + DEEP for name in self.lost if is_repeated}
+        points: Iterator[Point] = (
+            {**start.point, name: literal + step}
+            for name, literal in places
+            for step in (0, 1, -1)
+            if least[name] <= literal + step <= deep.get(name, literal + step)
+        )
+        return list(islice((p for p in points if self.meets(form.leaf, p)), number))
+
     def learn(self, form: PathForm, wrong: Run) -> bool:
         """Whether the variables are found that a form has to know more of: those without whose
         change it is right."""
         start = form.runs[0].point
         changed = [n for n, v in wrong.point.items() if differs(v, start[n]) and n not in self.lost]
         points = [{**wrong.point, name: start[name]} for name in changed]
-        kept = [p for p in points if self.tracer.holds(form.conditions, p)]
+        kept = [p for p in points if self.tracer.holds(form.leaf.conditions, p)]
         runs = self.tracer.build(kept)
         names = {
             next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
@@ -287,7 +263,7 @@ class PathForms(Exploration):
 
     def loops(self) -> list[str]:
         """What was fitted, and goes on beyond the values that it was fitted with."""
-        return [n for n in self.lost if n in self.tracer.whole and n not in self.choices]
+        return [n for n in self.lost if n in self.tracer.whole]
 
     def is_right(self, total: Polynomial, run: Run) -> bool:
         try:

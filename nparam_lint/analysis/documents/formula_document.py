@@ -128,7 +128,7 @@ def _facts(case: ClosedForm, formula: FormulaResult, short: Abbreviations) -> It
         yield doc.Fact("expanded", flat, kind="formula")
     for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
-            yield doc.Fact(name, ", ".join(map(str, rules)))
+            yield doc.Fact(name, ", ".join(rule.shown or rule.text for rule in rules))
     if case.idle:
         yield doc.Fact("no effect", _some(case.idle))
     if formula.also_matter and case is formula.cases[0]:

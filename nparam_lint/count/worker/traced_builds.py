@@ -8,7 +8,7 @@ from .building.device_ladder import RUNGS, rung
 from .capabilities import METRICS
 from .counting.count_model import Count
 from .state import STATE
-from .symbolic.recorder import Recorder
+from .symbolic.recorder import Exhausted, Recorder
 from .symbolic.shadows import shadowed
 from .symbolic.shapes import ROWS, carried
 from .symbolic.traced_numbers import row_of
@@ -26,16 +26,17 @@ def traces(build, model_types, variables):
     for row in variables:
         if row["name"] in names and type(row["value"]) in (int, float):
             own.append((row["name"], row["value"]))
-    start = time.monotonic()
+    until = time.monotonic() + build.job["seconds"]
     STATE.trace = Recorder()
     runs = []
     try:
         layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
         with shadowed(own_modules(build.module, model_types), layers):
             for point in build.job["points"]:
-                if time.monotonic() - start > build.job["seconds"]:
+                left = until - time.monotonic()
+                if left < 0 or None in runs:  # what has no end may have left numbers in a cache
                     break
-                runs.append(run(build, dict(point or own)))
+                runs.append(run(build, dict(point or own), left))
         return {"expressions": STATE.trace.rows, "runs": runs}
     finally:
         STATE.trace = None
@@ -51,10 +52,10 @@ def own_modules(module, model_types):
     return [one for name, one in loaded if one is module or name.partition(".")[0] in wanted]
 
 
-def run(build, point):
-    """One build. A point that the constructor refuses has `error`."""
+def run(build, point, seconds):
+    """One build, None if it has no end. A point that the constructor refuses has `error`."""
     trace, torch = STATE.trace, build.torch
-    trace.begin()
+    trace.begin(seconds)
     job = build.job
     build.job = dict(job, vary=list(point.items()))
     parameters, error = [], None
@@ -67,6 +68,8 @@ def run(build, point):
         if metric.needs_routing and count.routing.unknown:
             error = f"the {metric.words} are unknown: {count.routing.unknown}"
         parameters = rows(count, metric.name, job["origins"])
+    except Exhausted:
+        return None
     except Exception as raised:
         error = describe(raised)
     finally:

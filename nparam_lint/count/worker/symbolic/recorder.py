@@ -7,13 +7,19 @@ earlier build still means the same.
 """
 
 import contextlib
+import math
 import os
 import sys
+import time
 
 OWN = os.path.dirname(__file__)
 INITIAL = ("reset_parameters", "_reset_parameters")
-MOST_ROWS = 200_000  # of the table; what comes after is a plain number
-MOST_DECISIONS = 20_000  # of one build
+MOST_ROWS = 50_000  # of one build; a loop that does not end makes more
+
+
+class Exhausted(BaseException):
+    """A build made too many rows, or took too long. No Exception, so that no constructor that goes
+    on after errors goes on after this."""
 
 
 class Recorder:
@@ -24,19 +30,22 @@ class Recorder:
     def __init__(self):
         self.rows, self.numbers = [], {}
         self.constant = []  # of each row, whether no variable is in it
-        self.begin()
+        self.begin(math.inf)
 
-    def begin(self):
-        """Before a build."""
+    def begin(self, seconds):
+        """Before a build, which may take so long."""
+        self.until, self.most = time.monotonic() + seconds, len(self.rows) + MOST_ROWS
         self.decisions, self.seen, self.lost = [], set(), {}
         self.loops = {}
         self.keys = set()  # (row, line) of values that were looked up
         self.paused = 0  # while torch itself computes
 
     def row(self, *row):
-        """The number of a row; None where there are too many."""
+        """The number of a row. Raises Exhausted."""
+        if len(self.rows) >= self.most or time.monotonic() > self.until:
+            raise Exhausted
         number = self.numbers.get(row)
-        if number is None and len(self.rows) < MOST_ROWS:
+        if number is None:
             number = self.numbers[row] = len(self.rows)
             self.rows.append(row)
             parts = row[1:] if row[0] not in "sn" else ()
@@ -51,10 +60,10 @@ class Recorder:
 
     def decide(self, operation, left, right, outcome):
         """A branch may have been taken on this."""
-        if self.paused or left is None or right is None or self.are_constant((left, right)):
+        if self.paused or self.are_constant((left, right)):
             return
         row = self.row(operation, left, right)
-        if row is None or (row, outcome) in self.seen or len(self.decisions) >= MOST_DECISIONS:
+        if (row, outcome) in self.seen:
             return
         line = line_of_caller()
         if line is None:
@@ -71,7 +80,7 @@ class Recorder:
 
     def lose(self, kind, row):
         is_wanted = not self.paused or kind == "shape"
-        if is_wanted and row is not None and not self.constant[row]:
+        if is_wanted and not self.constant[row]:
             self.lost.setdefault((kind, row))
 
 

@@ -2,10 +2,12 @@
 
 `int(width * 2 / 3)`, `max(8, width)` and `range(depth)` give plain numbers or ask nothing; what
 stands here in their place says what it was given. A float on the left (`0.9 * width`) does not ask
-either: such constants are replaced in the code of the functions.
+either: such constants are replaced in the code of the functions. Functions that are cached are
+called without their cache, which takes numbers of one value for the same.
 """
 
 import contextlib
+import functools
 import math
 import types
 
@@ -20,7 +22,17 @@ def is_traced(values):
 
 
 class LikeThe(type):
-    """The class of what stands in for a built-in class, of which it has all instances."""
+    """The class of what stands in for a built-in class, of which it has all instances, and which
+    it is equal to."""
+
+    def __eq__(cls, other):
+        return other is cls or other is cls.__base__
+
+    def __hash__(cls):
+        return hash(cls.__base__)
+
+    def __repr__(cls):
+        return repr(cls.__base__)
 
     def __instancecheck__(cls, value):
         return isinstance(value, cls.__base__)
@@ -41,6 +53,15 @@ class Real(float, metaclass=LikeThe):
         if is_traced(values):
             return made(float(plain(values[0])), "float", values[0])
         return float(*values)
+
+
+class Kind(type, metaclass=LikeThe):
+    """`type`: also of numbers that are not traced it gives what `int` is while one is."""
+
+    def __new__(cls, *values, **more):
+        kind = type(*values, **more)
+        kind = kind.__base__ if len(values) == 1 and isinstance(values[0], Traced) else kind
+        return next((other for other in (Whole, Real, Kind) if other == kind), kind)
 
 
 def extreme(original, name):
@@ -91,6 +112,7 @@ def shadows():
 BUILTINS = {
     "int": Whole,
     "float": Real,
+    "type": Kind,
     "max": extreme(max, "max"),
     "min": extreme(min, "min"),
     "range": counted,
@@ -116,9 +138,14 @@ def shadowed(modules, looping):
             for name, value in list(own.items()):
                 if id(value) in of_math:
                     put(own, name, of_math[id(value)][1])
+                elif type(value) is CACHED:
+                    put(own, name, value.__wrapped__)
             for name, value in BUILTINS.items():
                 if name not in own:
                     put(own, name, value)
+            for kind, name, value in [*cached_methods(module)]:
+                undo.callback(setattr, kind, name, vars(kind)[name])
+                setattr(kind, name, value)
         for module in looping:
             put(vars(module), "range", counted)
         for one, other in of_math.values():
@@ -129,6 +156,19 @@ def shadowed(modules, looping):
                 undo.callback(setattr, function, "__code__", function.__code__)
                 function.__code__ = code
         yield
+
+
+CACHED = type(functools.lru_cache(is_traced))
+
+
+def cached_methods(module):
+    """Of the classes that a module defines: (the class, the method's name, it without a cache)."""
+    for kind in [one for one in vars(module).values() if isinstance(one, type)]:
+        for name, value in vars(kind).items() if kind.__module__ == module.__name__ else ():
+            function = getattr(value, "__func__", value)
+            if type(function) is CACHED:
+                plain = function.__wrapped__
+                yield kind, name, plain if function is value else type(value)(plain)
 
 
 def functions_of(module):

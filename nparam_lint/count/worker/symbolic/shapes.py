@@ -78,9 +78,7 @@ def make_shape_mode(torch):
             if isinstance(out, tensor):
                 if known(out) is None:
                     with contextlib.suppress(Exception):  # a lazy parameter has no shape
-                        rows = rows_of(out, args, kwargs, func in sized)
-                        if None not in rows:
-                            setattr(out, ROWS, rows)
+                        setattr(out, ROWS, rows_of(out, args, kwargs, func in sized))
             elif args and known(args[0]) is not None:
                 rows = known(args[0])
                 if func == properties or (func is tensor.size and len(args) == 1):

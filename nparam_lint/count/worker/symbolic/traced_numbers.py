@@ -49,6 +49,16 @@ class Traced:
         STATE.trace.lose("int()", self.row)
         return int(plain(self))
 
+    def __repr__(self):
+        return format(self)
+
+    __str__ = __repr__
+
+    def __format__(self, form):
+        if STATE.trace is not None:  # an error's message may be made later
+            STATE.trace.lose("text", self.row)
+        return format(plain(self), form)
+
     def __bool__(self):
         outcome = plain(self) != 0
         STATE.trace.decide("!=", self.row, STATE.trace.number(0), outcome)
@@ -160,8 +170,6 @@ def made(value, operation, *parts):
     if trace is None or trace.paused:
         return value
     rows = [row_of(part) for part in parts]
-    if None in rows:
-        return value
     if trace.are_constant(rows):
         return traced(value, trace.number(value)) if type(value) is float else value
     return traced(value, trace.row(operation, *rows))
@@ -186,7 +194,10 @@ def arithmetic(sign, name):
             STATE.trace.lose("loop", number.row)
         return NotImplemented
 
-    def straight(self, other):
+    def straight(self, other, *modulus):
+        if modulus:
+            STATE.trace.lose("int()", self.row)
+            return pow(plain(self), other, *modulus)
         return compute(self, other) if isinstance(other, numbers) else of_other(self, other)
 
     def reflected(self, other):
