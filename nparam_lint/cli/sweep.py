@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,7 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variabl
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
-from nparam_lint.analysis.sweep.row_files import (
-    COLUMNS,
-    Csv,
-    JsonLines,
-    RowFile,
-    found_in,
-    rows_of_parquet,
-    to_parquet,
-)
+from nparam_lint.analysis.sweep.row_lines import COLUMNS, csv_head, csv_line, json_line
 from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
@@ -38,8 +30,6 @@ from nparam_lint.records import Measured, NotMeasured, VariableRow
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.observations import Point
-    from nparam_lint.analysis.sweep.row_files import Codec
     from nparam_lint.gate import Progress
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
@@ -49,7 +39,7 @@ DESCRIPTION = (
     "TARGET may end in a selector: nets/gpt.py::GPT[active]."
 )
 _SHOWN = 20  # rows of the table on a terminal
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -74,12 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--built", action="store_true", help="use no closed form: build all")
     out = parser.add_argument_group("output")
-    out.add_argument(
-        "--out",
-        metavar="FILE",
-        help="write to a .jsonl, .csv or .parquet file; what is in it of this sweep is kept, and "
-        "continued",
-    )
+    out.add_argument("--out", metavar="FILE", help="write to a new .jsonl or .csv file")
     out.add_argument(
         "--format",
         dest="row_format",
@@ -151,12 +136,18 @@ def _lacking(failure: NotMeasured, given: Configurations) -> str:
 def _kind(options: Namespace) -> str:
     """What the rows are written as."""
     if options.out:
-        suffix = Path(options.out).suffix
-        if suffix not in _SUFFIXES:
-            raise UsageError(f"option --out is {options.out!r}, expected .jsonl, .csv or .parquet")
-        if options.row_format and options.row_format != _SUFFIXES[suffix]:
+        path = Path(options.out)
+        kind = _SUFFIXES.get(path.suffix)
+        if kind is None:
+            raise UsageError(f"option --out is {options.out!r}, expected .jsonl or .csv")
+        if options.row_format and options.row_format != kind:
             raise UsageError("--format is of standard output; the suffix of --out says its own")
-        return _SUFFIXES[suffix]
+        if path.exists():
+            step = "next: another --out FILE, or remove this one"
+            raise UsageError(f"{path} is there already, and stays as it is\n{step}")
+        if not path.parent.is_dir():
+            raise UsageError(f"cannot write {path}: there is no directory {path.parent}")
+        return kind
     return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
@@ -210,8 +201,7 @@ def _said(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
 
 
 def _forgetting(model: Model) -> Model:
-    """The same, which keeps nothing of what it builds: a sweep is too much for a cache, and its
-    file remembers it."""
+    """The same, which keeps nothing of what it builds: a sweep is too much for a cache."""
     settings = replace(model.settings, store=Store(None, ""))
     model.context = replace(model.context, settings=settings, progress=None)
     return model
@@ -224,58 +214,27 @@ def _written(
     options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress | None
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
-    if kind == "parquet":
-        _to_parquet(Path(options.out), given, sweep, progress)
-        return []
-    codec = Csv(given.names) if kind == "csv" else JsonLines()
-    if options.out:
-        _to_lines(Path(options.out), codec, given, sweep, progress)
-        return []
+    line = partial(csv_line, given.names) if kind == "csv" else json_line
+    head = csv_head(given.names) if kind == "csv" else ""
     shown: list[SweepRow] = []
-    if codec.head:
-        common.write(codec.head, None)
-    for rows in _watched(sweep, given, iter(given), progress):
+    for rows in sweep.rows(given):
         if kind == "table":
             shown += rows[: _SHOWN - len(shown)]
         else:
-            common.write("\n".join(map(codec.line, rows)), None)
+            _append("".join([head, *map(line, rows)]), options.out)
+            head = ""
+        if progress:
+            progress(sweep.tally.rows, given.count or sweep.tally.rows, str(sweep.model.target))
     return shown
 
 
-def _to_parquet(path: Path, given: Configurations, sweep: Sweep, progress: Progress | None) -> None:
-    """As lines first, which an interrupted run leaves for the next."""
-    some = rows_of_parquet(path, given, sweep.tally.recall)
-    if some is not None:
-        sweep.recheck(some, str(path))
+def _append(text: str, file: str | None) -> None:
+    """To `file`, else to standard output."""
+    if file is None:
+        common.write(text, None)
         return
-    lines = path.with_name(f"{path.name}.partial")
-    _to_lines(lines, JsonLines(), given, sweep, progress)
-    to_parquet(lines, path, given.names)
-
-
-def _to_lines(
-    path: Path, codec: Codec, given: Configurations, sweep: Sweep, progress: Progress | None
-) -> None:
-    """Continue the file behind what it has of this sweep."""
-    found = found_in(path, codec, iter(given), sweep.tally.recall)
-    sweep.recheck(found.some, str(path))
-    with RowFile(path, codec, found) as file:
-        try:
-            left = islice(given, found.rows, None)
-            for rows in _watched(sweep, given, left, progress):
-                file.write(rows)
-        except KeyboardInterrupt:
-            step = "to go on there, run the same command again"
-            print(f"\nnparam-lint: {path} has {file.rows:,} rows; {step}", file=sys.stderr)
-            raise
-
-
-def _watched(
-    sweep: Sweep, given: Configurations, left: Iterator[Point], progress: Progress | None
-) -> Iterator[list[SweepRow]]:
-    """The rows, with progress."""
-    label = str(sweep.model.target)
-    for rows in sweep.rows(left):
-        yield rows
-        if progress:
-            progress(sweep.tally.rows, given.count or sweep.tally.rows, label)
+    try:
+        with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None

@@ -60,8 +60,6 @@ def _lines(result: SweepResult) -> tuple[Parts, ...]:
     counted = ", ".join(f"{number:,} {what}" for number, what in kinds if number)
     head = f"{plural(tally.rows, 'configuration')}: {counted or 'nothing to count'}"
     parts = [("", head)]
-    if tally.resumed:
-        parts.append(("", f"{tally.resumed:,} were there"))
     if tally.checked:
         parts.append(("", f"{tally.checked:,} of those by form built as well: they agree"))
     if tally.unchecked:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import differs
@@ -51,13 +50,7 @@ class Tally:
     failed: int = 0
     checked: int = 0
     unchecked: int = 0
-    resumed: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
-
-    def recall(self, row: SweepRow) -> None:
-        """A row that was there."""
-        self.resumed += 1
-        self.add(row)
 
     def add(self, row: SweepRow) -> None:
         self.rows += 1
@@ -132,26 +125,12 @@ class Sweep:
         self.tally.checked += 1
         if found != row.count:
             built = f"{found:,}" if isinstance(found, int) else f"cannot be built: {found.reason}"
-            where = written(row.point)
+            where = ", ".join(f"{name}={value!r}" for name, value in row.point.items())
             raise Mismatch(
                 f"the closed form is wrong at {where}: it gives {row.count:,}, the model that was "
                 f"built {'has ' if isinstance(found, int) else ''}{built}\n"
                 "next: nparam-lint sweep --built, and please report this model"
             )
-
-    def recheck(self, rows: Sequence[SweepRow], file: str) -> None:
-        """Count some rows of a file once more. Raises UsageError where they are of something
-        else."""
-        sample = self.chance.sample(rows, min(CHECKED_FIRST, len(rows)))
-        for row, found in zip(
-            sample, self.model.counts([row.point for row in sample]), strict=True
-        ):
-            now = None if isinstance(found, NotMeasured) else found
-            if now != row.count:
-                raise UsageError(
-                    f"{file} has {row.count} for {written(row.point)}, where the model has {now}: "
-                    "it is of another sweep, or the model has changed\nnext: another --out FILE"
-                )
 
 
 class ProvedCase:
@@ -181,7 +160,3 @@ class ProvedCase:
             return None
         found = self.form(*values.values())
         return None if found == NOWHERE else int(found)
-
-
-def written(point: Point) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in point.items())

@@ -1,0 +1,48 @@
+"""The rows of a sweep as lines, of JSON or of CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from nparam_lint.analysis.varied import value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.sweep.sweep import SweepRow
+
+COLUMNS = ("nparam", "by", "reason")  # after those of the arguments
+
+
+def json_line(row: SweepRow) -> str:
+    told: dict[str, Any] = {**row.point, "nparam": row.count, "by": row.by}
+    if row.reason is not None:
+        told["reason"] = row.reason
+    return msgspec.json.encode(told).decode() + "\n"
+
+
+def csv_head(names: Sequence[str]) -> str:
+    return _csv_line([*names, *COLUMNS])
+
+
+def csv_line(names: Sequence[str], row: SweepRow) -> str:
+    """A cell has a value as Python writes it, and texts without quotes; an empty one, none."""
+    cells = [_cell(row.point[name]) if name in row.point else "" for name in names]
+    counted = "" if row.count is None else str(row.count)
+    return _csv_line([*cells, counted, row.by, row.reason or ""])
+
+
+def _cell(value: Value) -> str:
+    plain = isinstance(value, str) and value.strip() == value and value_of(value) == value
+    return str(value) if plain and value and "\n" not in str(value) else repr(value)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
