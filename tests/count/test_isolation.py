@@ -200,16 +200,20 @@ def test_a_model_is_counted_as_if_it_were_alone(together: Run, name: str) -> Non
         assert together.measured(target).counts.total == 8, target
 
 
-@pytest.mark.parametrize("name", MARKS)
-def test_the_mark_would_be_seen(tmp_path: Path, name: str) -> None:
+def test_the_marks_would_be_seen(tmp_path: Path) -> None:
     """Where a constructor itself leaves it: or the test above would show nothing."""
-    if name == "a seed":
-        pytest.skip("each build starts from the same")
-    held, mark, seen = MARKS[name]
-    (tmp_path / "held_0.py").write_text(held)
-    text = NET.format(name="Net", before=mark, width=f"8 + bool({seen})")
-    (tmp_path / "net.py").write_text(IMPORTS.format(number=0) + text)
-    assert run(tmp_path, ["net.py::Net"]).measured("net.py::Net").counts.total == 9
+    for number, (held, mark, seen) in enumerate(MARKS.values()):
+        (tmp_path / f"held_{number}.py").write_text(held)
+        text = NET.format(name="Net", before=mark, width=f"8 + bool({seen})")
+        (tmp_path / f"net_{number}.py").write_text(IMPORTS.format(number=number) + text)
+    targets = [f"net_{number}.py::Net" for number in range(len(MARKS))]
+    found = run(tmp_path, targets)
+    unseen = [
+        name
+        for name, target in zip(MARKS, targets, strict=True)
+        if found.measured(target).counts.total != 9
+    ]
+    assert unseen == ["a seed"]  # each build starts from the same
 
 
 def test_a_file_is_imported_after_the_packages_that_it_lies_in(tmp_path: Path) -> None:

@@ -145,11 +145,11 @@ def note(question):
 def generator_class(original):
     """`torch.Generator`, which makes one on the processor while `STATE.gpu` is set."""
 
-    class Kind(type(original)):
+    class GeneratorKind(type(original)):
         def __instancecheck__(cls, value):
             return isinstance(value, original)
 
-    class Generator(original, metaclass=Kind):
+    class Generator(original, metaclass=GeneratorKind):
         def __new__(cls, device="cpu"):
             if is_accelerator(device):
                 note("torch.Generator")
