@@ -76,9 +76,7 @@ def add_building(parser: ArgumentParser) -> None:
     build.add_argument(
         "--jobs", metavar="N", help="models built at the same time (default: one per core)"
     )
-    build.add_argument(
-        "--on", metavar="ADDRESS", help="build on other machines: dask://HOST:PORT, ray://HOST:PORT"
-    )
+    build.add_argument("--on", metavar="ADDRESS", help="build on other machines: dask://HOST:PORT")
     build.add_argument(
         "--remote-python", metavar="PATH", help="the interpreter there (default: its worker's own)"
     )

@@ -1,7 +1,6 @@
-"""`nparam-lint completion SHELL`: a script that completes commands, options and targets.
+"""`nparam-lint completion SHELL`: a script that completes commands, options and files.
 
-The scripts are static: they hold all commands and options, as the parsers know them. Only targets
-are asked for while one types, by `completion --targets PREFIX`, which reads source, and no torch.
+The scripts are static: they hold all commands and options, as the parsers know them.
 """
 
 from __future__ import annotations
@@ -9,19 +8,16 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.count.worker.capabilities import DEVICE_NAMES
 from nparam_lint.rules import RULES
 
 USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\
-Print a script that completes commands, options, files and targets (nets/vit.py::ViT).
+Print a script that completes commands, options and files.
 
   bash   add to ~/.bashrc:                 source <(nparam-lint completion bash)
   zsh    add to ~/.zshrc, below compinit:  source <(nparam-lint completion zsh)
@@ -29,15 +25,9 @@ Print a script that completes commands, options, files and targets (nets/vit.py:
 
 The script is that of this version: print it again after an update, if it is kept in a file.
 """
-Kind = Literal["flag", "any", "file", "target", "choice"]
-_KINDS: dict[str, Kind] = {
-    "FILE": "file",
-    "PATH": "file",
-    "TARGET": "target",
-    "FILE|TARGET": "target",
-}
+Kind = Literal["flag", "any", "file", "choice"]
+_FILES = ("FILE", "PATH", "TARGET", "FILE|TARGET")
 
-_TARGETS = "nparam-lint completion --targets"
 _ARMS = """\
 # Made by: nparam-lint completion {shell}
 _nparam_lint_say() {{ # COMMAND PREVIOUS: sets options, kind and values
@@ -49,32 +39,22 @@ _nparam_lint_say() {{ # COMMAND PREVIOUS: sets options, kind and values
 """
 _BASH = """\
 _nparam_lint() {
-    local line=${COMP_LINE:0:COMP_POINT} commands='%(commands)s'
-    local current=${line##*[[:space:]]} options kind values before
-    local -a given
-    read -ra given <<< "${line%%"$current"}" # not COMP_WORDS, which are parted at each colon
-    local command=${given[1]:-} previous=${given[${#given[@]} - 1]}
+    local commands='%s' options kind values
+    local command=${COMP_WORDS[1]} current=$2 previous=$3
     [[ " $commands " == *" $command "* ]] || command=check
     _nparam_lint_say "$command" "$previous"
     if [[ $current == -* && $kind != value:* ]]; then
         kind=choice values=$options
     fi
-    kind=${kind#value:}
-    [[ ${#given[@]} -eq 1 && $current != -* ]] && kind=choice values=$commands
+    [[ $COMP_CWORD -eq 1 && $current != -* ]] && kind=choice values=$commands
     COMPREPLY=()
-    local IFS=$'\\n'
-    case $kind in
-        choice) COMPREPLY=($(IFS=' ' compgen -W "$values" -- "$current")) ;;
-        target) COMPREPLY=($(%(targets)s="$current" 2> /dev/null)) ;;
-    esac
-    before=${current%%"${current##*[:=]}"}
-    COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    [[ ${kind#value:} == choice ]] && COMPREPLY=($(compgen -W "$values" -- "$current"))
 }
 complete -o default -F _nparam_lint nparam-lint
 """
 _ZSH = """\
 _nparam_lint() {
-    local commands='%(commands)s' options kind values
+    local commands='%s' options kind values
     local current=$PREFIX command=${words[2]} previous=${words[CURRENT-1]}
     [[ $CURRENT -gt 2 && " $commands " == *" $command "* ]] || command=check
     _nparam_lint_say "$command" "$previous"
@@ -84,7 +64,6 @@ _nparam_lint() {
     [[ $CURRENT -eq 2 && $current != -* ]] && compadd -- ${=commands}
     case ${kind#value:} in
         choice) compadd -- ${=values} ;;
-        target) compadd -- ${(f)"$(%(targets)s="$current" 2> /dev/null)"}; _files ;;
         file) _files ;;
     esac
 }
@@ -114,31 +93,12 @@ class CommandWords:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("shell", metavar="SHELL", nargs="?", choices=SHELLS, help=", ".join(SHELLS))
-    parser.add_argument("--targets", metavar="PREFIX", help=argparse.SUPPRESS)
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
 
 
 def run(options: Namespace) -> int:
-    if options.targets is not None:
-        with suppress(UsageError, OSError):  # one who types wants no message in between
-            common.write("\n".join(_targets(options)), None)
-    elif options.shell is None:
-        raise UsageError(f"which shell?\nnext: nparam-lint completion {' | '.join(SHELLS)}")
-    else:
-        common.write(_script(options.shell), None)
+    common.write(_script(options.shell), None)
     return 0
-
-
-def _targets(options: Namespace) -> list[str]:
-    """The targets that begin so, and the models whose name does."""
-    from nparam_lint.cli.targets import models_below
-
-    parser = ArgumentParser()
-    common.add_building(parser)
-    settings = common.settings_for(parser.parse_args([], options), Path.cwd())
-    known = models_below(settings)
-    names = {name.rpartition("::")[2] for name in known}
-    return sorted(word for word in {*known, *names} if word.startswith(options.targets))
 
 
 def commands() -> list[CommandWords]:
@@ -160,17 +120,17 @@ def commands() -> list[CommandWords]:
 def _argument(action: argparse.Action, parser: ArgumentParser) -> Argument:
     shown = "" if action.help == argparse.SUPPRESS else (action.help or action.dest)
     names, text = tuple(action.option_strings), _first_sentence(shown.replace("%%", "%"))
-    metavar = str(action.metavar)
     values: tuple[str, ...] = tuple(map(str, action.choices or ()))
     if action.dest == "format":
         values = tuple(parser.get_default("formats"))
     elif action.dest == "device":
         values = DEVICE_NAMES
-    elif metavar in ("CODE", "CODES"):
+    elif action.metavar in ("CODE", "CODES"):
         values = tuple(RULES)
     if action.nargs == 0:
         return Argument(names, "flag", (), text)
-    return Argument(names, "choice" if values else _KINDS.get(metavar, "any"), values, text)
+    kind: Kind = "choice" if values else "file" if action.metavar in _FILES else "any"
+    return Argument(names, kind, values, text)
 
 
 def _first_sentence(text: str) -> str:
@@ -208,7 +168,7 @@ def _script(shell: str) -> str:
         return _fish(made)
     start = _ARMS.format(shell=shell, arms=_arms(made))
     names = " ".join(command.name for command in made)
-    return start + _POSIX[shell] % {"commands": names, "targets": _TARGETS}
+    return start + _POSIX[shell] % names
 
 
 def _fish(commands: Sequence[CommandWords]) -> str:
@@ -232,7 +192,7 @@ def _fish(commands: Sequence[CommandWords]) -> str:
     for command in commands:
         inside = f"complete -c nparam-lint -n '__nparam_lint_in {command.name}'"
         lines += [f"{inside} {_fish_names(o)}{_fish_values(o)}" for o in command.options]
-        if command.operand.kind in ("target", "choice"):
+        if command.operand.kind == "choice":
             lines.append(f"{inside}{_fish_values(command.operand)}")
     return "\n".join(lines)
 
@@ -245,6 +205,4 @@ def _fish_names(option: Argument) -> str:
 def _fish_values(argument: Argument) -> str:
     if argument.kind == "choice":
         return f" -x -a '{' '.join(argument.values)}'"
-    if argument.kind == "target":
-        return f""" -a '({_TARGETS}="$(commandline -ct)")'"""
     return {"flag": "", "file": " -r -F"}.get(argument.kind, " -x")

@@ -144,11 +144,6 @@ def _definitions(settings: Settings, may_hold: Callable[[bytes], bool]) -> list[
     return list(found.definitions)
 
 
-def models_below(settings: Settings) -> list[str]:
-    """The targets of all models of a project, as they are named in the current directory."""
-    return [_from_here(one, settings) for one in _definitions(settings, lambda _: True)]
-
-
 def _listed(found: list[Definition], settings: Settings) -> str:
     return " or ".join(_from_here(one, settings) for one in found[:3])
 

@@ -44,7 +44,7 @@ _TICK = 0.5  # seconds between two looks at what is slow
 # Variables that are about one machine, or about who uses it; so are those that name a place.
 _OF_A_MACHINE = re.compile(
     r"USER|LOGNAME|HOST(NAME|TYPE)?|LANG(UAGE)?|LC_.*|TMPDIR|TEMP|TMP"
-    r"|(CUDA|NVIDIA|HIP|ROCR?|OMP|MKL|OPENBLAS|KMP|SLURM|PBS|KUBERNETES|DASK|RAY|CONDA|PYENV)_.*"
+    r"|(CUDA|NVIDIA|HIP|ROCR?|OMP|MKL|OPENBLAS|KMP|SLURM|PBS|KUBERNETES|DASK|CONDA|PYENV)_.*"
 )
 _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 

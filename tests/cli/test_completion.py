@@ -14,8 +14,6 @@ import pytest
 from nparam_lint.cli.completion import commands
 from nparam_lint.cli.main import COMMANDS
 
-NETS = "from torch import nn\n\nclass Encoder(nn.Linear):\n    pass\n"
-NETS += "\nclass Mixer(nn.Linear):\n    pass\n"
 LAST = 60  # seconds to wait for what a shell writes
 # The line up to where Tab is pressed → what it ends with then.
 LINES = {
@@ -23,8 +21,8 @@ LINES = {
     "nparam-lint show --out": "nparam-lint show --output-file",
     "nparam-lint --stag": "nparam-lint --staged",
     "nparam-lint show --format js": "nparam-lint show --format json",
-    "nparam-lint show nets/vit.py::En": "nparam-lint show nets/vit.py::Encoder",
-    "nparam-lint formula Mix": "nparam-lint formula Mixer",
+    "nparam-lint show vit.py::ViT --format js": "nparam-lint show vit.py::ViT --format json",
+    "nparam-lint show nets/v": "nparam-lint show nets/vit.py",
     "nparam-lint init ne": "nparam-lint init nets/",
     "nparam-lint rule NPL007": "nparam-lint rule NPL007 ",
     "nparam-lint help doc": "nparam-lint help doctor",
@@ -35,8 +33,7 @@ LINES = {
 def place(tmp_path_factory):
     top = tmp_path_factory.mktemp("project")
     (top / "nets").mkdir()
-    (top / "nets" / "vit.py").write_text(NETS)
-    (top / "nparam-lint.toml").write_text("")
+    (top / "nets" / "vit.py").write_text("")
     return top
 
 
@@ -64,17 +61,6 @@ def script(tmp_path_factory, home):
         return file
 
     return make
-
-
-def test_the_targets_are_those_of_the_source(place, nparam_lint):
-    done = nparam_lint("completion", "--targets", "", cwd=place)
-    assert done.stdout.split() == ["Encoder", "Mixer", "nets/vit.py::Encoder", "nets/vit.py::Mixer"]
-    done = nparam_lint("completion", "--targets", "vit.py::E", cwd=place / "nets")
-    assert (done.stdout, done.stderr) == ("vit.py::Encoder\n", "")
-    (place / "nparam-lint.toml").write_text("wrong\n")  # who types is not told
-    done = nparam_lint("completion", "--targets", "", cwd=place)
-    (place / "nparam-lint.toml").write_text("")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_all_commands_and_options_are_known():

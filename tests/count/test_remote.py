@@ -95,7 +95,7 @@ def test_an_address_that_nobody_knows(nparam_lint, tmp_path, text, hint) -> None
     done = nparam_lint("--on", text, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[1].startswith(
-        f"option --on is {text!r}, expected local, dask://HOST:PORT, ray://HOST:PORT{hint}"
+        f"option --on is {text!r}, expected local, dask://HOST:PORT{hint}"
     )
 
 
