@@ -111,7 +111,7 @@ def wrap_file_readers(torch, note):
 def quicken(torch):
     """Let modules be made, and be given their parts, in less time. In nearly all assignments torch
     looks for what is not there; where anything is unusual, it still does all of it by itself. (The
-    dictionaries are those of `Originals`, the hooks those of `global_hooks`.)"""
+    dictionaries are those of `Originals`.)"""
     kind, parameter = torch.nn.Module, torch.nn.Parameter
     make, assign = kind.__init__, kind.__setattr__
     hooks = torch.nn.modules.module._global_module_registration_hooks
@@ -251,19 +251,6 @@ def wrap_construction(torch, note, note_copy):
         note_copy(self)
 
     kind.__init__, kind.__setstate__ = __init__, __setstate__
-
-
-def global_hooks(torch):
-    """The dictionaries of the hooks that torch calls for all modules: one that is called when a
-    parameter is registered may put another in its place. They are registered by functions; there
-    is none that tells whether any is."""
-    found = vars(torch.nn.modules.module).items()
-    return [held for name, held in found if name.startswith("_global_") and isinstance(held, dict)]
-
-
-def mode_depth(torch):
-    """How many modes are active that see all calls of torch; there is no public API for this."""
-    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
 
 
 # Of a class that was compiled: `__torch__.nets.___torch_mangle_3.Net`.
