@@ -1,4 +1,4 @@
-"""Arguments that meet a budget, in one case of a closed form, or where there is none."""
+"""Arguments that meet a budget, in one case of a closed form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from nparam_lint.analysis.closed_forms.observations import Built, exactly
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.analysis.closed_forms.search import Searching
-from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
 from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.analysis.solutions import Met
 from nparam_lint.claims.expression import parse_formula
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.requirements import Arguments
     from nparam_lint.analysis.closed_forms.search import Aim, Candidate, Search, Unknown, Whole
-    from nparam_lint.claims.expression import Formula
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory
 TENSORS = 20_000  # of the largest model that is built; one of a thousand layers has fewer
@@ -55,29 +53,20 @@ class CaseAnswer:
 
 
 class CaseSolver:
-    """`asked`: the question, for this model; `conventions`: conditions in addition. `idle`:
-    unknowns that make no difference to the count in this case, and stay as they are; `passive`:
-    those that conditions are about."""
+    """`asked`: the question, for this model. `idle`: unknowns that make no difference to the count
+    in this case, and stay as they are; `passive`: those that conditions are about."""
 
-    def __init__(
-        self,
-        asked: Arguments,
-        history: BuildHistory,
-        form: ClosedForm | None,
-        conventions: Sequence[Formula] = (),
-    ) -> None:
-        self.asked, self.history, self.form = asked.copy(), history, form
-        self.rules = form.rules if form else ()
-        for rule in self.rules:
+    def __init__(self, asked: Arguments, history: BuildHistory, form: ClosedForm) -> None:
+        self.asked, self.history = asked.copy(), history
+        for rule in form.rules:
             self.follow(rule)
-        self.conditions = [*map(as_formula, self.rules), *self.asked.conditions, *conventions]
+        self.conditions = [*map(as_formula, form.rules), *self.asked.conditions]
         unknowns = self.asked.unknowns
         self.active = list(unknowns.values())
         self.passive: list[Unknown] = []
         self.idle: dict[str, int] = {}
         self.constant = 0
-        if form is not None:
-            self.prepare(form)
+        self.prepare(form)
         self.requirements = Requirements(
             history.base,
             [u.name for u in (*self.active, *self.passive)],
@@ -154,15 +143,8 @@ class CaseSolver:
     # --- the answer ---
 
     def find(self, aim: Aim) -> Search:
-        if self.form is None:
-            return SearchByBuilding(self.count_all, self.requirements, self.active, aim).run()
         active, growing = self.active, self.growing
         return Searching(self.count, self.requirements, active, growing, aim, self.passive).run()
-
-    def count_all(self, points: Sequence[Whole]) -> list[int | None]:
-        """Without a closed form every count takes a build."""
-        done = self.history.build([self.values(point) for point in points])
-        return [built.total if isinstance(built, Built) else None for _, built in done]
 
     def answer(self, aim: Aim) -> CaseAnswer:
         """The solutions that were built and have the right count; further ones if the model rejects

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Question:
     """`conditions`: what must hold in addition to the models' own requirements; `number`: of
-    solutions for each budget; `is_free`: without the conventions of published models, and without
-    limits that were not asked for."""
+    solutions for each budget; `is_free`: without limits that were not asked for."""
 
     budgets: Sequence[int]
     unknowns: Mapping[str, Unknown]
@@ -47,11 +46,11 @@ class CaseForm:
 @dataclass(frozen=True, slots=True)
 class Solved:
     """One target and one budget. `call`: as it was built first; `forms`: its closed form, by cases;
-    `points`: the best first; `limits`: of unknowns that were given none; `defaults`: the
-    conventions that were kept to; `idle`: unknowns that make no difference, and the values that
-    they keep; `refused`: solutions that the model did not accept; `doubts`: why others may be
-    nearer, nothing where there is proof that none are; `nearer`: what is, without the defaults,
-    where what was found is far from the budget; `reason`: why the budget is not met."""
+    `points`: the best first; `limits`: of unknowns that were given none; `idle`: unknowns that make
+    no difference, and the values that they keep; `refused`: solutions that the model did not
+    accept; `doubts`: why others may be nearer, nothing where there is proof that none are;
+    `nearer`: what is, without the limits, where what was found is far from the budget; `reason`:
+    why the budget is not met."""
 
     target: str
     budget: int
@@ -59,7 +58,6 @@ class Solved:
     forms: tuple[CaseForm, ...] = ()
     points: tuple[Met, ...] = ()
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    defaults: tuple[str, ...] = ()
     idle: Mapping[str, int] = field(default_factory=dict)
     refused: int = 0
     doubts: tuple[str, ...] = ()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import UsageError
 from nparam_lint.analysis.case_solver import CaseSolver
-from nparam_lint.analysis.closed_forms.conventions import conventions
 from nparam_lint.analysis.closed_forms.derive import derive
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
+from nparam_lint.analysis.closed_forms.regions import pinned_rule
 from nparam_lint.analysis.closed_forms.requirements import (
     Arguments,
     Requirements,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.case_solver import CaseAnswer
-    from nparam_lint.analysis.closed_forms.conventions import Convention
+    from nparam_lint.analysis.closed_forms.form_records import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.analysis.solutions import Met, Question
     from nparam_lint.claims import Selector, Target
@@ -77,18 +78,55 @@ def _answers(
     """Floats are only followed where there is no complete form with those of the call."""
     whole = [row for row in first.variables if type(row.value) is int]
     floats = [row for row in first.variables if type(row.value) is float]
-    for rows in (whole, [*whole, *floats]):
-        variables = [Variable(row.name, row.value, row.holder) for row in rows]
-        history = BuildHistory(model.build, variables)
-        ((_, as_asked),) = history.build([{}])
-        if isinstance(as_asked, Built) and not as_asked.tensors:
-            what = f"{model.selector.module!r} matches no module"
-            raise UsageError(f"{given} has no parameters: {what}")
-        derived = derive(history, model)
-        answers = _Answers(question, asked, given, first.call, history, derived)
-        if None not in answers.forms or not floats:
-            break
+    derived = _forms(whole, asked, model, given)
+    if floats and (derived.why or any(form.left_out for form in derived.forms)):
+        more = _forms([*whole, *floats], asked, model, given)
+        derived = derived if more.why and not derived.why else more
+    if why := derived.why:
+        return [Solved(given, budget, first.call, reason=why) for budget in question.budgets]
+    answers = _Answers(question, asked, given, first.call, derived)
     return [answers.solved(budget) for budget in question.budgets]
+
+
+class _Forms(NamedTuple):
+    """The closed forms that may hold with the values of what is not varied; `why` there is none in
+    the unknowns."""
+
+    history: BuildHistory
+    forms: list[ClosedForm]
+    why: str
+
+
+def _forms(rows: Sequence[VariableRow], asked: Arguments, model: Model, given: str) -> _Forms:
+    variables = [Variable(row.name, row.value, row.holder) for row in rows]
+    history = BuildHistory(model.build, variables)
+    ((_, as_asked),) = history.build([{}])
+    if isinstance(as_asked, Built) and not as_asked.tensors:
+        what = f"{model.selector.module!r} matches no module"
+        raise UsageError(f"{given} has no parameters: {what}")
+    derived = derive(history, model)
+    forms = [f for f in derived if isinstance(f, ClosedForm) and _is_about(f, asked, history)]
+    why = _why_no_form(derived[0], asked, history)
+    if why:
+        names = ",".join(f"{name}=…" for name in asked.unknowns)
+        why += f"; next: count candidates: nparam-lint sweep {shlex.quote(given)} --vary {names}"
+    return _Forms(history, forms, why)
+
+
+def _why_no_form(form: Derived, asked: Arguments, history: BuildHistory) -> str:
+    """As `formula` says it; nothing where there is a form in all unknowns."""
+    if isinstance(form, NoForm):
+        lost = (f"{name} could not be followed: {why}" for name, why in form.lost.items())
+        return "; ".join([form.reason, *lost])
+    rules = [pinned_rule(name, history.base[name]) for name in asked.unknowns]
+    pinned = ", ".join(rule.shown for rule in rules if rule in form.rules)
+    return pinned and f"a closed form was only found for {pinned}"
+
+
+def _is_about(form: ClosedForm, asked: Arguments, history: BuildHistory) -> bool:
+    """Whether a case may hold, with the values of what is not varied."""
+    fixed = [rule for rule in form.rules if not rule.names & asked.open]
+    return Requirements(history.base, (), {}, [*map(as_formula, fixed)]).hold({})
 
 
 # --- the question, for one target -------------------------------------------------------------
@@ -144,84 +182,62 @@ class _Answers:
         asked: Arguments,
         given: str,
         call: str,
-        history: BuildHistory,
-        derived: Sequence[Derived],
+        derived: _Forms,
     ) -> None:
-        self.question, self.asked, self.history = question, asked, history
-        forms = [f for f in derived if isinstance(f, ClosedForm) and self.is_about(f)]
-        # Where there is no form, models are built.
-        more = [None] if not forms or any(form.left_out for form in forms) else []
-        self.forms: list[ClosedForm | None] = [*forms, *more]
-        self.conventions = self.usual()
-        self.cases = self.cases_with(self.conventions)
+        self.question, self.asked, self.forms = question, asked, derived.forms
+        self.is_complete = not any(form.left_out for form in self.forms)
+        self.cases = [CaseSolver(asked, derived.history, form) for form in self.forms]
         kept = [case.idle for case in self.cases]
         self.idle = {n: v for n, v in kept[0].items() if all(n in other for other in kept)}
-        texts = [self.written(form) for form in self.forms if form]
+        texts = [self.written(form) for form in self.forms]
         self.answer = Solved(
             given,
             0,
             call,
             tuple(texts),
-            defaults=tuple(one.words for one in self.conventions),
             idle=self.idle,
-            doubts=tuple(_doubts(forms)),
+            doubts=tuple(_doubts(self.forms)),
         )
         self.check(call)
 
-    def is_about(self, form: ClosedForm) -> bool:
-        """Whether a case may hold, with the values of what is not varied."""
-        fixed = [rule for rule in form.rules if not rule.names & self.asked.open]
-        return Requirements(self.history.base, (), {}, [*map(as_formula, fixed)]).hold({})
-
     def written(self, form: ClosedForm) -> CaseForm:
-        is_one_of_several = len(self.forms) > 1 or form.left_out
+        is_one_of_several = len(self.forms) > 1 or not self.is_complete
         limits = [str(rule) for rule in form.limits if rule.names & self.asked.open]
         text = factored(form.total, list(form.base))
         return CaseForm(text, " and ".join(limits) if is_one_of_several else "")
 
     def check(self, call: str) -> None:
         """Raises UsageError for unknowns that cannot be varied, or need not be."""
-        for form in filter(None, self.forms):
+        for form in self.forms:
             for name in form.fixed.keys() & self.asked.open:
                 raise UsageError(f"{name} cannot be varied in {call}: {form.fixed[name]}")
         unknowns = self.asked.unknowns
         counts = {case.constant for case in self.cases}
-        if unknowns and len(counts) == 1 and not any(case.active for case in self.cases):
+        is_idle = self.is_complete and not any(case.active for case in self.cases)
+        if unknowns and len(counts) == 1 and is_idle:
             verb = "makes" if len(unknowns) == 1 else "make"
             raise UsageError(f"{', '.join(unknowns)} {verb} no difference to the count of {call}")
-
-    def usual(self) -> list[Convention]:
-        form, unknowns = self.forms[0], self.asked.unknowns
-        if form is None or self.question.is_free:
-            return []
-        names = {n: u.base for n, u in unknowns.items() if n not in self.asked.chosen}
-        return list(conventions(form, names))
-
-    def cases_with(self, usual: Sequence[Convention]) -> list[CaseSolver]:
-        conditions = [condition for one in usual for condition in one.conditions]
-        return [CaseSolver(self.asked, self.history, form, conditions) for form in self.forms]
 
     def solved(self, budget: int) -> Solved:
         question = self.question
         aim = Aim(budget, question.goal, question.number, question.is_free)
-        answer = self.found(self.cases, aim)
+        answer = self.found(aim)
         return answer if _is_met(answer, question.goal) else self.missed(answer, budget)
 
     def missed(self, answer: Solved, budget: int) -> Solved:
-        """With what there is without the defaults; if there is nothing either, with the reason."""
+        """With what there is without the limits; if there is nothing either, with the reason."""
         question, goal = self.question, self.question.goal
-        has_defaults = bool(self.conventions or answer.limits) and not question.is_free
-        lifted = self.cases_with(()) if has_defaults else []
-        free = self.found(lifted, Aim(budget, goal, 1, is_free=True)) if lifted else answer
+        is_limited = bool(answer.limits) and not question.is_free
+        free = self.found(Aim(budget, goal, 1, is_free=True)) if is_limited else answer
         is_free_met = _is_met(free, goal)
         if is_free_met and answer.points:
             return replace(answer, nearer=free.points[0])
         # What is nearest is asked for in the same arguments as the budget.
-        asked, cases = (free, lifted) if lifted and not is_free_met else (answer, self.cases)
+        asked = answer if is_free_met else free
         nearest = asked
         if not asked.points:
-            is_free = cases is lifted or question.is_free
-            nearest = self.found(cases, Aim(budget, "closest", 1, is_free))
+            is_free = question.is_free or (is_limited and not is_free_met)
+            nearest = self.found(Aim(budget, "closest", 1, is_free))
         if not nearest.points:
             return replace(answer, reason=self.why_nothing(nearest))
         reason = "no arguments " + self.wanted(budget)
@@ -240,18 +256,18 @@ class _Answers:
             reason += f"; with --free: {best.call} has {best.count:,}"
         return replace(answer, reason=reason)
 
-    def found(self, cases: Sequence[CaseSolver], aim: Aim) -> Solved:
+    def found(self, aim: Aim) -> Solved:
         """The best over the cases, which share the time."""
-        start, share = time.monotonic(), SECONDS / len(cases)
+        start, share = time.monotonic(), SECONDS / len(self.cases)
         answers = [
             case.answer(replace(aim, until=start + share * number))
-            for number, case in enumerate(cases, 1)
+            for number, case in enumerate(self.cases, 1)
         ]
         points = {met.call: self.shown(met) for one in answers for met in one.met}
         best = sorted(points.values(), key=lambda met: abs(met.count - aim.budget))[: aim.number]
         is_exact = best and abs(best[-1].count - aim.budget) == 0
         doubts = [*self.answer.doubts, *_doubts_of(answers)]
-        doubts += (text for case in cases for text in case.limits_met(best))
+        doubts += (text for case in self.cases for text in case.limits_met(best))
         return replace(
             self.answer,
             budget=aim.budget,
@@ -297,9 +313,7 @@ def _is_met(answer: Solved, goal: Goal) -> bool:
 
 def _doubts(forms: Sequence[ClosedForm]) -> Iterator[str]:
     """Why others may be nearer, whatever is found."""
-    if not forms:
-        yield "no closed form: others that were not built may be nearer"
-    elif any(form.left_out for form in forms):
+    if any(form.left_out for form in forms):
         yield "some paths of the constructor have no closed form: others may be nearer there"
     if not all(form.is_proved for form in forms):
         yield "the closed form is verified, not proved: others may be nearer"

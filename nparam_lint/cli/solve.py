@@ -59,9 +59,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     ask.add_argument(
         "--free",
         action="store_true",
-        help="without the defaults, which are: widths in multiples of 64 or 8, and proportions of "
-        "published models, where the call has them; several unknowns without limits between half "
-        "and twice the proportions of the call",
+        help="without the default limits: of several unknowns without limits, each is between half "
+        "and twice its value in the proportions of the call",
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +13,7 @@ from nparam_lint.analysis.closed_forms.requirements import (
     comparisons,
     told_apart,
 )
-from nparam_lint.analysis.closed_forms.search import MOST, Aim, Searching, Unknown, limited
-from nparam_lint.analysis.closed_forms.search_by_building import SearchByBuilding
+from nparam_lint.analysis.closed_forms.search import Aim, Searching, Unknown, limited
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
@@ -173,7 +171,6 @@ def test_one_condition_is_told_apart():
     ranges = {name: (u.low, u.high) for name, u in found.unknowns.items()}
     assert ranges == {"d_model": (256, 1023), "depth": (2, None)}
     assert "d_model % 3 == 0" in [condition.text for condition in found.conditions]
-    assert found.chosen == {"d_model", "depth"}
 
 
 def test_ties_go_in_no_circle():
@@ -188,41 +185,3 @@ def test_what_follows_from_no_unknown_is_a_condition():
     found = asked_of("d_ff == 4*d_model", "d_ff")
     assert ([*found.unknowns], found.ties) == (["d_ff"], {})
     assert [condition.text for condition in found.conditions] == ["d_ff == 4*d_model"]
-
-
-# --- by building ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("goal", ["closest", "under"])
-def test_what_is_built_comes_close_without_a_form(goal):
-    built = []
-
-    def count_all(points):
-        built.extend(points)
-        return [None if p["d"] % 2 else count(**p) for p in points]
-
-    unknowns = [Unknown("n", base=2), Unknown("d", base=16)]
-    found = SearchByBuilding(count_all, asked(), unknowns, Aim(1_000_000, goal, 3)).run()
-    off = [abs(s.count - 1_000_000) for s in found.candidates]
-    assert off == sorted(off)
-    assert off[0] < 10_000
-    assert found.limits.keys() == BOTH
-    assert all(
-        low <= s.point[n] <= high
-        for s in found.candidates
-        for n, (low, high) in found.limits.items()
-    )
-    assert len(built) < 2000
-
-
-def test_builds_do_not_grow_with_the_limits():
-    built = []
-
-    def count_all(points):
-        built.extend(points)
-        return [p["n"] for p in points]
-
-    aim = Aim(5_000_123, "exact", 1)
-    found = SearchByBuilding(count_all, asked(), [Unknown("n", 1, MOST)], aim).run()
-    assert [s.count for s in found.candidates] == [5_000_123]
-    assert len(built) < 300

@@ -59,12 +59,11 @@ def _source(text: str, node: ast.expr) -> str:
 @dataclass
 class Arguments:
     """`ties`: what follows from the unknowns, each computed from those before it; `conditions`:
-    what must hold in addition; `chosen`: arguments that the user said something about."""
+    what must hold in addition."""
 
     unknowns: dict[str, Unknown]
     ties: dict[str, Formula]
     conditions: list[Formula]
-    chosen: frozenset[str] = frozenset()
 
     def copy(self) -> Arguments:
         return replace(
@@ -136,8 +135,6 @@ def told_apart(
     for condition in rest:
         found.limit(condition)
     found.conditions += rest
-    said = {name for condition in rest for name in condition.names}
-    found.chosen = frozenset(said.union(n for n, u in found.unknowns.items() if u.is_limited))
     return found
 
 

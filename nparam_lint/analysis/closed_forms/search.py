@@ -26,10 +26,10 @@ Goal = Literal["closest", "under", "exact"]
 MOST = 1 << 24  # the largest value of an unknown without a limit
 BEYOND = 4  # times the budget: what is larger is not looked at
 LEAST = 128  # values of an unknown that are tried anyway: smaller ones may not be allowed
-WIDE = 2  # times more or less than in the proportions of the call; published families keep to it
+WIDE = 2  # times more or less than in the proportions of the call
 FINE = 1 << 16  # steps between them and nothing
 MANY = 4096  # values of an unknown that only conditions are about
-DOUBLED = 10  # times, or halved: where more need not give more, or where every count takes a build
+DOUBLED = 10  # times, or halved: where more need not give more
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,6 @@ class Unknown:
     step: int = 1
     base: int = 1
     most: int = MOST
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything was said about its values."""
-        return self.high is not None or self.low > 1 or self.step > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,6 @@ class _Sections:
 
 
 def _defaults(one: Solved) -> Iterator[str]:
-    yield from one.defaults
     limits = ", ".join(f"{name}={low}..{high}" for name, (low, high) in one.limits.items())
     if limits:
         yield f"{limits}: half to twice the call's proportions"
