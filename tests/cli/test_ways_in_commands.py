@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from sample_files import BUILDS_BY_JSON
 from sample_repository import Sample
 
 NET = """\
@@ -27,19 +28,6 @@ OTHER = "from net import Net\n\nprint(Net(2, 1))\n"
 FILES = {"net.py": NET, "train.py": TRAIN, "other.py": OTHER}
 JSON_NET = NET.replace("width, depth)", "h)").replace("width", 'h["width"]')
 JSON_NET = JSON_NET.replace("depth", 'h["depth"]')
-JSON_TRAIN = """\
-import argparse
-import json
-
-from net import Net
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--config", default="small.json")
-args = parser.parse_args()
-with open(args.config) as file:
-    h = json.load(file)
-model = Net(h)
-"""
 
 
 @pytest.fixture
@@ -83,7 +71,7 @@ def test_what_a_script_changes_is_drift(edit, sample, run):
 
 def test_what_a_config_file_changes_is_drift(sample, run):
     small = '{"width": 4, "depth": %d}'
-    sample.committed({"net.py": JSON_NET, "train.py": JSON_TRAIN, "small.json": small % 2})
+    sample.committed({"net.py": JSON_NET, "train.py": BUILDS_BY_JSON, "small.json": small % 2})
     sample.write({"small.json": small % 3})
     told = run("diff", "HEAD", "--tolerance", "1%", "--format", "concise", code=1)
     assert "NPL014 Net as in small.json:1 has 60 parameters, 40 at HEAD: +20 (+50.00 %)" in told

@@ -4,7 +4,7 @@ alone, whatever other models and files leave behind."""
 from pathlib import Path
 
 import pytest
-from worker_runs import Run, run
+from worker_runs import Run, make_jobs, run
 
 pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
 
@@ -231,3 +231,23 @@ def test_a_file_is_imported_after_the_packages_that_it_lies_in(tmp_path: Path) -
     targets = [f"pkg/{name}::Net" for name in ("a.py", "b.py", "sub/c.py", "sub/d.py")]
     found = run(tmp_path, targets)
     assert [found.measured(target).counts.total for target in targets] == [9, 9, 11, 10]
+
+
+@pytest.mark.parametrize("is_way", [False, True])
+def test_what_a_package_provides_when_asked_is_there_for_a_call(
+    tmp_path: Path, is_way: bool
+) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "net.py").write_text(
+        "from torch import nn\n" + NET.format(name="Net", before="", width=8)
+    )
+    (package / "__init__.py").write_text(
+        "def __getattr__(name):\n"
+        "    if name != 'Net':\n"
+        "        raise AttributeError(name)\n"
+        "    from pkg.net import Net\n"
+        "    return Net\n"
+    )
+    (job,) = make_jobs(tmp_path, ["pkg/__init__.py::Net"], call="Net()", way=is_way)
+    assert run(tmp_path, [job]).measured(job.label).counts.total == 8

@@ -138,7 +138,8 @@ def test_commands_print_what_the_page_shows(page, nparam_lint, environ, tmp_path
 
 def test_the_first_command_prints_what_the_readme_shows(nparam_lint, tmp_path):
     found = [content for _, content, _ in blocks((ROOT / "README.md").read_text("utf-8"))]
-    (first,) = commands(next(block for block in found if "&& nparam-lint" in block))
+    place = next(n for n, block in enumerate(found) if "&& nparam-lint" in block)
+    first = Command(found[place], found[place + 1].splitlines())
     words = first.line.partition("&& nparam-lint ")[2].split()
     more = {"COLUMNS": "80", "NPARAM_LINT_CACHE": str(tmp_path), "NPARAM_LINT_DEVICE": "meta"}
     done = nparam_lint(*words, cwd=ROOT, **more)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from sample_files import BUILDS_BY_JSON
 from sample_repository import Sample
 
 if TYPE_CHECKING:
@@ -253,25 +254,10 @@ def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
     ]
 
 
-READER = """\
-import argparse
-import json
-
-from net import Net
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--config", default="small.json")
-args = parser.parse_args()
-with open(args.config) as file:
-    h = json.load(file)
-model = Net(h)
-"""
-
-
 def test_a_width_in_a_config_file_is_underlined_there(sample, nparam_lint):
     files = {
         "net.py": NET.format(out="d").replace("d=8", "h").replace("(d, d)", '(h["d"], 8)'),
-        "train.py": READER,
+        "train.py": BUILDS_BY_JSON,
         "small.json": '{\n  "d": 8\n}\n',
         "nparam-lint.toml": '[budgets]\n"small.json" = 72\n',
     }

@@ -1,6 +1,7 @@
 """Calls the target of a job, and resolves the names in formulas."""
 
 import ast
+import builtins
 import collections.abc
 import contextlib
 import difflib
@@ -96,8 +97,14 @@ class Call:
         if not self.job["way"]:
             return self.build(self.namespace())
         # Its own classes read what a script would have set before: `Net` that uses a global `args`.
-        own = vars(self.module)
+        # What the module's `__getattr__` has is none of its globals.
+        own, provided = vars(self.module), self.namespace()
         before = dict(own)
+        text = "\n".join(self.job[part] or "" for part in ("setup", "call", "arguments"))
+        for word in re.findall(r"[A-Za-z_]\w*", text):
+            if word not in own and not hasattr(builtins, word):
+                with contextlib.suppress(Exception):
+                    own[word] = provided[word]
         try:
             return self.build(own)
         finally:
