@@ -33,7 +33,7 @@ from .supervision import Supervision
 START_LIMIT = 300.0  # seconds for importing torch
 GRACE = 10.0  # seconds that a supervising process gets beyond what it supervises
 FEW = 50  # newly imported modules: so few are imported again by each process
-MANY = 40  # processes to fork, from which on it is worth while to make that cheaper
+MANY = 40  # models to build, from which on it is worth while to make forking cheaper
 # What a process tells of models goes up to the server; all else concerns the one above it alone.
 PASSED_ON = ("building", "result", "next rung", "dependencies", "packages")
 

@@ -59,11 +59,11 @@ class Server(Parent):
         for job in request["jobs"]:
             job.update(attempt=0, tolerant=False)
         todo = request["jobs"]
+        if len(todo) > MANY:
+            use_large_pages()
         while todo:
             self.retry = []
             groups = self.groups_of(todo)
-            if len(groups) > MANY:
-                use_large_pages()
             is_first = len([group for group in groups if group.jobs[0]["file"]]) > 1
             # The first shows what the others are likely to import of installed packages.
             width = 1 if is_first and not self.packages else self.settings["jobs"]
