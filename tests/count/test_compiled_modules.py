@@ -4,8 +4,6 @@ made of is."""
 import pytest
 from worker_runs import Run, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 MODULE = """\
 import torch
 from torch import nn

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from worker_runs import PYTHON, run
 
 from nparam_lint.count.worker_process import WORKER
@@ -80,13 +81,20 @@ def test_a_model_that_only_marks_functions_is_built_without_it(tmp_path: Path) -
     assert found.counts.total == 2 * (1 << 20) * 2 + 4 * 1
 
 
-def test_a_model_that_needs_it_gets_it(tmp_path: Path) -> None:
-    for number, lines in enumerate(NEEDS.values()):
-        (tmp_path / f"n{number}.py").write_text(NEEDING.format(*lines))
-    targets = {what: f"n{number}.py::Net" for number, what in enumerate(NEEDS)}
+# One of each kind at every commit: to import the compiler takes seconds.
+AT_EVERY_COMMIT = ("compiles", "imports from torch", "marks with it")
+
+
+@pytest.mark.parametrize(
+    "kinds", [AT_EVERY_COMMIT, pytest.param(tuple(NEEDS), marks=pytest.mark.thorough)]
+)
+def test_a_model_that_needs_it_gets_it(tmp_path: Path, kinds: tuple[str, ...]) -> None:
+    for number, kind in enumerate(kinds):
+        (tmp_path / f"n{number}.py").write_text(NEEDING.format(*NEEDS[kind]))
+    targets = {kind: f"n{number}.py::Net" for number, kind in enumerate(kinds)}
     found = run(tmp_path, list(targets.values()))
-    totals = {what: found.measured(target).counts.total for what, target in targets.items()}
-    assert totals == dict.fromkeys(NEEDS, 9)
+    totals = {kind: found.measured(target).counts.total for kind, target in targets.items()}
+    assert totals == dict.fromkeys(kinds, 9)
 
 
 COMPILED = """

@@ -4,8 +4,6 @@ the CPU."""
 import pytest
 from worker_runs import Run, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 # Each way to ask: an expression that is true on meta alone, where `w` is the weight of a layer.
 QUESTIONS = {
     "is_meta": "w.is_meta",

@@ -3,8 +3,6 @@
 import pytest
 from worker_runs import Run, make_jobs, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 SOURCE = '''
 import collections, contextvars, dataclasses, functools, itertools, threading, types, weakref
 import unittest.mock

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from worker_runs import Run, make_jobs, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 # What can be left behind -> what stands in a module that several files import as `held`; what
 # leaves a mark, there or in Python and torch; an expression that is true where the mark is seen.
 MARKS = {

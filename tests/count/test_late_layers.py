@@ -5,8 +5,6 @@ import dataclasses
 import pytest
 from worker_runs import Run, make_jobs, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 SOURCE = '''
 import functools
 import torch

@@ -10,8 +10,6 @@ from worker_runs import Run, run
 
 from nparam_lint.records import NotMeasured
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 # What is run when a file is imported, or when a model is built. Net has 110 parameters, 440 bytes
 # and 7 elements of buffers, and none of this changes which.
 COUNTING = {

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from worker_runs import Run, run
 
-pytestmark = pytest.mark.usefixtures("one_worker")  # torch is imported once for all
-
 A100, V100, H100 = "NVIDIA A100-SXM4-80GB", "Tesla V100-SXM2-16GB", "NVIDIA H100 80GB HBM3"
 NET = """
 

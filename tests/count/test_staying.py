@@ -38,6 +38,12 @@ class Net(nn.Module):
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
 
+
+@pytest.fixture(scope="module", autouse=True)
+def built_by_one() -> None:
+    """These tests end and begin workers themselves."""
+
+
 NETS = """\
 import ctypes
 import os

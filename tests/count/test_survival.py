@@ -36,6 +36,11 @@ on_linux = pytest.mark.skipif(not LINUX, reason="looks for processes in /proc, w
 on_posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def built_by_one() -> None:
+    """Each of these looks at what is left when its own worker has ended."""
+
+
 class World(NamedTuple):
     """A run in its own directory: the project's files before and after, those of the home, and
     the processes that were left."""

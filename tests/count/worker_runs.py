@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nparam_lint.count import worker_process
 from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, run_jobs
-from nparam_lint.count.worker_process import wait_for_end
 from nparam_lint.discover import discover, list_files
 from nparam_lint.records import Measured, NotMeasured
 
@@ -79,7 +79,8 @@ def run(
     names = tuple(sorted(path.stem for path in root.iterdir()))
     context = BuildContext(PYTHON, root, everything, limits, names, progress=progress)
     answers = run_jobs(context, listed)
-    wait_for_end()  # as a command does before it ends
+    if not worker_process._reuses:  # no other run takes this worker
+        worker_process.wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 
 

@@ -137,14 +137,19 @@ def test_commands_print_what_the_page_shows(page, nparam_lint, environ, tmp_path
 
 
 def test_the_first_command_prints_what_the_readme_shows(nparam_lint, tmp_path):
+    """`.ci/run` keeps what it printed in a fresh environment; here the models are built again."""
     found = [content for _, content, _ in blocks((ROOT / "README.md").read_text("utf-8"))]
     place = next(n for n, block in enumerate(found) if "&& nparam-lint" in block)
     first = Command(found[place], found[place + 1].splitlines())
-    words = first.line.partition("&& nparam-lint ")[2].split()
-    more = {"COLUMNS": "80", "NPARAM_LINT_CACHE": str(tmp_path), "NPARAM_LINT_DEVICE": "meta"}
-    done = nparam_lint(*words, cwd=ROOT, **more)
-    assert done.returncode == 0
-    assert first.matches(done.stdout), done.stdout
+    if output := os.environ.get("FIRST_COMMAND_OUTPUT"):
+        printed = Path(output).read_text("utf-8")
+    else:
+        words = first.line.partition("&& nparam-lint ")[2].split()
+        more = {"COLUMNS": "80", "NPARAM_LINT_CACHE": str(tmp_path), "NPARAM_LINT_DEVICE": "meta"}
+        done = nparam_lint(*words, cwd=ROOT, **more)
+        assert done.returncode == 0
+        printed = done.stdout
+    assert first.matches(printed), printed
 
 
 def run_one(command: Command, nparam_lint, environ, settings, folder: Path) -> None:
