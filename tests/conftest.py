@@ -115,16 +115,16 @@ def last_worker() -> Iterator[None]:
     worker_process.end_waiting()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def one_worker(last_worker: None) -> Iterator[None]:  # noqa: ARG001
-    """What is built in this process is built by one worker: torch is imported once for all files of
-    tests that ask for this."""
+    """What is built in this process is built by one worker: torch is imported once for all tests.
+    Those that are about the life of a worker have a fixture of this name that does nothing."""
     with waiting_worker(imports=False):
         yield
 
 
 @pytest.fixture(scope="module")
-def nparam_lint(environ: dict[str, str], one_worker: None) -> Command:  # noqa: ARG001
+def nparam_lint(environ: dict[str, str]) -> Command:
     """Runs the command line in this process; `more` is added to the environment."""
 
     def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:

@@ -142,7 +142,7 @@ QUICK = ("Words[bytes]", "Words[frozen]", "Stacked[active]", "Stack[blocks.3, ac
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory, one_worker):  # noqa: ARG001
+def settings(tmp_path_factory):
     top = tmp_path_factory.mktemp("metrics")
     (top / "nets.py").write_text(MODELS)
     return replace(load_settings(top, None, {}, {}), python=sys.executable, device="meta")

@@ -77,7 +77,7 @@ class Terminal:
 
 
 @pytest.fixture
-def run(place, environ, one_worker):  # noqa: ARG001
+def run(place, environ):
     """Runs a command whose standard error is a terminal: what it showed there, and its output."""
 
     def on_terminal(*arguments, encoding="utf-8", **more):

@@ -17,7 +17,7 @@ SAID = re.compile(r"  # ((?:[\d,]+× )?\(?[\d,]+\)?)$")
 
 
 @pytest.fixture(scope="module")
-def net(one_worker: None) -> Measured:  # noqa: ARG001
+def net() -> Measured:
     return run(ROOT, ["net.py::Net"]).measured("net.py::Net")
 
 

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawn
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built_by_one() -> None:
+def one_worker() -> None:
     """These tests end and begin workers themselves."""
 
 

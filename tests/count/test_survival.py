@@ -37,7 +37,7 @@ on_posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built_by_one() -> None:
+def one_worker() -> None:
     """Each of these looks at what is left when its own worker has ended."""
 
 
