@@ -83,7 +83,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     package = {name for name in names if name.startswith("nparam_lint/")}
-    assert {"nparam_lint/count/worker/launch.py", "nparam_lint/py.typed"} <= package
+    assert {"nparam_lint/worker/launch.py", "nparam_lint/py.typed"} <= package
     sources = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("nparam_lint/**/*.py")}
     sources.add("nparam_lint/_version.py")
     assert {name for name in package if name.endswith(".py")} == sources

@@ -14,7 +14,7 @@ from speed.models_text import BLOCK
 if TYPE_CHECKING:
     from speed.measure import Bench, Row
 
-_LAUNCH = Path(__file__).parents[2] / "nparam_lint" / "count" / "worker" / "launch.py"
+_LAUNCH = Path(__file__).parents[2] / "nparam_lint" / "worker" / "launch.py"
 _PROJECT = f"""\
 import timm
 import torch.nn as nn

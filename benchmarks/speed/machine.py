@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint.ground.version import __version__
 
 if TYPE_CHECKING:
     from speed.measure import Bench

@@ -21,7 +21,7 @@ from nparam_lint.analysis.closed_forms.search import Searching
 from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.analysis.solutions import Met
 from nparam_lint.claims.expression import parse_formula
-from nparam_lint.records import NotMeasured
+from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.diff.parameter_changes import ParameterChanges
 from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
+from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate import count_models, read_source
 from nparam_lint.gate.explanations import Cause
 from nparam_lint.gate.requests import requests_of_other_revision
-from nparam_lint.records import Measured, NotMeasured, Position, SourceLine
+from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import Measurement
     from nparam_lint.gate import Broken, RunContext
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import Budget, BudgetResult, Measurement
+    from nparam_lint.ground.findings import BudgetResult
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
 

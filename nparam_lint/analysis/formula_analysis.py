@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.closed_forms.traced_runs import Run
+    from nparam_lint.claims.budget import Budget
+    from nparam_lint.count.measured import Measured
     from nparam_lint.gate import RunContext
-    from nparam_lint.records import Budget, Measured, NameValue
+    from nparam_lint.ground.values import NameValue
 
 MOST = 12  # calls for one model
 DEEP = 32  # repetitions that never take long

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.claims.docstring_budgets import parse_docstring
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 from nparam_lint.rewrite import docstring_edits
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside, write_all
 

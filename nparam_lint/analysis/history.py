@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import digest
-from nparam_lint.count.interpreter import find_interpreter
-from nparam_lint.count.run_jobs import BuildContext, name_of_interpreter
+from nparam_lint.count.jobs import BuildContext
+from nparam_lint.count.measured import Measured
+from nparam_lint.count.run_jobs import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import RunContext, built_in_a_way, measure, read_targets
+from nparam_lint.gate.judge import amount, selected
 from nparam_lint.gate.requests import Selection
-from nparam_lint.judge import amount, selected
-from nparam_lint.records import Measured
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
 from nparam_lint.repository.snapshot import Snapshot, copied
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import Measurement
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Measurement
     from nparam_lint.repository.git import Repository
 
 # What the next attempt might not repeat.
@@ -292,7 +292,7 @@ class _Memory:
     def __init__(self, wanted: Wanted, environ: Mapping[str, str]) -> None:
         settings = wanted.settings
         self.store = store = settings.store
-        self.interpreter = find_interpreter(settings, environ)
+        self.interpreter = settings.interpreter(environ)
         python, root = self.interpreter.python, settings.root
         like_a_copy = Snapshot(root, root, (), ())
         self.context = BuildContext(python, root, environ, snapshot=like_a_copy, store=store)

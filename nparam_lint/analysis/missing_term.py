@@ -14,11 +14,11 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, variabl
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
-from nparam_lint.records import Measured
+from nparam_lint.count.measured import Measured
 
 if TYPE_CHECKING:
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.gate import RunContext
-    from nparam_lint.records import Budget
 
 
 def missing_term(budget: Budget, context: RunContext) -> str:

@@ -8,21 +8,23 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
-from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import Discovery, discover
 from nparam_lint.gate import RunContext, built_in_a_way, count_models
 from nparam_lint.gate.requests import ModelRequest, request_model
-from nparam_lint.records import Measured, Measurement, NotMeasured, Position
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Set
 
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import Environment, Traces
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.gate import Progress
-    from nparam_lint.records import Definition, Environment, Traces
 
 
 SHARE = 0.5  # of the time for one model, in which it is built at several points

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
-from nparam_lint.count.interpreter import find_interpreter
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import (
     RunContext,
@@ -18,8 +17,8 @@ from nparam_lint.gate import (
     read_source,
 )
 from nparam_lint.gate.judgements import reported_findings
+from nparam_lint.gate.report import Report
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
-from nparam_lint.records import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +64,7 @@ def compare_revisions(
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
     some = select_then.requests or select_now.requests
-    interpreter = find_interpreter(settings, environ) if some else None
+    interpreter = settings.interpreter(environ) if some else None
 
     def count(source: ProjectSource | None, selection: Selection) -> Report:
         if source is None:

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.case_solver import CaseSolver
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -23,9 +22,10 @@ from nparam_lint.analysis.closed_forms.requirements import (
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.solutions import CaseForm, Solved
+from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.records import Measured
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.solutions import Met, Question
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import VariableRow
     from nparam_lint.gate import Progress
-    from nparam_lint.records import VariableRow
 
 SECONDS = 10  # of each search
 NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default

@@ -6,14 +6,14 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
-from nparam_lint.nearest import did_you_mean
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.records import VariableRow
+    from nparam_lint.count.measured import VariableRow
 
 NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\[(?:\d+|'\w+')\])*"
 _NAME = re.compile(NAME)

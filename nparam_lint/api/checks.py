@@ -6,18 +6,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
 from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.claims import Selector, Target, TextError
+from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
-from nparam_lint.judge import heaviest, judge
-from nparam_lint.records import Budget, Position
+from nparam_lint.gate.judge import heaviest, judge
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nparam_lint.gate import FormulaAnalysis
-    from nparam_lint.records import Report
+    from nparam_lint.gate.report import Report
 
 
 def check(

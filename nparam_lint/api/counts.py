@@ -6,16 +6,16 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
+from nparam_lint.count.measured import Measured
 from nparam_lint.count.run_jobs import measurement
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.records import Measured
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from nparam_lint.records import Hidden, ModuleRow, ParameterRow
+    from nparam_lint.count.measured import Hidden, ModuleRow, ParameterRow
     from nparam_lint.report import Document
 
 
@@ -175,8 +175,8 @@ def count_with(
     if not callable(model):
         kind = type(model).__name__
         raise UsageError(f"found {kind}, expected a module, or what makes one")
-    from nparam_lint.count.worker.in_process import count_here
-    from nparam_lint.count.worker.tracing.failures import Failure
+    from nparam_lint.worker.in_process import count_here
+    from nparam_lint.worker.tracing.failures import Failure
 
     try:
         result = count_here(model, args, kwargs or {}, names)

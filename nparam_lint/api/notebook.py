@@ -17,7 +17,7 @@ from nparam_lint.report.html_parts import module_table
 from nparam_lint.report.style import escape, human_bytes, shown_metrics
 
 if TYPE_CHECKING:
-    from nparam_lint.records import Measured
+    from nparam_lint.count.measured import Measured
     from nparam_lint.report import Document
 
 _ROWS = 30

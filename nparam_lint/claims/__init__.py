@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.nearest import nearest
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

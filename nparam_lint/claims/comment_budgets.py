@@ -14,7 +14,7 @@ from nparam_lint.claims.docstring_budgets import (
     find_stray,
     parse_docstring,
 )
-from nparam_lint.records import DocLine
+from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,7 +30,7 @@ from nparam_lint.claims.doc_text import (
 )
 from nparam_lint.claims.docstring_budgets import Malformed
 from nparam_lint.claims.grammar import parse_value
-from nparam_lint.nearest import did_you_mean
+from nparam_lint.ground.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,7 +24,7 @@ from nparam_lint.claims import (
     without_comment,
 )
 from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
-from nparam_lint.records import DocLine
+from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

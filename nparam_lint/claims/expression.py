@@ -27,7 +27,7 @@ from nparam_lint.claims import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nparam_lint.records import NameValue
+    from nparam_lint.ground.values import NameValue
 
     _Names = Mapping[str, NameValue]
 

@@ -17,13 +17,13 @@ from nparam_lint.claims import (
     shifted,
     without_comment,
 )
-from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.ground.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nparam_lint.claims.expression import Formula
-    from nparam_lint.records import NameValue
+    from nparam_lint.ground.values import NameValue
 
 EXAMPLES = "124_475_904, 86.6M, 7.1M ± 2%, <= 25k, 26.5M..27.5M, ~58k or a formula"
 

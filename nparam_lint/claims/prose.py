@@ -18,7 +18,7 @@ from nparam_lint.claims.grammar import Value, parse_value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.records import DocLine
+    from nparam_lint.ground.values import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function
 _LONGEST = 2000  # characters; what is longer is not a sentence

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import is_doc
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.records import Finding, Position
-from nparam_lint.rules import RULES
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -15,9 +15,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import Aside, UsageError
 from nparam_lint.cli import common
-from nparam_lint.records import Report
+from nparam_lint.gate.report import Report
+from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from nparam_lint import UsageError
 from nparam_lint.cache.housekeeping import clean
 from nparam_lint.cache.store import NOWHERE, OLD_CACHE, RENAMED, directory
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.style import human_bytes, plural
 
 USAGE = "nparam-lint clean"

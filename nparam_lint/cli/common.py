@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import Aside, UsageError
-from nparam_lint.count.worker.capabilities import DEVICE_NAMES
-from nparam_lint.nearest import did_you_mean, did_you_mean_path
-from nparam_lint.printable import clean, inert
+from nparam_lint.ground.errors import Aside, UsageError
+from nparam_lint.ground.metrics import DEVICE_NAMES
+from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.ground.printable import clean, inert
 from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
 
@@ -252,7 +252,7 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(error, options)
     else:
-        from nparam_lint.records import Report
+        from nparam_lint.gate.report import Report
         from nparam_lint.report.check_document import check_document
 
         document = check_document(Report(None, (), (), error=error))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nparam_lint.cli import common
-from nparam_lint.count.worker.capabilities import DEVICE_NAMES
-from nparam_lint.rules import RULES
+from nparam_lint.ground.metrics import DEVICE_NAMES
+from nparam_lint.ground.rule_catalogue import RULES
 
 USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\

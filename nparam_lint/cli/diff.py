@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_below
@@ -15,6 +14,7 @@ from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import Tolerance, parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, settings_in
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
-from nparam_lint.count.interpreter import environments_in, find_interpreter
-from nparam_lint.count.run_jobs import BuildContext, run_jobs
-from nparam_lint.count.worker.capabilities import DEVICE_NAMES, LADDER
+from nparam_lint.count.interpreter import environments_in
+from nparam_lint.count.jobs import BuildContext
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.discover import inner_folders, list_below
 from nparam_lint.gate import limits
+from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
+from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(options: Namespace) -> int:
     settings = common.settings_for(options, Path.cwd())
     if settings.on != "local":
         return _tell_machines(settings)
-    found = find_interpreter(settings, options.environ)
+    found = settings.interpreter(options.environ)
     limit = limits(settings)
     answers = run_jobs(BuildContext(found.python, settings.root, options.environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))

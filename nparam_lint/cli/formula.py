@@ -6,7 +6,6 @@ import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
@@ -20,8 +19,9 @@ from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.records import Measured
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"

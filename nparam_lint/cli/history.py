@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.documents.history_document import history_document
 from nparam_lint.analysis.history import History, Wanted, read_history
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import settings_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 

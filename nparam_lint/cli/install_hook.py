@@ -11,7 +11,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from nparam_lint import UsageError, __version__
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.version import __version__
 from nparam_lint.repository.git import Repository, open_repository
 
 USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--uninstall]"

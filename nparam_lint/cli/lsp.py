@@ -9,7 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 
 USAGE = "nparam-lint lsp"
 DESCRIPTION = (

@@ -18,8 +18,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-from nparam_lint import UsageError, defect
-from nparam_lint.nearest import did_you_mean
+from nparam_lint.ground.errors import UsageError, defect
+from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.repository import remove_all
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
@@ -237,7 +237,7 @@ class Parser(ArgumentParser):
 
 def general_parser() -> Parser:
     """Of what can be asked without a command."""
-    from nparam_lint import __version__
+    from nparam_lint.ground.version import __version__
 
     parser = Parser(
         prog="nparam-lint",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from nparam_lint import UsageError
 from nparam_lint.cli import common
+from nparam_lint.gate.report import Report
 from nparam_lint.gate.union import united
-from nparam_lint.records import Report
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.check_data import read_report, read_shard
 from nparam_lint.report.check_document import check_document
 

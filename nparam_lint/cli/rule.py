@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cli import common
-from nparam_lint.rules import RULES, explain
+from nparam_lint.ground.rule_catalogue import RULES, explain
 
 USAGE = "nparam-lint rule [CODE]"
 DESCRIPTION = "Explain a finding by example."

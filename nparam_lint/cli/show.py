@@ -6,11 +6,11 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
-from nparam_lint import UsageError
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import show
-from nparam_lint.records import NotMeasured
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.show_document import show_document
 from nparam_lint.report.training import OPTIMIZERS
 

@@ -7,7 +7,6 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.requirements import comparisons
 from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
@@ -18,6 +17,7 @@ from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
@@ -25,8 +24,9 @@ from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.count.measured import Measured, NotMeasured, VariableRow
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.records import Measured, NotMeasured, VariableRow
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:

@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.discover import discover, list_project, reader
+from nparam_lint.discover.definitions import Definition
+from nparam_lint.gate.report import ModelReport
 from nparam_lint.gate.requests import why_gone
-from nparam_lint.nearest import did_you_mean_path, nearest
-from nparam_lint.records import Definition, ModelReport, NotMeasured
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean_path, nearest
 
 if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.cli import common
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 from nparam_lint.rewrite.budget_updates import plan_update, read_named
 from nparam_lint.rewrite.edits import Plan, write_all

@@ -11,7 +11,7 @@ import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

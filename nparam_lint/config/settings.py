@@ -16,18 +16,20 @@ from msgspec import Meta, ValidationError, convert
 from nparam_lint.cache.store import Store, directory
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
-from nparam_lint.count.worker.capabilities import DEVICE_NAMES
-from nparam_lint.nearest import did_you_mean
+from nparam_lint.ground.metrics import DEVICE_NAMES
+from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.repository import project_name
-from nparam_lint.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.claims import Target
+    from nparam_lint.claims.budget import Budget, Recipe
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.records import Budget, Position, Recipe, Severity
+    from nparam_lint.count.interpreter import Interpreter
+    from nparam_lint.ground.values import Position, Severity
     from nparam_lint.repository.snapshot import Snapshot
 
 _known_name = cache(project_name)  # an editor's server does not ask git at every edit
@@ -120,6 +122,13 @@ class Settings:
     def home(self) -> Path:
         """The project's directory in the working tree, also where `root` is one in a copy."""
         return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
+    def interpreter(self, environ: Mapping[str, str]) -> Interpreter:
+        """The one that builds the models. Raises NoInterpreter."""
+        from nparam_lint.count.interpreter import find_interpreter  # many runs build none
+
+        named = self.python, self.python_from
+        return find_interpreter(self.home, environ, self.place, *named)
 
     def recipe(self, target: Target) -> Recipe | None:
         """How the config says to build a target: its own entry, else the last pattern that matches

@@ -9,18 +9,10 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from nparam_lint.api.counts import Counts
-
 
 class _Callable(type(sys)):  # type: ignore[misc]
-    def __call__(self, model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Counts:
-        found: Counts = import_module("nparam_lint.api.counts").count(model, *args, **kwargs)
-        return found
+    def __call__(self, *arguments: object, **options: object) -> object:
+        return import_module("nparam_lint.api.counts").count(*arguments, **options)
 
 
 sys.modules[__name__].__class__ = _Callable

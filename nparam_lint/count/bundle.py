@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from nparam_lint.config.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,20 @@ class NoInterpreter(UsageError):
     """An interpreter that was asked for by name does not exist."""
 
 
-def find_interpreter(settings: Settings, environ: Mapping[str, str]) -> Interpreter:
-    """The interpreter to build models with: the one that the settings name, or the nearest to the
-    models. Raises NoInterpreter where what they name is nothing that can be run."""
-    root, reason = settings.home, settings.python_from
-    if settings.python:
-        return Interpreter(named_interpreter(settings.python, root, reason), reason)
+def find_interpreter(
+    home: Path,
+    environ: Mapping[str, str],
+    place: Path | None = None,
+    named: str | None = None,
+    reason: str = "",
+) -> Interpreter:
+    """The interpreter that builds the models of the project at `home`: the one that is `named` (by
+    whom, says the `reason`), or the nearest to `place`. Raises NoInterpreter where what is named is
+    nothing that can be run."""
+    if named:
+        return Interpreter(named_interpreter(named, home, reason), reason)
     without: list[tuple[str, str]] = []
-    for python, why in _candidates(root, environ, settings.place or root):
+    for python, why in _candidates(home, environ, place or home):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):

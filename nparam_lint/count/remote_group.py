@@ -21,11 +21,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError, __version__
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.interpreter import named_interpreter
-from nparam_lint.count.run_jobs import BuildContext, Limits, default_memory, worker_settings
+from nparam_lint.count.jobs import BuildContext, Limits
+from nparam_lint.count.run_jobs import worker_settings
 from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.machine import default_memory
+from nparam_lint.ground.version import __version__
 from nparam_lint.repository.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -16,22 +16,23 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
 from nparam_lint.count import remote_group
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
+from nparam_lint.count.jobs import Answers
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run_jobs import Answers, read_answers, with_names
+from nparam_lint.count.run_jobs import read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.discover.files import list_buildable
-from nparam_lint.records import NotMeasured
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from nparam_lint.count.bundle import Bundle
-    from nparam_lint.count.run_jobs import BuildContext, Job
+    from nparam_lint.count.jobs import BuildContext, Job
 
 TRIES = 3  # of a group, before its models are not measured
 SHARE = 3  # groups for each call that runs at a time: the last ones end at about the same time

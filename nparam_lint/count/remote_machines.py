@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError, __version__
 from nparam_lint.count import remote_group
 from nparam_lint.count.engines import call_of, connect
 from nparam_lint.count.interpreter import Interpreter
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

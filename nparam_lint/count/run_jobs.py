@@ -7,16 +7,15 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.cache.current_state import InstalledFiles, places_of
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.count.worker.path_facts import unescaped
+from nparam_lint.count.current_state import InstalledFiles, places_of
+from nparam_lint.count.jobs import Answers, BuildContext, Job
+from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
     TAB,
@@ -24,156 +23,17 @@ from nparam_lint.count.worker_process import (
     Worker,
     running,
 )
-from nparam_lint.records import Cause, Environment, Measured, Measurement, NotMeasured
+from nparam_lint.ground.facts import unescaped
+from nparam_lint.ground.metrics import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from nparam_lint.cache.measurement_cache import MeasurementCache
-    from nparam_lint.cache.replay_inputs import ReplayInputs
-    from nparam_lint.cache.store import Store
-    from nparam_lint.count.interpreter import Interpreter
-    from nparam_lint.records import ImportAttempt, NameValue
-    from nparam_lint.repository.snapshot import Snapshot
+    from nparam_lint.count.recall import MeasurementCache
 
 PROTOCOL = 10
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One call to build. `file`: the defining file below the root, or None for an installed
-    module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
-    what to build, and where `callable` is empty the call alone; `names`: what its formulas ask for;
-    `input`: shapes lazy parameters; `experts_per_token`: how many experts of a mixture a token
-    uses, where declared; `device`: meta, or another as well, or "meta only" where none is to be
-    tried after it; `vary`: other
-    values for arguments of the call, or for fields of the config object that is made in it;
-    `change`: the same, times a number and plus another, or the next prime from there on;
-    `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
-    parameters and buffers that are told; `origins`: where each was made is told of traced ones,
-    too; `points`: values of arguments at which it is also built with traced numbers, none of which
-    is begun after so many `seconds`; an empty one for the values in the call of its `names`, if
-    these are `variables`; `way`: it is evidence of how the project builds a model: its setup may
-    set names of the file, and weights are left out rather than downloaded."""
-
-    id: int
-    label: str
-    file: str | None
-    attempts: tuple[ImportAttempt, ...]
-    callable: str
-    arguments: str | None = None
-    setup: str | None = None
-    call: str | None = None
-    input: str | None = None
-    experts_per_token: int | None = None
-    device: str = "meta"
-    names: tuple[str, ...] = ()
-    parameters: bool = False
-    metric: str = "total"
-    origins: bool = False
-    vary: tuple[tuple[str, NameValue], ...] = ()
-    change: tuple[tuple[str, int, int | None], ...] = ()
-    variables: bool = False
-    points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
-    seconds: float = 0.0
-    way: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """`timeout`: seconds for one model. `memory`: resident bytes for one model. `jobs`: processes
-    that build at a time."""
-
-    timeout: float = 60.0
-    memory: int = 0
-    jobs: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class BuildContext:
-    """The project whose models are built, and how. `python`: the interpreter that builds them;
-    `environ`: the user's environment; `names`: those under which anything of the project could be
-    imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything; `why_built`: it is to be told why a model is built. `progress(done, all,
-    label)` is called when a model is begun and after each answer, and before that with what is
-    waited for; `replay_inputs` collects what the answers depend on."""
-
-    python: str
-    root: Path
-    environ: Mapping[str, str]
-    limits: Limits = Limits()
-    names: tuple[str, ...] = ()
-    snapshot: Snapshot | None = None
-    store: Store | None = None
-    why_built: bool = False
-    progress: Callable[[int, int, str], None] = lambda *_: None
-    replay_inputs: ReplayInputs | None = None
-
-    @property
-    def home(self) -> Path:
-        """The project's directory in the working tree."""
-        return self.snapshot.original_of(self.root) if self.snapshot else self.root
-
-
-@dataclass(slots=True)
-class Answers:
-    """The result of a run: measurements by job id, and what the worker reported about its
-    interpreter (`devices`: those that are there, where no job was given; `guards`: against
-    accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added
-    by who chose it: the `interpreter`; and if that is broken, `inside`: the directories of the
-    project with their own environments, and these environments."""
-
-    measurements: dict[int, Measurement] = field(default_factory=dict)
-    torch: str | None = None
-    python: str | None = None
-    devices: tuple[str, ...] = ()
-    guards: tuple[str, ...] = ()
-    broken: str | None = None
-    interpreter: Interpreter | None = None
-    inside: Mapping[str, str] = field(default_factory=dict)
-
-    def environment(self, devices: Iterable[str]) -> Environment | None:
-        """The interpreter, for a report. `devices`: those on which something was measured."""
-        if (found := self.interpreter) is None:
-            return None
-        return Environment(found.python, found.reason, self.torch, tuple(devices), self.guards)
-
-    @property
-    def error(self) -> str | None:
-        """Why no model can be built at all, in lines; None where models can be."""
-        if self.broken is None or self.interpreter is None:
-            return None
-        python, passed_over = self.interpreter.python, self.interpreter.passed_over
-        return "\n".join(
-            (
-                f"no model can be built with {python}",
-                f"  chosen because: {self.interpreter.reason}",
-                f"  error: {self.broken}",
-                *(
-                    f"  passed over: {text}"
-                    for text in passed_over
-                    if not text.startswith(f"{python} (")
-                ),
-                *(
-                    f"  found, but only for a part of the project: {environment}; to check that "
-                    f"part: nparam-lint {folder}"
-                    for folder, environment in self.inside.items()
-                ),
-                "  next: install torch there, or name the interpreter that has it:",
-                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
-                " config",
-            )
-        )
-
-
-def default_memory() -> int:
-    """Half of the machine's memory, in bytes; 0 (no limit) where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return 0
 
 
 def run_jobs(
@@ -198,7 +58,7 @@ def run_jobs(
     left = [job for job in jobs if job.id not in found]
     reasons: dict[int, str] = {}
     if context.why_built:
-        from nparam_lint.cache.reasons import why_built  # few runs ask for them
+        from nparam_lint.count.reasons import why_built  # few runs ask for them
 
         reasons = why_built(cache, jobs, left)
     if cache and known and not left:
@@ -312,8 +172,8 @@ def _top_of(root: Path) -> str:
 
 def _cache_of(context: BuildContext) -> MeasurementCache:
     """The cache of a project that has a `store`."""
-    from nparam_lint.cache.current_state import ProjectState
-    from nparam_lint.cache.measurement_cache import MeasurementCache
+    from nparam_lint.count.current_state import ProjectState
+    from nparam_lint.count.recall import MeasurementCache
 
     assert context.store is not None
     kept = context.store.beside(f"files installed for {context.python}")

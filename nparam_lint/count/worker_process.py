@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import IO, Any
 
-    from nparam_lint.records import Cause
+    from nparam_lint.count.measured import Cause
 
 TAB = b"\t"  # between a frame and what it carries
-WORKER = __file__.removesuffix("worker_process.py") + os.path.join("worker", "launch.py")  # noqa: PTH118
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
+WORKER = os.path.join(_PACKAGE, "worker", "launch.py")  # noqa: PTH118
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims.docstring_budgets import mentions
+from nparam_lint.discover.definitions import Definition, Parameter
 from nparam_lint.discover.files import (
     find_root,
     inner_folders,
@@ -49,7 +50,7 @@ from nparam_lint.discover.scan import (
 )
 from nparam_lint.discover.source_tree import SourceTree
 from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit, words_in
-from nparam_lint.records import Definition, Parameter, Position
+from nparam_lint.ground.values import Position
 
 __all__ = [
     "Discovery",
@@ -78,8 +79,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
+    from nparam_lint.discover.definitions import ImportAttempt, Problem
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import ImportAttempt, Problem
 
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
 

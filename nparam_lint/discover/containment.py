@@ -6,16 +6,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import tail
-from nparam_lint.records import Containment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.scan import Defined
-    from nparam_lint.records import Definition
 
 # A search for words takes a hundredth of what it takes to go through the syntax trees.
 _TEXTS = re.compile(

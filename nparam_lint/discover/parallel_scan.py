@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nparam_lint import cores
 from nparam_lint.discover.scan import FileFacts, Imports, import_statements, scan_within
+from nparam_lint.ground.machine import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,6 +15,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
+from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
@@ -32,13 +33,13 @@ from nparam_lint.discover.syntax import (
     time_limit,
     written,
 )
-from nparam_lint.records import DocLine, Parameter, Position, Problem
+from nparam_lint.ground.values import DocLine, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Severity
+    from nparam_lint.ground.values import Severity
 
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
 # f-strings, t-strings, `except A, B`.

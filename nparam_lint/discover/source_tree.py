@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import digest as digest_of
+from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.discover.scan import (
     FileFacts,
@@ -19,14 +20,14 @@ from nparam_lint.discover.scan import (
     scan_source,
     scan_within,
 )
-from nparam_lint.records import Position, Problem
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.parallel_scan import Scan
-    from nparam_lint.records import Severity
+    from nparam_lint.ground.values import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start

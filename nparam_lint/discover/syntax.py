@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import DocLine
+from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
+from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
-from nparam_lint.records import DocLine, Position, Problem
+from nparam_lint.ground.values import DocLine, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,24 +15,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import Aside, UsageError, cores
 from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
     environments_in,
-    find_interpreter,
     watched,
 )
-from nparam_lint.count.run_jobs import (
-    Answers,
-    BuildContext,
-    Job,
-    Limits,
-    default_memory,
-    run_jobs,
-    what_was_read,
-)
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.measured import Measured
+from nparam_lint.count.run_jobs import run_jobs, what_was_read
 from nparam_lint.count.worker_process import end_waiting, reused_worker, start_early
 from nparam_lint.discover import (
     discover,
@@ -45,6 +37,7 @@ from nparam_lint.discover import (
     scan_source,
     within,
 )
+from nparam_lint.discover.definitions import ImportAttempt
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.judgements import (
     assemble_report,
@@ -52,6 +45,7 @@ from nparam_lint.gate.judgements import (
     is_staged,
     judge_models,
 )
+from nparam_lint.gate.report import Report
 from nparam_lint.gate.requests import (
     ModelRequest,
     ProjectSource,
@@ -65,26 +59,25 @@ from nparam_lint.gate.requests import (
     select_models,
     with_doc_claims,
 )
-from nparam_lint.records import ImportAttempt, Measured, Position, Report
+from nparam_lint.ground.errors import Aside, UsageError
+from nparam_lint.ground.machine import cores, default_memory
+from nparam_lint.ground.values import Position
 from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.claims import Target
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.shards import Division
-    from nparam_lint.records import (
-        Budget,
-        BudgetResult,
-        Definition,
-        Finding,
-        ModelReport,
-        NameValue,
-    )
+    from nparam_lint.ground.findings import BudgetResult, Finding
+    from nparam_lint.ground.values import NameValue
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
     Broken = Sequence[tuple[ModelRequest, BudgetResult]]
@@ -606,7 +599,7 @@ def _interpreter(context: RunContext) -> Interpreter:
         from nparam_lint.count.remote_machines import interpreter_at
 
         return interpreter_at(settings.on, settings.remote_python)
-    interpreter = context.interpreter or find_interpreter(settings, context.environ)
+    interpreter = context.interpreter or settings.interpreter(context.environ)
     if inputs:
         unread = watched(interpreter)
         inputs.unread.update(unread or ())

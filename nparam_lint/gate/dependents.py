@@ -13,9 +13,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
-from nparam_lint.records import Elsewhere
+from nparam_lint.gate.report import Elsewhere
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import ask_git, deleted_files
 
 if TYPE_CHECKING:

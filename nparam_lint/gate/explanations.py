@@ -7,17 +7,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import Aside
 from nparam_lint.claims import parse_selector
-from nparam_lint.judge import heaviest
-from nparam_lint.records import Measured, Position, SourceLine
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.judge import heaviest
+from nparam_lint.ground.errors import Aside
+from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.gate import RunContext
+    from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import BudgetResult, Change, Finding, ModelReport, Report
+    from nparam_lint.ground.findings import BudgetResult, Change, Finding
 
     _Broken = tuple[ModelReport, Finding, BudgetResult]
 

@@ -16,9 +16,10 @@ from nparam_lint.gate.requests import filled_entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from nparam_lint.count.measured import NotMeasured
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Definition, Parameter
     from nparam_lint.gate.requests import ProjectSource
-    from nparam_lint.records import Definition, NotMeasured, Parameter
 
 _OPTION = re.compile(
     rb"""add_argument\(\s*(?:['"]-\w+['"]\s*,\s*)?['"]--?([A-Za-z][\w-]*)['"]"""

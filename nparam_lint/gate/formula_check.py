@@ -6,26 +6,25 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import Aside
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.judge import finding, judge
-from nparam_lint.records import Measured
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.judge import judge
+from nparam_lint.ground.errors import Aside
+from nparam_lint.ground.findings import finding
+from nparam_lint.ground.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.count.run_jobs import Answers
+    from nparam_lint.count.jobs import Answers
+    from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
     from nparam_lint.gate import RunContext
+    from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.requests import ModelRequest
-    from nparam_lint.records import (
-        Budget,
-        Finding,
-        Measurement,
-        ModelReport,
-        NameValue,
-    )
+    from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.values import NameValue
 
     Change = tuple[int, int | None]
     Others = dict[int, list[tuple[ModelRequest, Measured]]]

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.count.measured import Measured, NotMeasured
 
 if TYPE_CHECKING:
     from nparam_lint.claims import Target
+    from nparam_lint.count.measured import InsideRow
     from nparam_lint.discover import SourceTree
-    from nparam_lint.records import InsideRow
 
 
 def files_with(name: str, near: str, tree: SourceTree) -> list[str]:

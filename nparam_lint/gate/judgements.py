@@ -8,35 +8,28 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.worker.capabilities import AUTO
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
-from nparam_lint.gate.requests import arguments_entry, experts_entry
-from nparam_lint.judge import (
-    finding,
+from nparam_lint.gate.judge import (
     judge,
     judge_devices,
     judge_hidden,
     judge_not_measured,
     no_result,
 )
-from nparam_lint.records import (
-    BudgetResult,
-    Containment,
-    FailedWay,
-    Finding,
-    Measured,
-    ModelReport,
-    NotMeasured,
-    Position,
-    Report,
-)
-from nparam_lint.rules import RULES
+from nparam_lint.gate.report import FailedWay, ModelReport, Report
+from nparam_lint.gate.requests import arguments_entry, experts_entry
+from nparam_lint.ground.findings import BudgetResult, Finding, finding
+from nparam_lint.ground.metrics import AUTO
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.run_jobs import Answers
+    from nparam_lint.count.jobs import Answers
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
     _Judged = tuple[list[BudgetResult], list[Finding]]

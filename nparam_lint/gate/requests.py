@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
+from nparam_lint.claims.budget import Budget, Recipe
 from nparam_lint.claims.docstring_budgets import (
     Malformed,
     declares,
@@ -17,20 +18,14 @@ from nparam_lint.claims.docstring_budgets import (
     mentions,
     parse_docstring,
 )
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.discover.definitions import Containment, Way
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.syntax import TooSlow, time_limit
-from nparam_lint.judge import finding
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.records import (
-    Budget,
-    Containment,
-    Measured,
-    NotMeasured,
-    Position,
-    Recipe,
-    Shard,
-    Way,
-)
+from nparam_lint.gate.report import Shard
+from nparam_lint.ground.findings import finding
+from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +34,12 @@ if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Definition, Problem
     from nparam_lint.discover.ways.configs import ConfigModels
-    from nparam_lint.records import Definition, Finding, Measurement, NameValue, Origin, Problem
+    from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.values import NameValue, Origin
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _BIND = (

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.cache.store import digest
 from nparam_lint.claims.suppressions import UNUSED
-from nparam_lint.records import Partition, Shard
+from nparam_lint.gate.report import Partition, Shard
+from nparam_lint.ground.version import __version__
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.judgements import Outcomes
+    from nparam_lint.gate.report import Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
-    from nparam_lint.records import Report
 
 # Seconds: of an import of a file of the project, and of a package such as timm or transformers.
 IMPORT, PACKAGE = 0.5, 3.0

@@ -6,14 +6,17 @@ from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
+from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judgements import Outcomes, in_order, said_once
-from nparam_lint.records import Measured, Partition, Report
+from nparam_lint.gate.report import Partition, Report
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import Environment, Finding, ModelReport, Shard
+    from nparam_lint.count.measured import Environment
+    from nparam_lint.gate.report import ModelReport, Shard
+    from nparam_lint.ground.findings import Finding
 
 _AGAIN = "next: run all shards of one run again, on the same commit, with the same options"
 # What differs, and between which values where these say something.

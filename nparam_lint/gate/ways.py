@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
+from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.ways import WaySource
 from nparam_lint.gate.requests import ModelRequest, Selection, config_models, listed, unreadable
-from nparam_lint.records import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

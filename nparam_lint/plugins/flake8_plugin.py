@@ -10,8 +10,9 @@ import io
 import tokenize
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__, defect
 from nparam_lint.discover.name_resolution import is_hinted
+from nparam_lint.ground.errors import defect
+from nparam_lint.ground.version import __version__
 
 if TYPE_CHECKING:
     import ast

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from nparam_lint.api.counts import Counts
-    from nparam_lint.records import Position, Report
+    from nparam_lint.gate.report import Report
+    from nparam_lint.ground.values import Position
     from nparam_lint.report.budget_cases import Case
 
 NAME = "nparam"
@@ -126,7 +127,7 @@ class Budgets(pytest.Collector):
         self.cases, self.chosen = cases, chosen
 
     def collect(self) -> Iterator[Budget]:
-        from nparam_lint.nearest import did_you_mean
+        from nparam_lint.ground.nearest import did_you_mean
 
         ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
         for chosen in self.chosen:
@@ -208,13 +209,13 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    from nparam_lint import defect
     from nparam_lint.api.checks import formula_analysis
     from nparam_lint.config import ConfigError, load_settings
     from nparam_lint.count.interpreter import NoInterpreter
     from nparam_lint.discover import find_root
     from nparam_lint.gate import check
-    from nparam_lint.records import Position
+    from nparam_lint.ground.errors import defect
+    from nparam_lint.ground.values import Position
     from nparam_lint.report import Options
     from nparam_lint.report.budget_cases import cases
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.records import Report
+    from nparam_lint.gate.report import Report
     from nparam_lint.report.budget_outcomes import ModelBudgets
     from nparam_lint.report.folded_modules import Modules
     from nparam_lint.report.pictures import Picture, RolesOf

@@ -13,8 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
-from nparam_lint.records import LineRow, Measured, ModelReport, NotMeasured, Report
+from nparam_lint.count.measured import LineRow, Measured, NotMeasured
+from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
 from nparam_lint.report.check_data import measured_data, not_measured_data
 from nparam_lint.report.not_counted import absent

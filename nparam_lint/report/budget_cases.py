@@ -16,14 +16,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, clean, elide_end
-from nparam_lint.rules import RULES
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 _ROWS = 40  # of a table of modules

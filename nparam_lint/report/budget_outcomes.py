@@ -9,7 +9,9 @@ from math import isnan
 from operator import attrgetter
 from typing import Literal
 
-from nparam_lint.records import BudgetResult, Finding, Measured, ModelReport, Report
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.findings import BudgetResult, Finding
 from nparam_lint.report import Column, Row, Table, style
 from nparam_lint.report.style import grouped
 

@@ -14,21 +14,13 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from nparam_lint import UsageError, __version__
-from nparam_lint.records import (
-    BudgetResult,
-    Finding,
-    Inside,
-    LineRow,
-    Measured,
-    Measurement,
-    ModelReport,
-    ModuleRow,
-    NotMeasured,
-    Position,
-    Report,
-    Way,
-)
+from nparam_lint.count.measured import LineRow, Measured, Measurement, ModuleRow, NotMeasured
+from nparam_lint.discover.definitions import Way
+from nparam_lint.gate.report import Inside, ModelReport, Report
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.values import Position
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Json
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second

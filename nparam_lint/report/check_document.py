@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Measured, ModelReport, ModuleRow, Report
+from nparam_lint.count.measured import Measured, ModuleRow
+from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.report import Document, Fact, Facts, Page, Parts, Section, Text
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,

@@ -8,11 +8,13 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from nparam_lint.records import Finding, Position, Report
+from nparam_lint.gate.report import Report
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.rules import RULES
 
 _ALIKE = 3
 _CHANGES = 6  # lines about what changed

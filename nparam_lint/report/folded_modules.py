@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nparam_lint.records import ModuleRow, ParameterRow
+from nparam_lint.count.measured import ModuleRow, ParameterRow
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
 
 _FOOTNOTES = 4

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from nparam_lint import defect
-from nparam_lint.records import Finding
+from nparam_lint.ground.errors import defect
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Row, Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
 from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
 from nparam_lint.report.pictures import DrawnModel, PageData, Picture
 from nparam_lint.report.style import escape, plural
-from nparam_lint.rules import RULES
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}

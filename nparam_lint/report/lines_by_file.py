@@ -23,7 +23,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import BudgetResult, Measured, ModelReport
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.report import ModelReport
+from nparam_lint.ground.findings import BudgetResult
 from nparam_lint.report import Listing, ListingLine, style
 from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, worst
 

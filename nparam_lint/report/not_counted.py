@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from nparam_lint.count.worker.capabilities import INSTALLED_AS
-from nparam_lint.records import FailedWay, Inside, NotMeasured, Report
+from nparam_lint.count.measured import NotMeasured
+from nparam_lint.gate.report import FailedWay, Inside, Report
+from nparam_lint.ground.metrics import INSTALLED_AS
 from nparam_lint.report import Block, Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nparam_lint.records import Inside, Measured, ModelReport, Report
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import clean, first, grouped, plural, rounded, share

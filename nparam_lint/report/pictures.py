@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nparam_lint.records import ModuleRow, ParameterRow
+from nparam_lint.count.measured import ModuleRow, ParameterRow
 from nparam_lint.report.style import clean
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import DeviceResult, Inside, Measured, ModelReport, Report
+from nparam_lint.count.measured import DeviceResult, Measured
+from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.report import (
     Cell,
     Column,

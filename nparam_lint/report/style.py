@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.claims.grammar import proportion
-from nparam_lint.count.worker.capabilities import METRICS, Metric
-from nparam_lint.printable import clean as clean
+from nparam_lint.ground.metrics import METRICS, Metric
+from nparam_lint.ground.printable import clean as clean
 
 if TYPE_CHECKING:
-    from nparam_lint.records import BudgetResult, Finding, Hidden, Measured
+    from nparam_lint.count.measured import Hidden, Measured
+    from nparam_lint.ground.findings import BudgetResult, Finding
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from nparam_lint.records import DtypeRow, Measured
+from nparam_lint.count.measured import DtypeRow, Measured
 from nparam_lint.report import Block, Cell, Column, Fact, Facts, Json, Row, Step, Table, Text, style
 
 _STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained

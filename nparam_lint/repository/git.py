@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
-from nparam_lint.nearest import did_you_mean
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.repository import run_git, temporary_directory
 
 if TYPE_CHECKING:

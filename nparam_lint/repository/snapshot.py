@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import temporary_directory
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
 from nparam_lint.claims import (
     Selector,
     Target,
@@ -24,21 +23,25 @@ from nparam_lint.claims import (
     read_expression,
 )
 from nparam_lint.claims.expression import Formula
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import RunContext, measure, read_source
+from nparam_lint.gate.judge import judge
 from nparam_lint.gate.requests import Selection, why_gone
-from nparam_lint.judge import judge
-from nparam_lint.nearest import did_you_mean, did_you_mean_path
-from nparam_lint.records import NotMeasured
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
+    from nparam_lint.count.measured import Measurement
     from nparam_lint.gate import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
-    from nparam_lint.records import Budget, Finding, Measurement, Origin, Position
+    from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated
 
 # Of what cannot be read in files of a kind.

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint.claims import TextError, is_rest
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import (
@@ -20,10 +19,12 @@ from nparam_lint.claims.doc_text import (
     written,
 )
 from nparam_lint.claims.grammar import parse_value
+from nparam_lint.count.measured import Measured
 from nparam_lint.discover.files import list_docs, reader
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import select_models
-from nparam_lint.records import Measured, Position
+from nparam_lint.ground.values import Position
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Page, Section, Text
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rewrite.new_budgets import way_budgets
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
+    from nparam_lint.gate.report import Report
     from nparam_lint.gate.requests import Selection
-    from nparam_lint.records import Report
     from nparam_lint.report import Json
 
 _SHORTEST = 3  # characters of a name

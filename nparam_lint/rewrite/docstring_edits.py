@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.claims.docstring_budgets import Declared
-    from nparam_lint.records import Definition
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.style import grouped
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.records import Origin, Position
+    from nparam_lint.ground.values import Origin, Position
 
 Place = tuple[int, int]  # line and column, from 1
 Item = TypeVar("Item")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.records import Finding
+    from nparam_lint.ground.findings import Finding
     from nparam_lint.rules.source_file import Class, Method
 
 CODE = "NPL101"

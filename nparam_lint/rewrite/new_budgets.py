@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nparam_lint.claims import Target, TextError, parse_target, read_expression
+from nparam_lint.count.measured import Measured
+from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
-from nparam_lint.records import Definition, Measured, Position
+from nparam_lint.ground.values import Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate import Progress
+    from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
-    from nparam_lint.records import ModelReport, Origin, Report
+    from nparam_lint.ground.values import Origin
 
 Into = Literal["docstring", "config"]
 _NAMED = ("size", "config")  # ways that have a name

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import (
     Column,
     Document,

@@ -9,12 +9,12 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules import RULES, state
+from nparam_lint.ground.rule_catalogue import RULES, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules import Rule
+    from nparam_lint.ground.rule_catalogue import Rule
 
 _HEAD = """\
 # The rules

@@ -18,9 +18,10 @@ from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
-from nparam_lint.judge import finding
-from nparam_lint.records import Finding, Position
-from nparam_lint.rules import RULES, source_codes
+from nparam_lint.ground.findings import Finding, finding
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
+from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -26,8 +26,8 @@ from nparam_lint.rules.nodes import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.scan import FunctionFacts, Parsed
-    from nparam_lint.records import Definition
 
 # No import in the file can refer to this name, so where the file lies makes no difference.
 _ALONE = "?.py"

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.analysis.revision_diff import find_moves
-from nparam_lint.records import Hidden, Position
+from nparam_lint.count.measured import Hidden
+from nparam_lint.ground.values import Position
 
 
 def told(before, after):

@@ -22,12 +22,12 @@ from nparam_lint.analysis.closed_forms.observations import (
 )
 from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import parse_formula
-from nparam_lint.count.worker.state import STATE
-from nparam_lint.count.worker.symbolic.recorder import Exhausted, Recorder
-from nparam_lint.count.worker.symbolic.shadows import shadowed
-from nparam_lint.count.worker.symbolic.shapes import ROWS, carried
-from nparam_lint.count.worker.symbolic.traced_numbers import symbol
-from nparam_lint.records import NotMeasured, ParameterRow, TracedBuild, Traces
+from nparam_lint.count.measured import NotMeasured, ParameterRow, TracedBuild, Traces
+from nparam_lint.worker.state import STATE
+from nparam_lint.worker.symbolic.recorder import Exhausted, Recorder
+from nparam_lint.worker.symbolic.shadows import shadowed
+from nparam_lint.worker.symbolic.shapes import ROWS, carried
+from nparam_lint.worker.symbolic.traced_numbers import symbol
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm

@@ -4,7 +4,8 @@ import pytest
 from torch import nn
 
 import nparam_lint
-from nparam_lint import UsageError, assert_nparams
+from nparam_lint import assert_nparams
+from nparam_lint.ground.errors import UsageError
 
 
 class Net(nn.Module):

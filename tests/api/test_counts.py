@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 import nparam_lint
-from nparam_lint import UsageError, count
+from nparam_lint import count
+from nparam_lint.ground.errors import UsageError
 
 # What torch says of its own old ways, and of layers that are slow.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")

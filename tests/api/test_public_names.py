@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import nparam_lint
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 
 SIGNATURES = {
     "Counts": "(measured: 'Measured') -> None",

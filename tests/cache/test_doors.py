@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cache_project import Answer, Checker, net, new_repository, write
 
-from nparam_lint.count.worker.building.kernel_guard import landlock_version
+from nparam_lint.worker.building.kernel_guard import landlock_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

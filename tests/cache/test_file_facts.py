@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nparam_lint.cache.file_facts import FactCache, release
 from nparam_lint.cache.store import Store, digest
 from nparam_lint.discover import discover, list_project
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 
 NET = 'import torch\nclass Net(torch.nn.Module):\n    """nparam: 5"""\n'
 HEIR = "from .net import Net as Base\nclass Heir(Base): pass\ndef make() -> Base: return Base()\n"

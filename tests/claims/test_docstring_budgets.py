@@ -17,7 +17,7 @@ from nparam_lint.claims.docstring_budgets import (
     mentions,
     parse_docstring,
 )
-from nparam_lint.records import DocLine
+from nparam_lint.ground.values import DocLine
 
 PROPERTY = settings(max_examples=200)
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nparam_lint.claims.prose import find_claims
-from nparam_lint.records import DocLine
+from nparam_lint.ground.values import DocLine
 
 PROPERTY = settings(max_examples=200)
 

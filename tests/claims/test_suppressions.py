@@ -5,7 +5,8 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.claims.suppressions import apply
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 
 SOURCE = '''\
     class Net(nn.Module):

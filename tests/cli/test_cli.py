@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from nparam_lint import __version__
-from nparam_lint.rules import RULES
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.version import __version__
 
 
 @pytest.fixture(scope="module")
@@ -491,4 +491,4 @@ def test_the_front_end_imports_neither_torch_nor_what_it_does_not_use(
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "nparam_lint.cli.main" in imported
     assert unwanted & {name.partition(".")[0] for name in imported} == set()
-    assert "nparam_lint.count.worker.launch" not in imported
+    assert "nparam_lint.worker.launch" not in imported

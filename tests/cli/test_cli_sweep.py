@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.sweep.configurations import of_file, of_grid
 from nparam_lint.analysis.sweep.row_lines import csv_head, csv_line
 from nparam_lint.analysis.sweep.sweep import SweepRow
 from nparam_lint.analysis.varied import grid_of
 from nparam_lint.cli import sweep as command
+from nparam_lint.ground.errors import UsageError
 
 SOURCE = '''
 import torch.nn as nn

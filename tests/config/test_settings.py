@@ -8,8 +8,9 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.claims import Selector, Target
+from nparam_lint.claims.budget import Recipe
 from nparam_lint.config import ConfigError, describe, load_settings
-from nparam_lint.records import Position, Recipe
+from nparam_lint.ground.values import Position
 
 
 @pytest.fixture

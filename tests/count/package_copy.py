@@ -19,7 +19,7 @@ class PackageCopy:
             package,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-        self.root, self.worker = package.parent, package / "count" / "worker"
+        self.root, self.worker = package.parent, package / "worker"
         self.cache = place / "cache"
         self.project.mkdir(parents=True)
         (self.project / "net.py").write_text(source)

@@ -5,8 +5,8 @@ import json
 import pytest
 from package_copy import PackageCopy
 
-from nparam_lint.count.worker.capabilities import METRICS, WITH_FIELDS
-from nparam_lint.records import ModuleRow
+from nparam_lint.count.measured import ModuleRow
+from nparam_lint.ground.metrics import METRICS, WITH_FIELDS
 
 ROW = """\
         Metric(

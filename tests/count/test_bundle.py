@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nparam_lint import UsageError
 from nparam_lint.count import bundle
 from nparam_lint.count.bundle import pack, unpacked
 from nparam_lint.discover.files import list_buildable
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

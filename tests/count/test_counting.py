@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from worker_runs import MODES, PROJECTS, Run, make_jobs, run, snapshot
 
-from nparam_lint.records import Measured, ModuleRow
+from nparam_lint.count.measured import Measured, ModuleRow
 
 with warnings.catch_warnings():  # a torch without numpy says so once, as it is imported
     warnings.filterwarnings("ignore", "Failed to initialize NumPy")

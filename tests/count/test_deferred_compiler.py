@@ -101,7 +101,7 @@ COMPILED = """
 import runpy, sys
 runpy.run_path(sys.argv[1])["load"]()
 import torch
-compat = sys.modules["<nparam-lint>.torch_compat"]
+compat = sys.modules["<nparam-lint>.worker.torch_compat"]
 compat.defer_compiler(torch)
 @torch.compiler.disable
 def alone(x):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nparam_lint.count.worker.state import NOWHERE, STATE
-from nparam_lint.count.worker.tracing.dependency_record import DependencyRecord, FileRecord
+from nparam_lint.worker.state import NOWHERE, STATE
+from nparam_lint.worker.tracing.dependency_record import DependencyRecord, FileRecord
 
 
 @pytest.fixture

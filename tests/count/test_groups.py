@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from worker_runs import LINUX, Run, run
 
-from nparam_lint.count.run_jobs import Job
-from nparam_lint.records import ImportAttempt
+from nparam_lint.count.jobs import Job
+from nparam_lint.discover.definitions import ImportAttempt
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere each process builds by itself")
 

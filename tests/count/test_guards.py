@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint.count.worker.building.kernel_guard import landlock_version
+from nparam_lint.worker.building.kernel_guard import landlock_version
 
 pytestmark = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 

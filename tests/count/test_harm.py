@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from worker_runs import PROJECTS, Run, make_jobs, run, snapshot
 
-from nparam_lint.count.worker.building.kernel_guard import landlock_version
+from nparam_lint.worker.building.kernel_guard import landlock_version
 
 SOURCE = PROJECTS / "hostile" / "harm"
 TRIES = [

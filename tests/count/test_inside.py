@@ -3,7 +3,7 @@
 import pytest
 from worker_runs import MODES, PROJECTS, Run, run
 
-from nparam_lint.records import InsideRow
+from nparam_lint.count.measured import InsideRow
 
 ROOT = PROJECTS / "inside"
 PATH = "nets/blocks.py"

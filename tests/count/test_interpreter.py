@@ -16,7 +16,6 @@ from nparam_lint.count.interpreter import (
     Interpreter,
     NoInterpreter,
     environments_in,
-    find_interpreter,
 )
 
 pytestmark = pytest.mark.skipif(
@@ -48,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def find(root: Path, environ: Mapping[str, str] | None = None) -> Interpreter:
-    return find_interpreter(Settings(root), environ or {})
+    return Settings(root).interpreter(environ or {})
 
 
 # --- asked for ---------------------------------------------------------------------------------
@@ -56,7 +55,7 @@ def find(root: Path, environ: Mapping[str, str] | None = None) -> Interpreter:
 
 def named(root: Path, value: str) -> Interpreter:
     settings = Settings(root, python=value, python_from="asked for by the test")
-    return find_interpreter(settings, {})
+    return settings.interpreter({})
 
 
 def test_an_absolute_path(root: Path, tmp_path: Path) -> None:
@@ -205,12 +204,12 @@ def test_the_nearest_environment_up_to_the_top_of_the_repository(
     environment(tmp_path / ".venv")  # outside of the repository
     for top in (main, linked):
         for root in (top, top / place):
-            found = find_interpreter(Settings(root, place=top / place), {})
+            found = Settings(root, place=top / place).interpreter({})
             assert Path(found.python) == expected
     assert environments_in(linked, ["a", "a/deep", "b"]) == {"a": "a/.venv", "b": "b/venv"}
     own = environment(linked / "venv")  # what is in the worktree itself comes first
     settings = Settings(linked, place=linked / place)
-    assert find_interpreter(settings, {}).python == str(own)
+    assert settings.interpreter({}).python == str(own)
 
 
 def test_virtual_env(root: Path, tmp_path: Path) -> None:
@@ -243,10 +242,9 @@ ASK = """
 import dataclasses, json, os, sys
 from pathlib import Path
 from types import SimpleNamespace
-from nparam_lint.count.interpreter import find_interpreter
 # Of the settings, whose packages are not there, as much as is asked.
 settings = SimpleNamespace(home=Path(sys.argv[1]), python=None, python_from="", place=None)
-found = find_interpreter(settings, os.environ)
+found = settings.interpreter(os.environ)
 print(json.dumps(dataclasses.asdict(found)))
 """
 

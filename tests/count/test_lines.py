@@ -10,7 +10,7 @@ import pytest
 from worker_runs import PROJECTS, run
 
 if TYPE_CHECKING:
-    from nparam_lint.records import LineRow, Measured
+    from nparam_lint.count.measured import LineRow, Measured
 
 ROOT = PROJECTS / "lines"
 SAID = re.compile(r"  # ((?:[\d,]+× )?\(?[\d,]+\)?)$")

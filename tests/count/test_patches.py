@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from worker_runs import Run, run
 
-from nparam_lint.records import NotMeasured
+from nparam_lint.count.measured import NotMeasured
 
 # What is run when a file is imported, or when a model is built. Net has 110 parameters, 440 bytes
 # and 7 elements of buffers, and none of this changes which.

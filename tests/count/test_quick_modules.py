@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from nparam_lint.count.worker.torch_compat import quicken
+from nparam_lint.worker.torch_compat import quicken
 
 Case = Callable[[], nn.Module]
 

@@ -12,8 +12,8 @@ import pytest
 from dask_programs import comparable, write_nets
 from distributed import LocalCluster
 
-from nparam_lint import __version__ as nparam_lint_version
 from nparam_lint.count import remote_jobs, remote_machines
+from nparam_lint.ground.version import __version__ as nparam_lint_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,10 @@ from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
 
 import nparam_lint
 from nparam_lint.count import worker_process
-from nparam_lint.count.run_jobs import PROTOCOL, Answers, BuildContext, Job, Limits, run_jobs
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.run_jobs import PROTOCOL, run_jobs
 from nparam_lint.count.worker_environment import Secrets, worker_environment
-from nparam_lint.records import Measured, NotMeasured
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
 on_linux = pytest.mark.skipif(not LINUX, reason="looks for processes in /proc, which needs Linux")

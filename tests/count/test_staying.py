@@ -17,9 +17,10 @@ from worker_runs import LINUX, PYTHON, Run, make_jobs, run
 
 from nparam_lint.cache.store import Store
 from nparam_lint.count import worker_process
-from nparam_lint.count.run_jobs import BuildContext, run_jobs
+from nparam_lint.count.jobs import BuildContext
+from nparam_lint.count.measured import Measured
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.count.worker_process import end_waiting, reused_worker, wait_for_end
-from nparam_lint.records import Measured
 
 AHEAD = """\
 import sys

@@ -19,8 +19,8 @@ import pytest
 from processes import marked
 from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
 
-from nparam_lint.count.run_jobs import Job
-from nparam_lint.records import Measured
+from nparam_lint.count.jobs import Job
+from nparam_lint.count.measured import Measured
 
 PATIENCE = 60.0  # seconds, for what ends by itself
 TIMEOUT = 1.5  # for what never does

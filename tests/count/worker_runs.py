@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from nparam_lint.count import worker_process
-from nparam_lint.count.run_jobs import Answers, BuildContext, Job, Limits, run_jobs
+from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.discover import discover, list_files
-from nparam_lint.records import Measured, NotMeasured
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
 PYTHON = sys.executable

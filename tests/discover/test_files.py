@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nparam_lint import UsageError
 from nparam_lint.discover import (
     discover,
     find_root,
@@ -18,6 +17,7 @@ from nparam_lint.discover import (
     list_importable,
     list_project,
 )
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nparam_lint.discover.definitions import Parameter
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.records import Parameter
 
 if TYPE_CHECKING:
     from nparam_lint.discover.scan import FileFacts

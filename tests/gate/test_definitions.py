@@ -15,7 +15,7 @@ from nparam_lint.gate import check
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nparam_lint.records import Report
+    from nparam_lint.gate.report import Report
 
 PARTS = """
 import functools

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nparam_lint.rules import RULES
+from nparam_lint.ground.rule_catalogue import RULES
 
 HEAD = "import torch.nn as nn\n\n\n"
 NET = '''\

@@ -11,8 +11,9 @@ from sample_repository import Sample
 
 from nparam_lint.claims import parse_target
 from nparam_lint.config import load_settings
+from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate import check, show
-from nparam_lint.records import Measured, NotMeasured, Position
+from nparam_lint.ground.values import Position
 
 
 @pytest.fixture(scope="module")

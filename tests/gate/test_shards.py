@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nparam_lint.claims import Target
 from nparam_lint.gate.requests import ModelRequest
 from nparam_lint.gate.shards import IMPORT, PACKAGE, assigned
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 
 
 def request(location: str, name: str, arguments: str | None = None) -> ModelRequest:

@@ -15,8 +15,8 @@ import pytest
 from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused, unwrapped
 from sample_repository import Sample
 
-from nparam_lint import __version__
 from nparam_lint.cli.install_hook import revision
+from nparam_lint.ground.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "nparam_lint/cli/hook.sh"

@@ -5,18 +5,12 @@ from dataclasses import replace
 import pytest
 
 from nparam_lint.claims import parse_selector, parse_target
+from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
-from nparam_lint.judge import heaviest, judge, judge_devices, judge_hidden, judge_not_measured
-from nparam_lint.records import (
-    Budget,
-    DeviceResult,
-    Finding,
-    Hidden,
-    Measured,
-    ModuleRow,
-    NotMeasured,
-    Position,
-)
+from nparam_lint.count.measured import DeviceResult, Hidden, Measured, ModuleRow, NotMeasured
+from nparam_lint.gate.judge import heaviest, judge, judge_devices, judge_hidden, judge_not_measured
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 
 HERE = Position("net.py", 7, 13)
 TARGET = "net.py::Net"

@@ -9,8 +9,8 @@ from importlib.metadata import version
 
 import pytest
 
+from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.plugins.flake8_plugin import Plugin
-from nparam_lint.rules import RULES
 
 HEAD = "from torch import nn\n\n\nclass Net(nn.Module):\n    def build(self):\n"
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]"

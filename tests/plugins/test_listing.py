@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.plugins.editor.answers import FileListing, check_file
 
 

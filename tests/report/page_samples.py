@@ -13,7 +13,8 @@ from nparam_lint.analysis.documents.compare_document import Compared, Comparison
 from nparam_lint.analysis.roles import Roles
 
 if TYPE_CHECKING:
-    from nparam_lint.records import ModuleRow, Report
+    from nparam_lint.count.measured import ModuleRow
+    from nparam_lint.gate.report import Report
 
 
 def gpt_report() -> Report:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nparam_lint.records import Report
+from nparam_lint.gate.report import Report
 from nparam_lint.report import formats
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.formats.markdown import SUMMARY

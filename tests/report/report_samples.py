@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import (
-    BudgetResult,
+from nparam_lint.count.measured import (
     DeviceResult,
     Environment,
-    Finding,
     Hidden,
     Measured,
-    ModelReport,
     ModuleRow,
     NotMeasured,
     ParameterRow,
-    Position,
-    Report,
 )
+from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

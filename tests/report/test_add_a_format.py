@@ -27,7 +27,7 @@ from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.analysis.solutions import Met, Solutions, Solved
 from nparam_lint.cli.main import main
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.show_document import show_document

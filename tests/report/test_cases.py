@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from report_samples import broken_net, budget, glob_gpt, measured, model, net, prose, report
 
-from nparam_lint.records import Finding, NotMeasured, Position
+from nparam_lint.count.measured import NotMeasured
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.budget_cases import Case, cases
 

@@ -16,7 +16,7 @@ from nparam_lint.analysis.documents.compare_document import (
     letter,
 )
 from nparam_lint.analysis.roles import RolePart, Roles
-from nparam_lint.records import Hidden, Measured, ModuleRow, NotMeasured
+from nparam_lint.count.measured import Hidden, Measured, ModuleRow, NotMeasured
 from nparam_lint.report import Options, formats
 
 

@@ -4,7 +4,8 @@ import sys
 from render_samples import rendered
 from report_samples import everything, report
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 
 

@@ -7,7 +7,7 @@ from report_checks import Page, as_html
 
 from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
-from nparam_lint.records import NotMeasured
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.report import Options
 from nparam_lint.report.formats import render
 from nparam_lint.report.formats.markdown import summary

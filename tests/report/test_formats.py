@@ -26,7 +26,8 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for
 

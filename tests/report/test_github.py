@@ -8,7 +8,8 @@ from report_checks import commands
 from report_samples import broken_net, everything, failed, glob_gpt, many, measured, model, report
 from report_samples import net as net_rows
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 
 

@@ -19,7 +19,8 @@ from report_samples import (
     rows,
 )
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 
 

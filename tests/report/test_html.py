@@ -24,16 +24,11 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint import __version__
-from nparam_lint.records import (
-    Change,
-    DeviceResult,
-    Finding,
-    Hidden,
-    Position,
-    SourceLine,
-    Way,
-)
+from nparam_lint.count.measured import DeviceResult, Hidden
+from nparam_lint.discover.definitions import Way
+from nparam_lint.ground.findings import Change, Finding
+from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options, html_parts
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import html as html_format

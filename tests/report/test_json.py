@@ -19,8 +19,10 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint import __version__
-from nparam_lint.records import BudgetResult, DeviceResult, Finding, Position
+from nparam_lint.count.measured import DeviceResult
+from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.values import Position
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options
 
 NULL = type(None)

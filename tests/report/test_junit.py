@@ -19,7 +19,9 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.records import Finding, NotMeasured, Position
+from nparam_lint.count.measured import NotMeasured
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 
 

@@ -18,7 +18,8 @@ from report_samples import (
     report,
 )
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 
 

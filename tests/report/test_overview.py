@@ -6,9 +6,12 @@ from dataclasses import replace
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 
-from nparam_lint.count.worker.tracing import failures
-from nparam_lint.records import Containment, FailedWay, InsideRow, NotMeasured, Position, Way
+from nparam_lint.count.measured import InsideRow, NotMeasured
+from nparam_lint.discover.definitions import Containment, Way
+from nparam_lint.gate.report import FailedWay
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
+from nparam_lint.worker.tracing import failures
 
 
 def counted(target, total, kind="", way=None, types=(), call="Net()", **more):

@@ -17,10 +17,11 @@ from report_samples import (
     report,
 )
 
-from nparam_lint import __version__
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES, explain
+from nparam_lint.ground.values import Position
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options
-from nparam_lint.rules import RULES, explain
 
 
 def sarif(value, **options):

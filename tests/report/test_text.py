@@ -24,7 +24,9 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.records import DeviceResult, Finding, NotMeasured, ParameterRow, Position
+from nparam_lint.count.measured import DeviceResult, NotMeasured, ParameterRow
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import (

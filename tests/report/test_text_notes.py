@@ -21,7 +21,9 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.records import DeviceResult, Finding, NotMeasured, Position
+from nparam_lint.count.measured import DeviceResult, NotMeasured
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.style import elide_apart, short_reason

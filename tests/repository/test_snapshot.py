@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sample_repository import AWKWARD, Sample
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError, open_repository
 from nparam_lint.repository.snapshot import Snapshot, copied
 

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from nparam_lint.rules import RULES
+from nparam_lint.ground.rule_catalogue import RULES
 
 
 def invalid(code):

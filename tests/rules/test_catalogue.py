@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nparam_lint.rules import RULES, UnknownRule, explain
+from nparam_lint.ground.rule_catalogue import RULES, UnknownRule, explain
 
 SEVERITIES = {
     "NPL001": "error",

@@ -9,8 +9,9 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.discover import discover
-from nparam_lint.records import Finding, Position
-from nparam_lint.rules import RULES
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Position
 from nparam_lint.rules.lint import lint_files, lint_source, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"

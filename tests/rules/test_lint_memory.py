@@ -14,7 +14,7 @@ import pytest
 from nparam_lint.cache.file_facts import release
 from nparam_lint.cache.store import Store, digest
 from nparam_lint.discover import discover, list_project
-from nparam_lint.rules import RULES
+from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.rules.lint import lint_files, lint_source, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"

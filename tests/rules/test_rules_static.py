@@ -6,7 +6,8 @@ from textwrap import indent
 
 import pytest
 
-from nparam_lint.rules import RULES, built, source
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.rules import built, source
 from nparam_lint.rules.lint import lint_source, source_codes
 
 CHECKED = [RULES[code] for code in ("NPL002", *source_codes())]

@@ -26,7 +26,7 @@ from nparam_lint.analysis.closed_forms.signs import is_positive, lower_bound
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.records import NameValue
+    from nparam_lint.ground.values import NameValue
 
     Test = Callable[[Mapping[str, NameValue]], bool]
 

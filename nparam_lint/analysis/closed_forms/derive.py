@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.paths import PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
-    from nparam_lint.records import Traces
+    from nparam_lint.count.measured import Traces
 
     class TracedModel(Protocol):
         """`hints`: whole numbers in its source."""

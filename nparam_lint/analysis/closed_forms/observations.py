@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import NameValue, NotMeasured
+from nparam_lint.count.measured import NotMeasured
+from nparam_lint.ground.values import NameValue
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.polynomial import Number
-    from nparam_lint.records import ParameterRow, VariableRow
+    from nparam_lint.count.measured import ParameterRow, VariableRow
 
 Value = NameValue
 Point = Mapping[str, Value]

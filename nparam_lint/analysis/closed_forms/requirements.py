@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.search import Unknown
-    from nparam_lint.records import NameValue
+    from nparam_lint.ground.values import NameValue
 
     Whole = Mapping[str, int]
     Test = Callable[[Mapping[str, NameValue]], bool]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.conditions import Test
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
     from nparam_lint.analysis.closed_forms.polynomial import Number
-    from nparam_lint.records import TracedBuild, TracedTensor, Traces
+    from nparam_lint.count.measured import TracedBuild, TracedTensor, Traces
 
     # Several jobs, each with its points, at once.
     Trace = Callable[[Sequence[Sequence[Mapping[str, Value]]]], Sequence[Traces | None]]

@@ -11,7 +11,10 @@ from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
 from nparam_lint.analysis.diff.drift_rule import explain, judge_drift, nothing_compared
 from nparam_lint.analysis.diff.module_changes import compare_modules
 from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
-from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured, Position, Report
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.claims.grammar import Number, parse_value, proportion
-from nparam_lint.records import Finding, Measured
-from nparam_lint.rules import RULES
+from nparam_lint.count.measured import Measured
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.diff.diff_records import Base, ModelDiff
     from nparam_lint.analysis.diff.fold_changes import Line
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.records import BudgetResult, ModelReport
+    from nparam_lint.gate.report import ModelReport
+    from nparam_lint.ground.findings import BudgetResult
 
 _CODE = "NPL014"
 _NAMED = 5  # modules below a finding

@@ -16,7 +16,7 @@ from nparam_lint.analysis.diff.module_tree import Likeness, Node, best_pairs, li
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.records import ModuleRow
+    from nparam_lint.count.measured import ModuleRow
 
 
 def compare_modules(

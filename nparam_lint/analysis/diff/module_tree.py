@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from nparam_lint.records import ModuleRow
+    from nparam_lint.count.measured import ModuleRow
 
 ENOUGH = 3  # modules with parameters, from which on structure is evidence
 ALIKE = 0.8  # of the modules

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.analysis.diff.fold_changes import Line, folded
 from nparam_lint.analysis.diff.module_changes import ModuleMatches
 from nparam_lint.analysis.diff.module_tree import Node, link
-from nparam_lint.records import Change
+from nparam_lint.ground.findings import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.records import Measured, ParameterRow
+    from nparam_lint.count.measured import Measured, ParameterRow
 
 _MARKS: dict[str, Literal["+", "−", "~"]] = {"added": "+", "removed": "−", "changed": "~"}
 _MANY = 6  # changes; of more, those that one line of source makes are told together

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.analysis.roles import ROLES, RolePart
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.records import Measured, NotMeasured
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
 from nparam_lint.report.check_data import measured_data, not_measured_data
 from nparam_lint.report.not_counted import absent
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from nparam_lint.analysis.roles import Roles
-    from nparam_lint.records import Environment, ModelReport
+    from nparam_lint.count.measured import Environment
+    from nparam_lint.gate.report import ModelReport
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word

@@ -7,12 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.documents.diff_words import MARKS
-from nparam_lint.records import Measured, Report
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.report import Report
 from nparam_lint.report import check_data
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
-    from nparam_lint.records import ModuleRow
+    from nparam_lint.count.measured import ModuleRow
     from nparam_lint.report import Json
 
 _MODEL = (

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.grammar import proportion
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.records import Measured
+from nparam_lint.count.measured import Measured
+from nparam_lint.ground.metrics import METRICS
 from nparam_lint.report.style import clean, plural, signed
 
 if TYPE_CHECKING:

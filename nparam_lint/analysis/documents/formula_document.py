@@ -6,12 +6,12 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.analysis.closed_forms.abbreviations import Abbreviations
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.form_records import Derived, ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value, Variable
-    from nparam_lint.records import Environment
+    from nparam_lint.count.measured import Environment
 
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint import report as doc
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
 from nparam_lint.report.style import clean, plural
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
 from nparam_lint import report as doc
 from nparam_lint.claims.grammar import proportion
-from nparam_lint.count.worker.capabilities import METRICS
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 

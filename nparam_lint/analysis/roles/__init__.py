@@ -25,7 +25,7 @@ from nparam_lint.analysis.roles.layer_shapes import shape_roles
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.records import Measured, ModuleRow, ParameterRow
+    from nparam_lint.count.measured import Measured, ModuleRow, ParameterRow
 
 Role = Literal[
     "embedding", "attention", "feed-forward", "recurrent", "convolution", "norm", "output", "other"

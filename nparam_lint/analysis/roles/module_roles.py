@@ -7,12 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.roles import RoleTree
-from nparam_lint.records import ParameterRow
+from nparam_lint.count.measured import ParameterRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.records import ModuleRow
+    from nparam_lint.count.measured import ModuleRow
 
 
 def module_roles(

@@ -11,9 +11,9 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.analysis.varied import value_of
 from nparam_lint.discover.ways.config_outline import outline
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
-from nparam_lint.records import NotMeasured
+from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
 from nparam_lint.api.schemas.python_types import Schema, schema_of
 from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY
-from nparam_lint.rules import RULES
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.rule_catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,23 +13,19 @@ from nparam_lint.analysis.diff.diff_records import Base, Kind, Status
 from nparam_lint.analysis.roles import Role, RolePart
 from nparam_lint.analysis.solutions import Solutions
 from nparam_lint.api.schemas.python_types import Schema, array, either, fields_of, record, schema_of
-from nparam_lint.records import (
-    BudgetResult,
+from nparam_lint.count.measured import (
     Cause,
-    Change,
     DtypeRow,
-    Elsewhere,
     Environment,
-    Finding,
     Hidden,
     LineRow,
     ModuleRow,
-    NameValue,
-    Origin,
     ParameterRow,
-    Position,
-    WayKind,
 )
+from nparam_lint.discover.definitions import WayKind
+from nparam_lint.gate.report import Elsewhere
+from nparam_lint.ground.findings import BudgetResult, Change, Finding
+from nparam_lint.ground.values import NameValue, Origin, Position
 from nparam_lint.repository.log import Commit
 
 if TYPE_CHECKING:

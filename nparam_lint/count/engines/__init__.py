@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.claims import Target
+    from nparam_lint.claims.budget import Recipe
     from nparam_lint.discover import Discovery
-    from nparam_lint.records import Problem, Recipe, Way
+    from nparam_lint.discover.definitions import Problem, Way
 
 
 @dataclass(frozen=True, slots=True)

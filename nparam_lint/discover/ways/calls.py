@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import DOC_SUFFIXES, Target
+from nparam_lint.claims.budget import Recipe
+from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail, words_in
@@ -16,15 +18,15 @@ from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.commands import Commands
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.discover.ways.statements import BUILTINS, LOOK_UPS, NoWay, does_work
-from nparam_lint.records import Recipe, Way
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.discover.definitions import Definition, Parameter
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.file_calls import FileCalls
     from nparam_lint.discover.ways.places import Place
-    from nparam_lint.records import Definition, Parameter, Position
+    from nparam_lint.ground.values import Position
 
 _TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
 _DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")

@@ -15,9 +15,9 @@ from nparam_lint.discover.syntax import annotation_names, dotted_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.named_parameters import NamedParameters
-    from nparam_lint.records import Parameter
 
 _HOLDS_SIZES = re.compile(r"(?i)conf|cfg|args|hparams|params|dims|settings|opt")
 _CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")

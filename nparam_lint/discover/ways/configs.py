@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.config_files import ConfigFiles, ModelNode
 from nparam_lint.discover.ways.config_recipes import ConfigRecipes
 from nparam_lint.discover.ways.config_scripts import ConfigScripts
 from nparam_lint.discover.ways.registry_configs import RegistryConfigs
-from nparam_lint.records import Position, Way
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from nparam_lint.claims.budget import Recipe
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways import WaySource
-    from nparam_lint.records import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too

@@ -36,7 +36,7 @@ from nparam_lint.discover.ways.statements import (
     parsed,
     stores,
 )
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

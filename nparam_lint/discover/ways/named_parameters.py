@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.records import Parameter
 
 _KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|preset|depth"
 _OBJECT = "model|net|network|backbone|encoder|vit|llm|config|cfg|key"

@@ -15,17 +15,17 @@ from nparam_lint.discover.files import parent, within
 from nparam_lint.discover.ways.options import lacks_value, with_defaults
 from nparam_lint.discover.ways.places import Frame
 from nparam_lint.discover.ways.statements import NoWay
-from nparam_lint.records import Position
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.ways import FoundWay
     from nparam_lint.discover.ways.calls import CallSearch
     from nparam_lint.discover.ways.commands import Command
     from nparam_lint.discover.ways.file_calls import FileCalls
     from nparam_lint.discover.ways.places import Place
-    from nparam_lint.records import Definition
 
 _RANK = 18
 _HOLDER = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")

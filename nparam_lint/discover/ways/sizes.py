@@ -8,22 +8,24 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
+from nparam_lint.claims.budget import Recipe
+from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.syntax import dotted_name, rare_collection, returned_calls
 from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.config_classes import ConfigClasses
 from nparam_lint.discover.ways.config_tables import ConfigTables
 from nparam_lint.discover.ways.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.discover.ways.size_slice import downloads, needed_for
-from nparam_lint.records import Position, Recipe, Way
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.ways import WaySource
     from nparam_lint.discover.ways.literal_tables import Entry
     from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameter
-    from nparam_lint.records import Definition
 
 _LOADS = re.compile(r"(use_|load_)?pretrained(_weights)?$")
 # Methods are not among the facts of a file.

@@ -11,12 +11,13 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims import is_rest
+from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.discover.ways.file_calls import FileCalls
 from nparam_lint.discover.ways.places import SourceText
 from nparam_lint.discover.ways.statements import parsed
-from nparam_lint.records import Position, Problem
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from nparam_lint import UsageError
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.plugins.editor.answers import lines_of, settings_of
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pygls.workspace import PositionCodec
 
     from nparam_lint.gate import Progress
+    from nparam_lint.ground.findings import Finding
     from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.plugins.editor.line_notes import DefinitionNote
-    from nparam_lint.records import Finding
     from nparam_lint.rewrite.edits import FileEdit
 
     Buffer = Callable[[Path], tuple[str, int] | None]  # text and version of what is open

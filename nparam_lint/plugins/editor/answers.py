@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from nparam_lint import UsageError
 from nparam_lint.config import ConfigError, load_settings
 from nparam_lint.config.settings import Settings
 from nparam_lint.discover import find_root, list_below, place_of
 from nparam_lint.gate import RunContext, check, with_lines_of
-from nparam_lint.records import Finding, Report
+from nparam_lint.gate.report import Report
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

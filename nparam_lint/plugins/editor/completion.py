@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims import TextError, parse_selector
-from nparam_lint.count.worker.capabilities import METRICS
-from nparam_lint.judge import selected
-from nparam_lint.records import Measured
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.judge import selected
+from nparam_lint.ground.metrics import METRICS
 from nparam_lint.rewrite.number_style import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.records import ModelReport
+    from nparam_lint.gate.report import ModelReport
 
 _SELECTOR = re.compile(r"\bnparam\[(?:[^\]]*,)?\s*(?P<word>[^\s\],]*)$")
 _VALUE = re.compile(r"\bnparam(?:\[(?P<selector>[^\]]*)\])?:\s*(?P<word>[\w.]*)$")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from nparam_lint.ground.values import Position
 from nparam_lint.plugins.editor.answers import read_lines
-from nparam_lint.records import Position
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.records import Finding
+    from nparam_lint.ground.findings import Finding
 
 SOURCE = "nparam-lint"
 _SEVERITIES = {

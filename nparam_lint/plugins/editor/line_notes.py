@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.measured import Measured
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.records import Measured, Position
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
 from nparam_lint.report.annotate_document import annotated, covering
 from nparam_lint.report.budget_outcomes import is_empty, total_of
@@ -20,8 +21,10 @@ from nparam_lint.report.formats import render
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.count.measured import LineRow
+    from nparam_lint.gate.report import ModelReport
+    from nparam_lint.ground.findings import Finding
     from nparam_lint.plugins.editor.answers import FileAnswer
-    from nparam_lint.records import Finding, LineRow, ModelReport
     from nparam_lint.report.annotate_document import AnnotatedModel
 
 _DEPTH, _ROWS = 2, 24  # of a table

@@ -20,7 +20,9 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from nparam_lint import UsageError, __version__, defect
+from nparam_lint.ground.errors import UsageError, defect
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.version import __version__
 from nparam_lint.plugins.editor import actions, completion
 from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
 from nparam_lint.plugins.editor.builds import LATER, Builds
@@ -28,7 +30,6 @@ from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
 from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
-from nparam_lint.rules import RULES
 from nparam_lint.rules.docs_page import rule_page
 
 if TYPE_CHECKING:

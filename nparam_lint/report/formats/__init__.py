@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Literal, cast
 
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.printable import inert
+from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.printable import inert
 from nparam_lint.report import Document, Options
 
 Need = Literal["", "findings", "forms"]

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nparam_lint.printable import clean, inert
-from nparam_lint.records import Finding, Severity
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.printable import clean, inert
+from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.values import Severity
 from nparam_lint.report import Document, Options, style
 from nparam_lint.report.findings import details, ranked, repository_path
 from nparam_lint.report.formats import concise, text
-from nparam_lint.rules import RULES
 
 _SHOWN = 10  # of each level in a step
 _LISTED = 20  # of those that have no annotation

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nparam_lint.records import Finding, Position
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED
 from nparam_lint.report.findings import fingerprints, identity, ranked, repository_path

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint import __version__
-from nparam_lint.records import Finding, Measured, ModelReport, NotMeasured
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.report import ModelReport
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Chart, Column, Facts, Parts, Row, Table, Text, style
 from nparam_lint.report import html_parts as parts
 from nparam_lint.report.budget_outcomes import (

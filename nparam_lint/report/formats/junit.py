@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Literal
 from xml.etree import ElementTree
 
-from nparam_lint.records import Finding
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_cases import Explanations
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
-from nparam_lint.rules import RULES
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100

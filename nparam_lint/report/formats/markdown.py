@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.records import Finding, Measured
+from nparam_lint.count.measured import Measured
+from nparam_lint.ground.findings import Finding
 from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.chart import sparkline

@@ -9,12 +9,13 @@ import json
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from nparam_lint import __version__
-from nparam_lint.records import Finding, Report
+from nparam_lint.gate.report import Report
+from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.rule_catalogue import RULES, Rule, explain
+from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Json, Options
 from nparam_lint.report.findings import details, fingerprints, ranked, repository_path
 from nparam_lint.report.style import clean, plural
-from nparam_lint.rules import RULES, Rule, explain
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

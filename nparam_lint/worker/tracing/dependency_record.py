@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from ..path_facts import answer, fact
+from ...ground.facts import answer, fact
 from ..state import STATE
 from .project_paths import OWN, file_of, is_known_by_version, is_project, modules_after
 

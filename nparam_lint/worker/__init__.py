@@ -12,7 +12,8 @@ building     imports what defines a model, and builds it on one device after the
 symbolic     runs constructors with numbers that carry their expression
 tracing      records what a build reads and changes, and where things are
 torch_compat the private parts of torch that are used, and why
-path_facts   questions about paths, and their answers; the front end reads it too
 state        what one process knows
-capabilities the metrics, and the names of the devices: the front end imports it too
+
+The metrics, the names of the devices and the questions about paths are in `ground`, which the front
+end reads too.
 """

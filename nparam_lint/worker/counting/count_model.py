@@ -7,7 +7,7 @@ import re
 from math import prod
 from operator import add
 
-from ..capabilities import COUNTED, METRICS, WITH_FIELDS, Part
+from ...ground.metrics import COUNTED, METRICS, WITH_FIELDS, Part
 from ..state import STATE
 from ..symbolic.recorder import resumed
 from ..symbolic.shapes import traced_shape

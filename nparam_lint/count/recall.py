@@ -19,19 +19,19 @@ from glob import glob
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.current_state import Facts, ProjectState, context_of
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
 from nparam_lint.cache.store import digest
-from nparam_lint.count.worker.capabilities import LADDER, is_present
-from nparam_lint.count.worker.path_facts import answer, fact
-from nparam_lint.records import Measured, Measurement, NotMeasured
+from nparam_lint.count.current_state import Facts, ProjectState, context_of
+from nparam_lint.count.measured import Measured, Measurement, NotMeasured
+from nparam_lint.ground.facts import answer, fact
+from nparam_lint.ground.metrics import LADDER, is_present
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
-    from nparam_lint.count.run_jobs import Job
+    from nparam_lint.count.jobs import Job
 
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.

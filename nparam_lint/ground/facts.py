@@ -7,7 +7,6 @@ they still hold. No torch here, nothing but the standard library.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
 import stat
@@ -19,7 +18,7 @@ STAT, LSTAT = os.stat, os.lstat
 _KINDS = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "directory"), (stat.S_ISLNK, "link"))
 
 
-def escaped(text, backslash="\\"):
+def escaped(text: str, backslash: str = "\\") -> str:
     r"""`text` in which no half of a surrogate pair is left: neither UTF-8 nor JSON has any. Python
     has them for the bytes of a file's name that are not UTF-8 (`\udcff`)."""
     if text.isascii():  # as nearly always, and found out at once
@@ -27,17 +26,17 @@ def escaped(text, backslash="\\"):
     return re.sub("[\ud800-\udfff]", lambda half: f"{backslash}u{ord(half[0]):04x}", text)
 
 
-def unescaped(path):
+def unescaped(path: str) -> str:
     """The path that was `escaped`."""
     return re.sub(r"\\u(dc[89a-f][0-9a-f])", lambda half: chr(int(half[1], 16)), path)
 
 
-def fact(question, path):
+def fact(question: str, path: str) -> str:
     """A question about a path, as the key of its answer. (No path has a zero in it.)"""
     return question + "\0" + path
 
 
-def answer(question, path):
+def answer(question: str, path: str) -> str | None:
     """The current answer to `question` about a path; None if nothing is there, or access is denied.
 
     "content": a digest of the file, or the state of a large one. "names": a digest of the names in
@@ -47,31 +46,31 @@ def answer(question, path):
     """
     try:
         if question == "content" and STAT(path).st_size <= LARGE:
-            with io.open(path, "rb", buffering=0) as file:
+            with open(path, "rb", buffering=0) as file:
                 return digest(file.read())
         if question == "names":
             with os.scandir(path) as entries:
                 kinds = [(e.name, e.is_dir(), e.is_file(), e.is_symlink()) for e in entries]
             return digest(repr(sorted(kinds)).encode())
         if question == "distributions":
-            found = sorted(n for n in os.listdir(path) if n.lower().endswith(DISTRIBUTIONS))
-            return digest("\n".join(found).encode("utf-8", "surrogateescape"))
+            names = sorted(n for n in os.listdir(path) if n.lower().endswith(DISTRIBUTIONS))
+            return digest("\n".join(names).encode("utf-8", "surrogateescape"))
         if question == "readlink":
             return os.readlink(path)
         if question.startswith("access"):
             return str(os.access(path, int(question[len("access") :])))
-        found = LSTAT(path) if question == "lstat" else STAT(path)
+        state = LSTAT(path) if question == "lstat" else STAT(path)
     except (OSError, ValueError):
         return None
     if question in ("stat", "lstat"):
-        return kind_of(found)
-    return "{0.st_mtime_ns} {0.st_ctime_ns} {0.st_size} {0.st_ino}".format(found)
+        return kind_of(state)
+    return f"{state.st_mtime_ns} {state.st_ctime_ns} {state.st_size} {state.st_ino}"
 
 
-def kind_of(found):
+def kind_of(state: os.stat_result) -> str:
     """The kind of file that an `os.stat_result` is of."""
-    return next((kind for is_kind, kind in _KINDS if is_kind(found.st_mode)), "other")
+    return next((kind for is_kind, kind in _KINDS if is_kind(state.st_mode)), "other")
 
 
-def digest(content):
+def digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -79,10 +79,10 @@ def load():
     ours = (here, os.path.dirname(os.path.realpath(__file__)))  # Python follows a link to this file
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in ours]
     package = sys.modules[NAME] = types.ModuleType(NAME)
-    package.__path__ = [os.path.realpath(here)]
+    package.__path__ = [os.path.dirname(os.path.realpath(here))]
     sys.meta_path.insert(0, OwnFinder)
     try:
-        return importlib.import_module(NAME + ".processes.host")
+        return importlib.import_module(NAME + ".worker.processes.host")
     finally:
         sys.meta_path.remove(OwnFinder)
 

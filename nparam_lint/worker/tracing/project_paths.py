@@ -11,8 +11,9 @@ from traceback import walk_tb
 
 from ..state import STATE
 
-OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # ourselves
-LAUNCHER = OWN + "launch.py"
+_WORKER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LAUNCHER = os.path.join(_WORKER, "launch.py")
+OWN = os.path.join(os.path.dirname(_WORKER), "")  # ourselves
 
 
 def find_libraries(torch):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.cache import NOTHING, state_of, value_of
 from nparam_lint.cache.file_facts import load_packed, packed
 from nparam_lint.cache.store import digest
-from nparam_lint.count.worker.path_facts import answer, escaped, unescaped
+from nparam_lint.ground.facts import answer, escaped, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.store import Store
 
-# `path_facts.fact` → its answer, None where nothing was there. Paths are relative to the root where
+# `facts.fact` → its answer, None where nothing was there. Paths are relative to the root where
 # they lie below it, or in the repository around it; those below a place that has a name
 # (`places_of`) begin with it. Some questions are for us alone:
 # "importable", whether the project has a file that could be imported by a name;

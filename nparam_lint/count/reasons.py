@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.cache.measurement_cache import MeasurementCache
-    from nparam_lint.count.run_jobs import Job
+    from nparam_lint.count.jobs import Job
+    from nparam_lint.count.recall import MeasurementCache
 
 NEVER = "never built before, or its measurement was not kept"
 UNUSED = "the cache is not used"

@@ -3,8 +3,8 @@ docs/extend.md)."""
 
 import importlib
 
-from ... import capabilities
+from ....ground import metrics
 
 # name -> module. All are imported with this package: later, the guard would refuse to write their
 # bytecode, and the report of the model that is being built would say so.
-DEVICES = {name: importlib.import_module("." + name, __name__) for name in capabilities.DEVICES}
+DEVICES = {name: importlib.import_module("." + name, __name__) for name in metrics.DEVICES}

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -33,11 +34,12 @@ INSTALLED_AS = {
 
 # --- devices: one file for each in a folder, of which only the name is read here ---
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 AUTO = "auto"  # meta, then every device with IS_AUTOMATIC that is present
 LADDER = ("meta", "cpu")  # where models are counted; always there
 DEVICES = sorted(
     file[: -len(".py")]
-    for file in os.listdir(os.path.join(os.path.dirname(__file__), "building", "devices"))
+    for file in os.listdir(os.path.join(_PACKAGE, "worker", "building", "devices"))
     if file.endswith(".py") and file[0] != "_"
 )
 DEVICE_NAMES = (AUTO, *LADDER, *(name for name in DEVICES if name not in LADDER))  # for `--device`
@@ -98,7 +100,7 @@ class Metric:
     note: str
     parameter: Callable[[Part], Amount] = _nothing
     buffer: Callable[[Part], Amount] = _nothing
-    finish: Optional[Callable[[Amount], int]] = None
+    finish: Callable[[Amount], int] | None = None
     needs_routing: bool = False
     assumed: str = ""
     is_derived: bool = False

@@ -12,7 +12,7 @@ import operator
 import os
 import sys
 
-from ..path_facts import digest
+from ...ground.facts import digest
 from ..state import STATE
 from ..tracing.dependency_record import FileRecord
 from ..tracing.failures import (

@@ -4,8 +4,8 @@ import sys
 import time
 import types
 
+from ..ground.metrics import METRICS
 from .building.device_ladder import RUNGS, rung
-from .capabilities import METRICS
 from .counting.count_model import Count
 from .state import STATE
 from .symbolic.recorder import Exhausted, Recorder

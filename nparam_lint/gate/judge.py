@@ -8,26 +8,21 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import proportion, round_count
-from nparam_lint.count.worker.capabilities import METRICS, is_accelerator
-from nparam_lint.nearest import did_you_mean
-from nparam_lint.records import BudgetResult, Finding, InsideRow, Position
-from nparam_lint.rules import RULES
+from nparam_lint.count.measured import InsideRow
+from nparam_lint.ground.findings import BudgetResult, Finding, finding
+from nparam_lint.ground.metrics import METRICS, is_accelerator
+from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.claims import Selector
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Bounds, Tolerance
-    from nparam_lint.records import Budget, Measured, ModuleRow, NotMeasured
+    from nparam_lint.count.measured import Measured, ModuleRow, NotMeasured
 
 HEAVIEST = 5  # modules named below a broken total
-
-
-def finding(
-    code: str, position: Position, message: str, target: str, detail: Sequence[str] = ()
-) -> Finding:
-    """A finding with the severity that its rule has by default."""
-    return Finding(code, RULES[code].severity, position, message, target, tuple(detail))
 
 
 def judge(

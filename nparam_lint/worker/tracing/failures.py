@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import NamedTuple
 
-from ..capabilities import INSTALLED_AS
+from ...ground.metrics import INSTALLED_AS
 from .project_paths import OWN, is_installed, is_project, line_text, relative, without_copy
 
 MESSAGE = 500  # characters of an exception's text that are passed on

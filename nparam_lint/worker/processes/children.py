@@ -12,8 +12,8 @@ import time
 from os import _exit as leave
 from os import getpid, write
 
+from ...ground.facts import escaped
 from ..building.kernel_guard import keep_signals_inside, prctl
-from ..path_facts import escaped
 from ..state import STATE
 from ..tracing.failures import Ending
 

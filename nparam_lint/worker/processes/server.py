@@ -4,11 +4,11 @@ import collections
 import os
 import sys
 
+from ...ground.facts import fact
 from ..building.device_ladder import make_mode
 from ..building.devices import DEVICES
 from ..building.kernel_guard import prctl, restrict
 from ..building.side_effect_guard import guard, refuse_interpreters
-from ..path_facts import fact
 from ..state import STATE
 from ..torch_compat import Originals
 from ..tracing.dependency_record import front_end_path

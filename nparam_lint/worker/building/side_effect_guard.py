@@ -9,7 +9,7 @@ import sys
 import urllib.parse
 from traceback import walk_tb
 
-from ..path_facts import answer
+from ...ground.facts import answer
 from ..state import STATE
 from ..tracing.project_paths import is_project, line_of, without_copy
 from ..tracing.read_tracer import (

@@ -16,7 +16,7 @@ import re
 import socket
 import sys
 
-from ..path_facts import answer, kind_of
+from ...ground.facts import answer, kind_of
 from ..state import STATE
 from . import environment
 from .dependency_record import recordable_path

@@ -1,0 +1,184 @@
+"""Everything that one run found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
+from nparam_lint.discover.definitions import Containment, Way
+from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.values import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One target: what was asked, what was measured, what was declared. `position` is where the
+    model is defined (or declared, for an installed package). `top_level`: no other model of the
+    run contains it, so that its table is printed. `because`: why it is checked although no path
+    that was given holds it. `way`: how the repository builds it, where that was found; None where
+    it was built with its defaults, or as it is declared. `host`: the model that was built, where
+    the target is a class inside it, of which `measurement` has the first instance. `inside`: the
+    models that contain it, where that was asked for."""
+
+    target: str
+    position: Position
+    measurement: Measurement
+    budgets: tuple[BudgetResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    declared: bool = False
+    top_level: bool = True
+    because: str = ""
+    way: Way | None = None
+    host: Measured | None = None
+    inside: tuple[Inside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedWay:
+    """A way to build a target that did not build it, and why."""
+
+    target: str
+    way: Way
+    failure: NotMeasured
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A class inside a model: a way in which the repository builds it, though nobody can call it
+    alone."""
+
+    model: ModelReport
+    row: InsideRow
+
+    @property
+    def times(self) -> int:
+        return len(self.row.paths)
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        """Those of one instance."""
+        measured = self.model.measurement
+        rows = measured.modules if isinstance(measured, Measured) else ()
+        found = (row.by_name() for row in rows if row.path == self.row.paths[0])
+        return next(found, {})
+
+    @property
+    def share(self) -> float:
+        """That of one instance in the model's parameters."""
+        measured = self.model.measurement
+        whole = measured.counts.total if isinstance(measured, Measured) else 0
+        return self.row.total / whole if whole else 0.0
+
+    @property
+    def way(self) -> Way:
+        at = Position.read(self.row.made or self.row.source) or self.model.position
+        return Way("inside", at, self.model.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The models that are declared outside the given paths: how many there are, how many of them
+    depend on the paths, and how many may."""
+
+    declared: int
+    dependent: int
+    possible: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What all shards of one run have in common. `tool`: its version; `commit`: "" outside of git;
+    `sources`, `settings`: digests of what was read; `models`: one of the list of all `count`
+    models, and of which shard has which."""
+
+    tool: str
+    commit: str
+    sources: str
+    settings: str
+    models: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part, `number` of `of`, of a run that is divided. `judged`: the targets that it was to
+    judge; `places`: where they stand among all of the run. `models`, `failed_ways`: the places of
+    these in the report; `failures`: those of models without a budget that could not be built.
+    `uncalled`: models that the source alone rules out; only the first shard tells. `unused`:
+    comments that silence nothing here; so they may elsewhere."""
+
+    number: int
+    of: int
+    partition: Partition
+    judged: tuple[str, ...]
+    places: tuple[int, ...]
+    models: tuple[int, ...] = ()
+    failed_ways: tuple[int, ...] = ()
+    failures: tuple[tuple[int, str, NotMeasured], ...] = ()
+    uncalled: tuple[tuple[str, NotMeasured], ...] = ()
+    unused: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        return f"shard {self.number} of {self.of}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run found out; what a formatter is given. `findings` holds all findings,
+    those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
+    with the reason (they need arguments, for instance). `error`: why nothing could be measured at
+    all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
+    `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
+    given, None where these are the whole project. `ways_left`: how many ways to build a target were
+    found and not tried. `recipes`: target of a model that needs arguments → the lines of config
+    that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
+    many that define models were left out. `declared_only`: nothing was asked about what has no
+    budget. `shard`: which part of a run it is about, None where that is the whole."""
+
+    environment: Environment | None
+    models: tuple[ModelReport, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, NotMeasured], ...] = ()
+    files: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+    staged: bool = False
+    source_only: bool = False
+    elsewhere: Elsewhere | None = None
+    failed_ways: tuple[FailedWay, ...] = ()
+    ways_left: tuple[tuple[str, int], ...] = ()
+    containment: Containment = field(default_factory=Containment)
+    recipes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    test_files: int = 0
+    declared_only: bool = False
+    shard: Shard | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every budget was measured and holds; there may be warnings."""
+        return self.error is None and all(one.severity != "error" for one in self.findings)
+
+    @property
+    def inside(self) -> Iterator[Inside]:
+        """The project's classes inside the models that were measured: those in top-level models,
+        and what no top-level model contains."""
+        seen: set[str] = set()
+        for top_level in () if self.declared_only else (True, False):
+            known = frozenset(seen)
+            for model in (model for model in self.models if model.host is None):
+                if model.top_level is top_level and isinstance(model.measurement, Measured):
+                    rows = [row for row in model.measurement.inside if row.target not in known]
+                    seen.update(row.target for row in rows)
+                    yield from (Inside(model, row) for row in rows)
+
+    @property
+    def inside_by_target(self) -> dict[str, list[Inside]]:
+        """The same by class, each as often as it is built in another way."""
+        found: dict[str, list[Inside]] = {}
+        for one in self.inside:
+            found.setdefault(one.row.target, []).append(one)
+        return found

@@ -1,0 +1,50 @@
+"""Small values that every room speaks of: places, lines of text, and the words for them. Lines and
+columns count from 1; paths are relative to the root of the project, and written with `/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+# comment: of a config file of models; docs: a number in Markdown or reStructuredText
+Origin = Literal["docstring", "comment", "config", "docs", "prose"]
+
+NameValue = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a source or config file; `line` and `column` count from 1."""
+
+    path: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @classmethod
+    def read(cls, text: str | None) -> Position | None:
+        """The place that was written as `path:line`; None where there is none."""
+        path, _, line = (text or "").rpartition(":")
+        return cls(path, int(line)) if path and line.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class DocLine:
+    """One line of a docstring: its text, and where the text's first character stands."""
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of source that a finding points at: `width` characters from its column on."""
+
+    position: Position
+    text: str
+    width: int
