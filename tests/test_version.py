@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("pyproject.toml", "README.md", "LICENSE", ".gitignore", ".gitattributes")
+PACKAGE = [f"nparam_lint/{name}.py" for name in ("__init__", "ground/__init__", "ground/version")]
 # Python 3.14 wants to be told, and the first versions of 3.11 do not know it.
 FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
@@ -18,8 +19,8 @@ FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 def source(tmp_path):
     """What a build needs of the repository; `.git` is not there."""
     place = tmp_path / "source"
-    (place / "nparam_lint").mkdir(parents=True)
-    for name in (*FILES, ".git_archival.txt", "nparam_lint/__init__.py"):
+    (place / "nparam_lint/ground").mkdir(parents=True)
+    for name in (*FILES, ".git_archival.txt", *PACKAGE):
         shutil.copy(ROOT / name, place / name)
     return place
 

@@ -9,10 +9,19 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Counts = (
+        Any  # of the API, which is above this room; type checkers are told in the package itself
+    )
+
 
 class _Callable(type(sys)):  # type: ignore[misc]
-    def __call__(self, *arguments: object, **options: object) -> object:
-        return import_module("nparam_lint.api.counts").count(*arguments, **options)
+    def __call__(self, model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Counts:
+        return import_module("nparam_lint.api.counts").count(model, *args, **kwargs)
 
 
 sys.modules[__name__].__class__ = _Callable

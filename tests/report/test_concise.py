@@ -40,7 +40,7 @@ def test_lines_sort_as_numbers_and_a_message_stays_on_its_line():
 
 def test_a_format_loads_no_other():
     code = (
-        "import sys; from nparam_lint.records import Report;"
+        "import sys; from nparam_lint.gate.report import Report;"
         "from nparam_lint.report.check_document import check_document;"
         "from nparam_lint.report import Options;"
         "from nparam_lint.report.formats import render;"
