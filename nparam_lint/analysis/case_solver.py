@@ -13,12 +13,12 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     substituted,
 )
 from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.growth import growing
 from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.observations import Built, exactly
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
 from nparam_lint.analysis.closed_forms.search import Searching
-from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.analysis.solutions import Met
 from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.measured import NotMeasured

@@ -37,6 +37,7 @@ FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction | int]] = {
     "abs": lambda numbers: abs(numbers[0]),
     "ceil": lambda numbers: math.ceil(numbers[0]),
     "floor": lambda numbers: math.floor(numbers[0]),
+    "trunc": lambda numbers: math.trunc(numbers[0]),
 }
 
 _MAX_BITS = 2048  # of a numerator or denominator; the largest models have counts of some 50 bits

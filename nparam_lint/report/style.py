@@ -51,7 +51,7 @@ _LOST = re.compile(
 def short_reason(reason: str, name: str) -> str:
     """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
     told, bare = clean(reason), name.partition("(")[0]
-    if told.startswith(bare):
+    if told.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
         raised = told.partition(" raised ")[2]
         told = raised or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
     return _LOST.sub(r"\g<file>:\g<line>: \g<why>", told)

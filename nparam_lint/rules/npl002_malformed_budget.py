@@ -6,7 +6,7 @@ a number is also reported in places where budgets are not read: inside a line of
 prose, in comments, in strings that are not docstrings, and in the docstrings of
 modules, of instance methods, and of definitions inside a function. A formula
 may use constructor arguments, fields of a config argument, integer attributes
-of the built module, and `min max abs ceil floor`. A declared
+of the built module, and `min max abs ceil floor trunc`. A declared
 `experts_per_token` that does not fit the model is reported in the same way, and
 so is a comment in Markdown or reStructuredText that should bind a number to a
 model: `<!-- nparam: vit.py::vit_b_16 -->`.

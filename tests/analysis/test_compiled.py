@@ -16,9 +16,9 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     substituted,
 )
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.growth import growing
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements
-from nparam_lint.analysis.closed_forms.signs import growing
 from nparam_lint.claims.expression import parse_formula
 
 FORMS = [

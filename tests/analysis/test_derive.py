@@ -6,6 +6,7 @@ import functools
 import itertools
 import random
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -18,6 +19,9 @@ from nparam_lint.analysis.closed_forms.exploration import Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable
+from nparam_lint.analysis.closed_forms.path_forms import families_of
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
 
 
 def total(form) -> str:
@@ -640,6 +644,40 @@ def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     learned = Learned(deadline=start + 3.0)
     (found,) = derive(history, InProcess(collatz), learned=learned)
     assert found.reason == "no closed form was found within 40 seconds"
+    assert time.monotonic() - start < 8
+
+
+SIZES = []
+
+
+def by_sixes(depth=40, w=4):
+    made = layers((w, 2 * w), *[(w, w)] * int((depth - 4) / 6))
+    SIZES.append(len(made))
+    return made
+
+
+def test_what_counts_layers_is_tried_with_no_more_than_are_soon_made():
+    (form,) = all_derived(by_sixes, depth=40, w=4)
+    assert total(form) == "w**2*(trunc((depth - 4)/6) + 2)"
+    assert factored(form.total, ["depth", "w"], "python") == "w**2*(int((depth - 4)/6) + 2)"
+    assert factored(form.total, ["depth", "w"], "latex") == (
+        r"w^{2} \left(\operatorname{trunc}\left(\frac{\mathit{depth} - 4}{6}\right) + 2\right)"
+    )
+    assert max(SIZES) == 1 + (4 * 40 + 32 - 4) // 6
+
+
+def test_the_table_of_a_deep_model_is_soon_made():
+    form = Polynomial.generator("w")
+    run = Run({"w": 4}, [], {}, [])
+    run.parameters = [
+        TracedParameter(f"h.{number}.weight", (form * (1 + (number == 0)),), 4, (form,))
+        for number in range(8000)
+    ]
+    start = time.monotonic()
+    assert list(families_of([run, replace(run, parameters=run.parameters[:9])])) == [
+        "h.0.weight",
+        "h.*.weight",
+    ]
     assert time.monotonic() - start < 8
 
 

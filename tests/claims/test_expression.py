@@ -32,6 +32,7 @@ NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero":
         ("(not bias) + (bias == True)", 1),
         ("ceil(7/2) + floor(-7/2) + abs(-1) + max(1, n, 3) + min(2, 1)", 4 - 4 + 1 + 768 + 1),
         ("-7 // 2 + -7 % 3", -4 + 2),
+        ("trunc(-7/2) + trunc(7/2)", 0),
         ("4**0.5 + (8/27)**(1/3) + 2**-1", 2 + Fraction(2, 3) + Fraction(1, 2)),
         ("zero and 1/zero", 0),
         ("0x10", 16),
@@ -52,7 +53,7 @@ def test_names_are_those_that_need_values() -> None:
         ("n +* 2", 3, "expected a formula"),
         ("  n + 'é' + a.b", 6, "only be compared"),
         ("(x == 'é') + a().b", 13, "expected the bare name `b`"),
-        ("len(n)", 0, "expected one of min, max, abs, ceil, floor"),
+        ("len(n)", 0, "expected one of min, max, abs, ceil, floor, trunc"),
         ("max(n, key=n)", 0, "positional arguments"),
         ("abs(1, 2)", 0, "one argument"),
         ("min()", 0, "positional arguments"),
@@ -150,7 +151,7 @@ def _extend(inner: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tupl
 
     plain = ["(@ + @)", "(@ - @)", "(@ * @)", "(@ / @)", "(@ // @)", "(@ % @)", "-@", "(@ ** 2)"]
     plain += ["(@ and @)", "(@ or @ or @)", "(@ if @ else @)", "max(@, @)", "min(@, @, @)"]
-    plain += ["abs(@)", "ceil(@)", "floor(@)", "(@ ** -1)"]
+    plain += ["abs(@)", "ceil(@)", "floor(@)", "trunc(@)", "(@ ** -1)"]
     truths = ["(@ < @)", "(@ <= @ > @)", "(@ == @)", "(@ != @ >= @)", "(not @)"]
     return st.one_of([join(t) for t in plain] + [join(t, "F({})") for t in truths])
 
@@ -165,6 +166,7 @@ def test_agrees_with_python(pair: tuple[str, str], values: dict[str, int]) -> No
         "F": Fraction,
         "ceil": lambda number: Fraction(math.ceil(number)),
         "floor": lambda number: Fraction(math.floor(number)),
+        "trunc": lambda number: Fraction(math.trunc(number)),
     }
     fractions = {name: Fraction(value) for name, value in values.items()}
     try:

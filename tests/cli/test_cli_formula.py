@@ -307,6 +307,22 @@ def test_no_closed_form_is_an_answer_of_its_own(formula):
     assert case["lost"] == {"n": "a loop or an index"}
 
 
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("Power", "no closed form found"),
+        ("Broken", "Broken() raised ValueError: no such thing"),
+    ],
+)
+def test_where_there_is_no_form_a_script_and_a_paper_have_the_reason(formula, target, reason):
+    python, latex = (
+        formula(f"nets.py::{target}", "--format", name, code=1).stdout
+        for name in ("python", "latex")
+    )
+    assert python == f"# no function: {reason}\n"
+    assert latex.splitlines()[-1] == f"% {reason}"
+
+
 def test_an_argument_without_a_fit_keeps_its_value(formula):
     assert "  holds for  d=64 (its value)\n" in formula("nets.py::Tabled").stdout
     (case,) = document(formula("nets.py::Tabled", "--format", "json"))["cases"]

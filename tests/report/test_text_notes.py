@@ -125,6 +125,7 @@ def test_a_name_is_cut_at_its_end_where_that_tells_it():
 def test_a_reason_does_not_repeat_the_name_beside_it():
     assert short_reason("Net(3) raised ValueError: no", "Net(3)") == "ValueError: no"
     assert short_reason("Net needs width", "Net") == "needs width"
+    assert short_reason("Net/train.py:60 builds it", "Net") == "Net/train.py:60 builds it"
     assert short_reason("cannot import a.py: raised eyebrows", "Net") == (
         "cannot import a.py: raised eyebrows"
     )

@@ -21,6 +21,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     place_of,
     quotient,
 )
+from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,6 +240,8 @@ class _Writer:
         latex, name = self.language == "latex", own.operation
         if name == "number":
             return own.text
+        if name == "trunc" and self.language != "python" and all(map(is_positive, own.parts)):
+            name = "floor"
         parts = [
             self.opaque(part, inside=name not in _INFIX)
             if isinstance(part, Opaque)
@@ -257,9 +260,8 @@ class _Writer:
             sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
             text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
             return text if inside or name in "*/" else self.brackets(text)
-        if name in ("trunc", "floor", "ceil") and latex:
-            kind = "ceil" if name == "ceil" else "floor"
-            return f"\\left\\l{kind} {parts[0]} \\right\\r{kind}"
+        if name in ("floor", "ceil") and latex:
+            return f"\\left\\l{name} {parts[0]} \\right\\r{name}"
         if name in ("bit_length", "bit_count") and not latex:
             return f"({parts[0]}).{name}()"
         if name in ("neg", "invert"):
@@ -272,8 +274,8 @@ class _Writer:
 
     def called(self, name: str) -> str:
         """The function of this name in the language."""
-        if name == "trunc":
-            return "floor" if self.language == "budget" else "int"
+        if name == "trunc" and self.language == "python":
+            return "int"
         plain = self.language == "budget" or name in ("abs", "round", "max", "min")
         return name if plain else f"math.{name}"
 

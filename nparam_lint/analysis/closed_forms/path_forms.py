@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.fitting import Columns
     from nparam_lint.analysis.closed_forms.polynomial import Number
@@ -175,7 +175,8 @@ def outline(own: Generator | Polynomial) -> Hashable:
 
 def families_of(runs: Sequence[Run]) -> dict[str, _Family]:
     """Name with `*` for indices that run → the parameters of that name in each run."""
-    patterns = _grouped([run.parameters for run in runs], lambda p, _: _NUMBER.sub("*", p.name))
+    members = [run.parameters for run in runs]
+    patterns = _grouped(members, [[_NUMBER.sub("*", p.name) for p in own] for own in members])
     return dict(part for pattern, own in patterns for part in _parted(pattern.count("*"), own))
 
 
@@ -189,7 +190,8 @@ def _parted(width: int, members: _Family) -> list[tuple[str, _Family]]:
         for place in range(width)
         if len({frozenset(i[place] for i in own) for own in there}) > 1
     ]
-    groups = _grouped(members, lambda p, _: _starred(p.name, dict.fromkeys(running, "*")))
+    marks = dict.fromkeys(running, "*")
+    groups = _grouped(members, [[_starred(p.name, marks) for p in own] for own in members])
     return [part for name, own in groups for part in _split(name, own, running)]
 
 
@@ -201,26 +203,25 @@ def _split(name: str, members: _Family, running: Sequence[int]) -> list[tuple[st
     if not running or _is_uniform(members):
         return [(name, members)]
     for place, ends in product(running, _ENDS):
-        parts = _grouped(members, partial(_marked, running=running, place=place, ends=ends))
+        parts = _grouped(members, [_marked(own, running, place, ends) for own in members])
         if all(_is_uniform(own) for _, own in parts):
             return parts
     return [(name, members)]
 
 
 def _marked(
-    parameter: TracedParameter,
-    own: Sequence[TracedParameter],
-    *,
-    running: Sequence[int],
-    place: int,
-    ends: tuple[bool, bool],
-) -> str:
-    """The name of a parameter, with `0` and `-1` where it is the first and the last of its own."""
-    numbers = [int(_indices(p)[place]) for p in own]
-    number = int(_indices(parameter)[place])
-    is_first, is_last = ends[0] and number == min(numbers), ends[1] and number == max(numbers)
-    mark = "0" if is_first else "-1" if is_last else "*"
-    return _starred(parameter.name, {**dict.fromkeys(running, "*"), place: mark})
+    own: Sequence[TracedParameter], running: Sequence[int], place: int, ends: tuple[bool, bool]
+) -> list[str]:
+    """The names of parameters, with `0` and `-1` for the first and the last of them."""
+    numbers = [int(_indices(parameter)[place]) for parameter in own]
+    marks = {max(numbers): "-1"} if numbers and ends[1] else {}
+    if numbers and ends[0]:
+        marks[min(numbers)] = "0"
+    stars = dict.fromkeys(running, "*")
+    return [
+        _starred(parameter.name, {**stars, place: marks.get(number, "*")})
+        for parameter, number in zip(own, numbers, strict=True)
+    ]
 
 
 def _is_uniform(members: Sequence[Sequence[TracedParameter]]) -> bool:
@@ -238,13 +239,12 @@ def _starred(name: str, marks: Mapping[int, str]) -> str:
 
 
 def _grouped(
-    members: Sequence[Sequence[TracedParameter]],
-    name: Callable[[TracedParameter, Sequence[TracedParameter]], str],
+    members: Sequence[Sequence[TracedParameter]], names: Sequence[Sequence[str]]
 ) -> list[tuple[str, _Family]]:
     groups: dict[str, _Family] = defaultdict(lambda: [[] for _ in members])
     for number, own in enumerate(members):
-        for parameter in own:
-            groups[name(parameter, own)][number].append(parameter)
+        for name, parameter in zip(names[number], own, strict=True):
+            groups[name][number].append(parameter)
     return list(groups.items())
 
 

@@ -1,22 +1,11 @@
-"""What is proved by the signs of terms: that a form is never below zero, or never falls."""
+"""What is proved by the signs of terms: that a form is never below zero."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import from_least, transformed
-from nparam_lint.analysis.closed_forms.polynomial import (
-    ONE,
-    Generator,
-    Opaque,
-    Polynomial,
-    names_of,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from nparam_lint.analysis.closed_forms.polynomial import Generator, Opaque, Polynomial
 
 # Never below zero where their parts are not.
 _RISING = frozenset(
@@ -73,42 +62,3 @@ def _least_opaque(own: Opaque) -> Fraction | None:
     base = own.parts[0]
     low = lower_bound(base) if own.operation == "**" and isinstance(base, Polynomial) else None
     return Fraction(1) if low is not None and low >= 1 else Fraction(0)
-
-
-# --- growth -----------------------------------------------------------------------------------
-
-
-def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
-    """The names in which the form never falls, whatever the values of the others, from their
-    `least` values on: every term that contains the name has a positive coefficient, once the names
-    are counted from there. The form may also grow in names that are not returned."""
-    shifted = transformed(from_least(form, least), _above_one)
-    return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
-
-
-def _above_one(generator: Generator) -> Polynomial | None:
-    """What a power of two has above one, which is positive too."""
-    if isinstance(generator, str | Opaque) or generator.kind != "**":
-        return None
-    (name,) = generator.names
-    return Polynomial.generator(f"2**{name}") + ONE
-
-
-def _rises(form: Polynomial, name: str) -> bool:
-    return all(
-        coefficient > 0 and all(is_positive(g) and _follows(g, name) for g, _ in monomial)
-        for monomial, coefficient in form.terms
-        if any(names_of(generator) & {name, f"2**{name}"} for generator, _ in monomial)
-    )
-
-
-def _follows(generator: Generator, name: str) -> bool:
-    """Whether it never falls where the name grows."""
-    if isinstance(generator, str):
-        return True
-    if isinstance(generator, Opaque):
-        return name not in generator.names
-    left, right = generator.left, generator.right
-    if generator.is_rounded:
-        return _rises(left, name) and name not in right.names and is_positive(right)
-    return _rises(left, name) and _rises(right, name)

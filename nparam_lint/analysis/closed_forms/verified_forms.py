@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
@@ -141,13 +142,23 @@ class PathForms(Exploration):
         values = [*range(int(self.tracer.least[name]), LINE - 2 * self.is_large), base]
         if base > 3 * LINE:
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
-            values = [*values, *steps, *(n << k for k in range(2, 12) for n in (1, 3))]
+            most = self.most(name, start)
+            larger = (*steps, *(n << k for k in range(2, 12) for n in (1, 3)))
+            values = [*values, *(value for value in larger if value <= most)]
         met = [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
         if len(met) < LINE // 2:
             variable = next(v for v in self.tracer.variables if v.name == name)
             more = self.search.pool(variable)
             met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][:LINE]
         return met or [start[name]]
+
+    def most(self, name: str, start: Point) -> float:
+        """The largest value that is tried: of what counts layers, no more than are soon made."""
+        base = self.tracer.base[name]
+        assert isinstance(base, int)
+        runs = self.tracer.accepted([{**start, name: number} for number in (base, 2 * base)])
+        is_repeated = len({len(run.parameters) for run in runs}) > 1
+        return 4 * base + DEEP if is_repeated else inf
 
     def meets(self, leaf: PathNode, point: Point) -> bool:
         return self.tracer.holds(leaf.conditions, point)

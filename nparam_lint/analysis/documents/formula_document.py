@@ -254,7 +254,8 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     cases = [case for case in formula.cases if isinstance(case, ClosedForm)]
     missing = tuple(case.reason for case in formula.cases if isinstance(case, NoForm))
     if not cases:
-        return doc.FormSources((), "", (), missing or ("the model could not be built",), ())
+        why = formula.reason or "the model could not be built"
+        return doc.FormSources((), "", (), missing or (why,), ())
     order, first = formula.order, cases[0]
     chosen = {name for case in cases for name in case.case}
     used = {name for case in cases for name in (*case.total.names, *case.case)}

@@ -11,11 +11,11 @@ _OF_MATH = "floor|ceil|sqrt|log|log2|log10|exp|pow|isqrt|gcd|lcm|comb|factorial|
 
 
 def render(document: Document, options: Options) -> str:
-    """Nothing where not every case has a form: half a function would be wrong."""
+    """Only the reason where not every case has a form: half a function would be wrong."""
     assert document.forms is not None
     found = document.forms(options)
     if found.missing:
-        return ""
+        return "".join(f"# no function: {reason}\n" for reason in dict.fromkeys(found.missing))
     lines = [f"def parameter_count({found.signature}):", f'    """{found.about[0]}']
     for paragraph in found.about[1:]:
         lines += ["", *(f"    {line}" for line in paragraph.splitlines())]
