@@ -46,7 +46,7 @@ from unused import unused
 from nparam_lint.config import load_settings
 from nparam_lint.discover.containment import find_containment
 from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.gate import read_source
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import select_models
 from nparam_lint.gate.ways import with_ways
 

@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Lea
 from nparam_lint.analysis.closed_forms.observations import differs, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
-from nparam_lint.gate import FormulaAnalysis
+from nparam_lint.gate.context import FormulaAnalysis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.claims.budget import Budget
     from nparam_lint.count.measured import Measured
-    from nparam_lint.gate import RunContext
+    from nparam_lint.gate.context import RunContext
     from nparam_lint.ground.values import NameValue
 
 MOST = 12  # calls for one model

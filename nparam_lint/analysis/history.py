@@ -22,8 +22,10 @@ from nparam_lint.count.jobs import BuildContext
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run_jobs import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.gate import RunContext, built_in_a_way, measure, read_targets
+from nparam_lint.gate import built_in_a_way, measure
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judge import amount, selected
+from nparam_lint.gate.reading import read_targets
 from nparam_lint.gate.requests import Selection
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate import Progress
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.context import Progress, ProjectSource
     from nparam_lint.repository.git import Repository
 
 # What the next attempt might not repeat.

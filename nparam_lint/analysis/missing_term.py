@@ -18,7 +18,7 @@ from nparam_lint.count.measured import Measured
 
 if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
-    from nparam_lint.gate import RunContext
+    from nparam_lint.gate.context import RunContext
 
 
 def missing_term(budget: Budget, context: RunContext) -> str:

@@ -12,7 +12,9 @@ from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import Discovery, discover
-from nparam_lint.gate import RunContext, built_in_a_way, count_models
+from nparam_lint.gate import built_in_a_way
+from nparam_lint.gate.building import count_models
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.requests import ModelRequest, request_model
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Environment, Traces
     from nparam_lint.discover.definitions import Definition
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
 
 
 SHARE = 0.5  # of the time for one model, in which it is built at several points

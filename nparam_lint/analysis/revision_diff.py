@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.worker_process import reused_worker
-from nparam_lint.gate import (
-    RunContext,
-    as_the_project_builds,
-    measure,
-    read_source,
-)
+from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judgements import reported_findings
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.report import Report
 from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 
@@ -26,8 +23,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import Progress
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.context import Progress, ProjectSource
 
 
 @dataclass(frozen=True, slots=True)

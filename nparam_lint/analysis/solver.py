@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import VariableRow
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
 
 SECONDS = 10  # of each search
 NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default

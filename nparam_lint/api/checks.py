@@ -17,7 +17,7 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.gate import FormulaAnalysis
+    from nparam_lint.gate.context import FormulaAnalysis
     from nparam_lint.gate.report import Report
 
 

@@ -23,7 +23,7 @@ from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_f
 
 if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 

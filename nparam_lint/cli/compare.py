@@ -19,7 +19,7 @@ from nparam_lint.report import Document
 if TYPE_CHECKING:
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
 DESCRIPTION = (

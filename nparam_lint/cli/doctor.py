@@ -14,7 +14,7 @@ from nparam_lint.count.interpreter import environments_in
 from nparam_lint.count.jobs import BuildContext
 from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.discover import inner_folders, list_below
-from nparam_lint.gate import limits
+from nparam_lint.gate.building import limits
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
 from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural

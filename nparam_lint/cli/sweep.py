@@ -30,7 +30,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
 DESCRIPTION = (

@@ -16,9 +16,9 @@ from nparam_lint.ground.values import Position, SourceLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.gate import RunContext
+    from nparam_lint.gate.context import ProjectSource, RunContext
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.ground.findings import BudgetResult, Change, Finding
 
     _Broken = tuple[ModelReport, Finding, BudgetResult]

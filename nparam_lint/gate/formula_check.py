@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.jobs import Answers
     from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
-    from nparam_lint.gate import RunContext
+    from nparam_lint.gate.context import RunContext
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.ground.findings import Finding

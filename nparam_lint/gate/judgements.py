@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.jobs import Answers
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.gate.context import ProjectSource
+    from nparam_lint.gate.requests import ModelRequest, Selection
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why

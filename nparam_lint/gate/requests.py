@@ -2,53 +2,34 @@
 
 from __future__ import annotations
 
-import shlex
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.claims.budget import Budget, Recipe
 from nparam_lint.claims.docstring_budgets import (
-    Malformed,
     declares,
-    has_prose_count,
-    mentions,
-    parse_docstring,
 )
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment, Way
-from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
-from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.gate.report import Shard
-from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims.doc_comments import Bound
-    from nparam_lint.claims.docstring_budgets import Declared
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
-    from nparam_lint.discover.definitions import Definition, Problem
-    from nparam_lint.discover.ways.configs import ConfigModels
+    from nparam_lint.discover.definitions import Definition
+    from nparam_lint.gate.context import ProjectSource
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.ground.values import NameValue, Origin
+    from nparam_lint.ground.values import NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
-_BIND = (
-    "e.g. `86.6M <!-- nparam: vit.py::vit_b_16 -->`; above a table: "
-    "`<!-- nparam: Params = vit.py::{Model} -->`"
-)
 _OF_THE_CALL = ("arguments_missing", "raised", "refused")
-_NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
-_FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
@@ -118,20 +99,6 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectSource:
-    """The result of reading some files, before anything is built: the models to build, with their
-    budgets, and the findings about the declarations themselves. `places`: the paths that were
-    given, relative to the root; empty where these are the whole project."""
-
-    settings: Settings
-    files: Sequence[str]
-    found: Discovery
-    requests: Sequence[ModelRequest]
-    findings: Sequence[Finding]
-    places: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
     a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
@@ -160,302 +127,6 @@ def request_model(
     return ModelRequest(target, defined_at, recipe)
 
 
-def declared_requests(
-    found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
-) -> tuple[list[ModelRequest], list[Finding]]:
-    """Every model to build, with its budgets, and the findings about the declarations themselves.
-    `in_scope`: whether the config's entries for a location are looked at."""
-    declared = _Declared(found, settings, in_scope)
-    for definition in found.definitions:
-        declared.add_definition(definition)
-    declared.add_config_budgets()
-    commented = declared.add_config_files()
-    findings = declared.findings
-    for target, at in settings.recipe_positions.items():
-        if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
-            findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [unreadable(problem, _NOTHING_CHECKED) for problem in found.problems]
-    unread = (p for p in found.unread if p.position.path not in commented)
-    findings += [finding("NPL002", p.position, p.message, "") for p in unread]
-    return list(declared.requests.values()), findings
-
-
-def unreadable(problem: Problem, *detail: str) -> Finding:
-    """NPL003 for a file that was not read."""
-    found = finding("NPL003", problem.position, problem.message, "", detail)
-    return replace(found, severity=problem.severity, timed_out=problem.timed_out)
-
-
-def not_fetched(paths: Sequence[str]) -> Finding:
-    """NPL003 for files that a partial clone lacks, in which budgets may stand."""
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    message = f"not checked: {paths[0]}{more}, outside of the sparse checkout, not in this clone"
-    place = shlex.quote(paths[0].rpartition("/")[0] or paths[0])
-    step = f"next: git sparse-checkout add {place}, or `exclude` it in the config"
-    return finding("NPL003", Position(paths[0]), message, "", [step])
-
-
-class _Declared:
-    """What is declared, as it is read: the models to build, by their targets (or by these and how
-    a budget of the config says to build them); and what is wrong with the declarations."""
-
-    def __init__(
-        self, found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
-    ) -> None:
-        self.found, self.settings, self.in_scope = found, settings, in_scope
-        self.requests: dict[object, ModelRequest] = {}
-        self.findings: list[Finding] = []
-
-    def request(self, target: Target, position: Position, key: object = None) -> ModelRequest:
-        """That for a target; one is made where there is none yet."""
-        key = key or target
-        if key not in self.requests:
-            self.requests[key] = request_model(target, position, self.settings, self.found)
-        return self.requests[key]
-
-    def add_definition(self, definition: Definition) -> None:
-        """A model, with the budgets in its docstrings."""
-        position = Position(definition.path, definition.line, definition.column)
-        bare = Target(definition.path, definition.qualname)
-        self.request(bare, position).definitions.append(definition)
-        if not definition.docstrings:
-            return
-        timeout = self.settings.timeout
-        try:
-            with time_limit(timeout):
-                budgets = _docstring_budgets(definition, self.findings)
-                budgets = [own for budget in budgets if (own := self.hosted(budget))]
-        except TooSlow:
-            why = f"took longer than the {timeout:g} s of --timeout"
-            message = f"not checked: reading the docstring of {definition.qualname} {why}"
-            late = finding("NPL003", position, message, definition.target)
-            self.findings.append(replace(late, timed_out=True))
-            return
-        for budget in budgets:
-            self.request(budget.target, position).budgets.append(budget)
-
-    def add_config_budgets(self) -> None:
-        for declared in self.settings.budgets:
-            target = declared.target
-            if not (self.in_scope(target.location) or self.in_scope(target.built.location)):
-                continue
-            if gone := why_gone(target, self.settings.root, self.found):
-                self.findings.append(finding("NPL008", declared.position, gone, str(target)))
-            elif entry := self.hosted(declared):
-                key = entry.recipe and (entry.target, entry.recipe, entry.device)
-                request = self.request(entry.target, entry.position, key)
-                request.recipe = _completed(entry.target, entry.recipe, request.recipe)
-                request.device = entry.device or request.device
-                request.budgets.append(entry)
-
-    def hosted(self, budget: Budget) -> Budget | None:
-        """The budget; that of a class inside a model with the file of that model. None, and a
-        finding, where there is no such model."""
-        if budget.target.host is None:
-            return budget
-        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
-
-        tree = self.found.tree
-        target, files = resolved(budget.target, tree), list[str]()
-        if target.built.location:
-            gone = why_gone(target.built, self.settings.root, self.found)
-        else:
-            name = target.built.callable
-            files = files_with(name, target.location, tree)
-            gone = f"{name} is defined in {', '.join(files[:5]) or 'no file'}"
-        if gone is None:
-            return replace(budget, target=target)
-        step = f"next: name a model that contains {target.callable}, or delete the budget"
-        if files:
-            step = f"next: name its file: (in {files[0]}::{target.built.callable})"
-        code = "NPL002" if files else "NPL008"
-        self.findings.append(finding(code, budget.position, gone, str(target), [step]))
-        return None
-
-    def add_config_files(self) -> frozenset[str]:
-        """The config files that are targets: by a recipe, or because a comment declares a budget.
-        Gives those that are Python, whose comments were read."""
-        requests, findings, settings = self.requests, self.findings, self.settings
-        every = _config_files(self.found, settings)
-        contents = {at: text for at, text in every.items() if self.in_scope(at)}
-        for path, content in contents.items():
-            target = Target(path, "")
-            budgets = _comment_budgets(target, content, findings)
-            if target in requests or budgets or settings.recipe(target):
-                self.request(target, Position(path)).budgets += budgets
-        for pattern in settings.patterns:
-            if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
-                message = f"no file of the project matches {pattern.text!r}"
-                findings.append(finding("NPL008", pattern.position, message, pattern.text))
-        unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
-        several = known_kinds(unknown, self.found, settings) if unknown else {}
-        for key, request in [*requests.items()]:
-            if request.target.callable:
-                continue
-            if request.recipe.call is None:
-                at = request.budgets[0].position if request.budgets else request.position
-                del requests[key]
-                message = f"how to build a model from {request.target} is not known"
-                message += several.get(request.target.location, "")
-                said = _config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
-                findings.append(finding("NPL004", at, message, str(request.target), said))
-            elif not request.budgets:
-                request.way = Way("config", request.position, str(request.target))
-        return frozenset(path for path in contents if path.endswith(".py"))
-
-
-def listed(
-    settings: Settings, kind: Callable[..., list[str]], *more: Callable[..., list[str]]
-) -> list[str]:
-    """The project's files of some kinds: what functions such as `list_configs` give."""
-    root, copy = settings.root, settings.snapshot
-    tracked = copy.files(root, "") if copy else None
-    kinds = (kind, *more)
-    return [at for one in kinds for at in one(root, settings.exclude, tracked, settings.below)]
-
-
-def config_models(found: Discovery, settings: Settings) -> ConfigModels:
-    """The models of the project's config files."""
-    from nparam_lint.discover.ways.configs import ConfigModels  # few runs ask for them
-
-    paths, texts = listed(settings, list_configs), partial(listed, settings, list_texts)
-    return ConfigModels(found, paths, reader(settings.root), texts)
-
-
-def known_kinds(
-    requests: Sequence[ModelRequest], found: Discovery, settings: Settings
-) -> dict[str, str]:
-    """Give the requests for files of a known kind their recipes; and what is said of files that
-    hold several models."""
-    several: dict[str, str] = {}
-    by_path = {request.target.location: request for request in requests}
-    for path, models in config_models(found, settings).whole():
-        if path not in by_path:
-            continue
-        if len(models) == 1:
-            own, known = by_path[path].recipe, models[0].recipe
-            by_path[path].recipe = replace(
-                known, input=own.input, experts_per_token=own.experts_per_token
-            )
-        else:
-            names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
-            several[path] = f": it holds {len(models)} of them ({names})"
-    return several
-
-
-def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
-    """The content of each config file that a recipe is for, or that may declare a budget."""
-    others = listed(settings, list_configs)
-    contents = dict.fromkeys(others, b"")
-    contents |= _contents([path for path in others if not path.endswith(".json")], settings)
-    families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
-    is_member = matcher(families)
-    contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
-    if claiming := {claim.position.path for claim in found.unread}:
-        known = {path for path, _ in config_models(found, settings).whole()}
-        contents |= {path: found.tree.source(path) for path in claiming & known}
-    if families:
-        modules = (path for path in found.files if not path.endswith("__init__.py"))
-        contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
-    return contents
-
-
-def _contents(paths: Sequence[str], settings: Settings) -> dict[str, bytes]:
-    """What is in files that are no source; nothing where one cannot be read."""
-    read, contents = reader(settings.root), dict.fromkeys(paths, b"")
-    for path in paths:
-        with suppress(OSError):
-            contents[path] = read(path)
-    if settings.replay_inputs:
-        home = str(settings.home)
-        settings.replay_inputs.add_source(home, paths, lambda path: digest(contents[path]))
-    return contents
-
-
-def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
-    """The settings with the budgets in the project's Markdown and reStructuredText beside those of
-    the config; and the findings about comments there that cannot be read."""
-    contents = _contents(listed(settings, list_docs), settings)
-    findings: list[Finding] = []
-    budgets = [*settings.budgets]
-    for path, text in contents.items():
-        budgets += _doc_budgets(path, text, findings)
-    return replace(settings, budgets=tuple(budgets)), findings
-
-
-def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:
-    """The budgets in a text's comments; what cannot be read is added to the findings."""
-    if not (text := _claiming(path, content, findings)):
-        return []
-    from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
-
-    found, malformed = parse_docs(path, text)
-    findings += [_unread(fault, path, path, _BIND) for fault in malformed]
-    return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
-
-
-def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
-    """The text of a file that may hold a claim; "" of any other. What is no UTF-8 is a finding."""
-    if not mentions(content):
-        return ""
-    if b"\0" in content:
-        fault = Malformed("found null bytes, as UTF-16 has them; expected UTF-8", 1, 1)
-        findings.append(_unread(fault, path, path))
-        return ""
-    return content.decode("utf-8", "replace")
-
-
-def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
-    """The budgets in a config file's comments; what cannot be read is added to the findings."""
-    path = target.location
-    if not (text := _claiming(path, content, findings)):
-        return []
-    from nparam_lint.claims.comment_budgets import parse_comments  # few have any
-
-    declared, malformed = parse_comments(path, text)
-    findings += [_unread(fault, path, path) for fault in malformed]
-    return [_budget(line, target, "comment", path, line.text) for line in declared]
-
-
-def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[Budget]:
-    """The budgets and the claims in prose of a definition's docstrings; what cannot be read is
-    added to the findings."""
-    path, name = definition.path, definition.qualname
-    budgets: list[Budget] = []
-    for lines in definition.docstrings:
-        declared, malformed = parse_docstring(lines)
-        findings += [_unread(fault, path, definition.target) for fault in malformed]
-        for line in declared:
-            if line.host and definition.kind == "factory":
-                message = f"found `(in {line.host})` in the docstring of a function, expected it in"
-                message += " that of a class: what a function made cannot be told inside a model"
-                fault = Malformed(message, line.line, line.column)
-                findings.append(_unread(fault, path, definition.target))
-                continue
-            target = Target(path, name, line.arguments, line.host)
-            budgets.append(_budget(line, target, "docstring", path, line.text))
-        if has_prose_count(lines):
-            from nparam_lint.claims.prose import find_claims  # dozens of patterns
-
-            target = Target(path, name)
-            budgets += [_budget(one, target, "prose", path, one.text) for one in find_claims(lines)]
-    defined_at = Position(path, definition.line, definition.column)
-    return [replace(budget, definition=defined_at) for budget in budgets]
-
-
-def _budget(
-    found: Bound | Declared, target: Target, origin: Origin, path: str, text: str
-) -> Budget:
-    at = Position(path, found.line, found.column)
-    return Budget(target, found.selector, found.value, text, at, origin)
-
-
-def _unread(fault: Malformed, path: str, target: str, *detail: str) -> Finding:
-    """NPL002 for a declaration that cannot be read."""
-    at = Position(path, fault.line, fault.column)
-    return finding("NPL002", at, fault.message, target, detail)
-
-
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
     """The recipe with other arguments. Where it has a setup, they may use the names made there."""
     if recipe.setup is None:
@@ -463,7 +134,7 @@ def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
     return replace(recipe, arguments=None, call=f"{callable}({arguments})")
 
 
-def _completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
+def completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
     """A budget's own recipe; what it lacks is taken from `base`."""
     if own is None:
         return base
@@ -579,7 +250,7 @@ def requests_of_other_revision(
         if (here, recipe, device) in own or why_gone(here, settings.root, found):
             continue
         request = request_model(here, Position(here.location), settings, found)
-        request.recipe, request.device = _completed(here, recipe, request.recipe), device
+        request.recipe, request.device = completed(here, recipe, request.recipe), device
         added[here, recipe, device] = request
     return list(added.values())
 
@@ -593,14 +264,14 @@ def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) 
     if not missing:
         return ()
     values = ", ".join(f"{name}=…" for name in missing)
-    return _config_lines("say how to build it", target, f'"{values}"', settings)
+    return config_lines("say how to build it", target, f'"{values}"', settings)
 
 
 def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[str, ...]:
     """The same, with values; `…` for those to fill in."""
     text = f"'{arguments}'" if '"' in arguments else f'"{arguments}"'
     said = "To count what needs arguments, say how to build it"
-    return _config_lines(said, target, text, settings)
+    return config_lines(said, target, text, settings)
 
 
 def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
@@ -610,10 +281,10 @@ def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:
     if at is not None:
         return (f"add experts_per_token = … to its entry at {at}",)
     value = "{ experts_per_token = … }"
-    return _config_lines("say how many a token uses", target, value, settings)
+    return config_lines("say how many a token uses", target, value, settings)
 
 
-def _config_lines(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
+def config_lines(what: str, target: Target, value: str, settings: Settings) -> tuple[str, ...]:
     target = target.built
     name = settings.config.name if settings.config else "pyproject.toml"
     return (

@@ -11,12 +11,13 @@ from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.ways import WaySource
-from nparam_lint.gate.requests import ModelRequest, Selection, config_models, listed, unreadable
+from nparam_lint.gate.reading import config_models, listed, unreadable
+from nparam_lint.gate.requests import ModelRequest, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.context import ProjectSource
 
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:

@@ -24,8 +24,10 @@ from nparam_lint.claims import (
 )
 from nparam_lint.claims.expression import Formula
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.gate import RunContext, measure, read_source
+from nparam_lint.gate import measure
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judge import judge
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import Selection, why_gone
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate import Progress
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.gate.context import Progress, ProjectSource
+    from nparam_lint.gate.requests import ModelRequest
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated

@@ -21,7 +21,9 @@ from nparam_lint.claims.doc_text import (
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.files import list_docs, reader
-from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
+from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.context import RunContext
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import select_models
 from nparam_lint.ground.values import Position
 from nparam_lint.ground.version import __version__
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
     from nparam_lint.gate.report import Report
     from nparam_lint.gate.requests import Selection
     from nparam_lint.report import Json

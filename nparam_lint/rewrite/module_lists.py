@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from nparam_lint.discover.scan import parse_source
-from nparam_lint.gate import read_source, static_findings
 from nparam_lint.gate.judgements import reported_findings
+from nparam_lint.gate.reading import read_source, static_findings
 from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
 from nparam_lint.rules.lint import scan_and_lint

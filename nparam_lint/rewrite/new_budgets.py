@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.definitions import Definition
-from nparam_lint.gate import RunContext, as_the_project_builds, measure, read_source
+from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.context import RunContext
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
 from nparam_lint.ground.values import Position
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress, ProjectSource
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.gate.requests import ModelRequest, Selection
     from nparam_lint.ground.values import Origin
 
 Into = Literal["docstring", "config"]

@@ -17,7 +17,7 @@ from nparam_lint.analysis.model_builder import Model
 from nparam_lint.claims import parse_selected
 from nparam_lint.config import load_settings
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate import count_models
+from nparam_lint.gate.building import count_models
 from nparam_lint.gate.judge import selected
 
 MODELS = '''\

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
     from nparam_lint.ground.findings import Finding
     from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.plugins.editor.line_notes import DefinitionNote

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.config import ConfigError, load_settings
 from nparam_lint.config.settings import Settings
 from nparam_lint.discover import find_root, list_below, place_of
-from nparam_lint.gate import RunContext, check, with_lines_of
+from nparam_lint.gate import check, with_lines_of
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from nparam_lint.gate import FormulaAnalysis, Progress
+    from nparam_lint.gate.context import FormulaAnalysis, Progress
 
 _NOTHING = Report(None, (), ())
 _ASKING = ThreadPoolExecutor(2)

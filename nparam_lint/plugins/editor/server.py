@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.gate import Progress
+    from nparam_lint.gate.context import Progress
     from nparam_lint.plugins.editor.answers import FileAnswer
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
