@@ -420,7 +420,10 @@ def read_source(
         may_declare = copy.files(root, (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES), "absent")
         is_excluded = matcher(settings.exclude)
         absent = [at for at in may_declare if in_scope(at) and not is_excluded(at)]
-        findings += [not_fetched(absent)] if absent else []
+        absent.sort(key=within(places), reverse=True)
+        # What is not there may depend on the given paths: it is told at one of them.
+        at = next((at for at in (*absent[:1], *places) if within(places)(at)), "")
+        findings += [not_fetched(absent, at)] if absent else []
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 

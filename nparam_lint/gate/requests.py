@@ -188,13 +188,13 @@ def unreadable(problem: Problem, *detail: str) -> Finding:
     return replace(found, severity=problem.severity, timed_out=problem.timed_out)
 
 
-def not_fetched(paths: Sequence[str]) -> Finding:
-    """NPL003 for files that a partial clone lacks, in which budgets may stand."""
+def not_fetched(paths: Sequence[str], at: str) -> Finding:
+    """NPL003 for files that a partial clone lacks, in which budgets may stand; told at `at`."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     message = f"not checked: {paths[0]}{more}, outside of the sparse checkout, not in this clone"
     place = shlex.quote(paths[0].rpartition("/")[0] or paths[0])
     step = f"next: git sparse-checkout add {place}, or `exclude` it in the config"
-    return finding("NPL003", Position(paths[0]), message, "", [step])
+    return finding("NPL003", Position(at), message, "", [step])
 
 
 class _Declared:
