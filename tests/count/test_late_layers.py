@@ -124,6 +124,7 @@ class Quiet(nn.Module):
         self.weight, self.fc = nn.Parameter(x), nn.Linear(2, 2)
         self.hidden, self.size = nn.ReLU()(x), x.shape
         setattr(x, "layer", nn.Linear(1, 1))
+        self._modules[self.kind] = nn.Linear(1, 1)
         self.other.fc = nn.Linear(1, 1)
         self.past.append(x)
     def reset(self):

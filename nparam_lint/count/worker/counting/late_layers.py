@@ -91,7 +91,10 @@ def kept(node, own_name):
             yield filled(target, own_name), value
     elif isinstance(node, ast.Call) and (
         attribute(node.func, own_name) in REGISTERS
-        or (getattr(node.func, "id", None) == "setattr" and is_self(node.args[0], own_name))
+        or (
+            getattr(node.func, "id", None) == "setattr"
+            and any(is_self(a, own_name) for a in node.args[:1])
+        )
     ):
         yield from ((name.value, node) for name in node.args[:2] if isinstance(name, ast.Constant))
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -103,8 +106,9 @@ def filled(target, own_name):
     if not isinstance(target, ast.Subscript):
         return attribute(target, own_name)
     holder = attribute(target.value, own_name)
-    is_own = holder in ("_modules", "_parameters")
-    return getattr(target.slice, "value", None) if is_own else holder
+    if holder not in ("_modules", "_parameters"):
+        return holder
+    return target.slice.value if isinstance(target.slice, ast.Constant) else None
 
 
 def is_self(node, own_name):
