@@ -474,8 +474,8 @@ def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
             inner = clean(place.relative_to(settings.root).as_posix())
             raise UsageError(
-                f"{clean(file)} configures a project of its own, but {one} reports on one project only, "
-                "and a check of the directory above it does not read this config\nnext: "
+                f"{clean(file)} configures a project of its own, but {one} reports on one project "
+                "only, and a check of the directory above it does not read this config\nnext: "
                 f"nparam-lint --declared {inner} {one}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

@@ -361,6 +361,21 @@ class Mixture(nn.Module):
 '''
 
 
+DEEP_MAXIMUM = '''\
+class Levels(nn.Module):
+    """nparam: 4*d*2**(n - 2)"""
+
+    def __init__(self, d=64, n=2):
+        super().__init__()
+        self.a = nn.Linear(4 * 2 ** max(n - 2, 0), d, bias=False)
+'''
+
+
+def test_the_other_side_of_a_maximum_inside_is_tried(check):
+    ((code, message, _),) = check(DEEP_MAXIMUM)
+    assert (code, "with n=1 it gives 128, the model has 256: +128" in message) == ("NPL011", True)
+
+
 def test_a_formula_without_a_value_is_wrong_there(check):
     assert [message.partition("others: ")[2] for _, message, _ in check(NO_VALUE)] == [
         "with d=65 `d*d/2` gives 2112.5, not a whole number (d=65)",
