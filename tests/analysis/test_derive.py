@@ -680,6 +680,8 @@ def collatz(n=6, d=8):
     return layers((steps + 1, d))
 
 
+# hypothesis has a callback of the garbage collector, in which the signal may come.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     monkeypatch.setattr(exploration, "LAST", 1.0)
     start = time.monotonic()
