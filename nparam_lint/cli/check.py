@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import Aside, UsageError
 from nparam_lint.cli import common
+from nparam_lint.printable import clean
 from nparam_lint.records import Report
 from nparam_lint.report.formats import render
 
@@ -381,7 +382,7 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
         try:
             own = common.settings_for(own_options, place, copy, root)
         except UsageError as error:
-            raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
+            raise UsageError(f"in {clean(os.path.relpath(root, first.root))}: {error}") from None
         return replace(own, format=first.format, below=below)
 
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
@@ -461,7 +462,7 @@ def _literal(path: str) -> str:
 def _heading(project: _Project, home: Path, is_first: bool) -> str:
     """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
     settings = project.settings
-    name = os.path.relpath(settings.place or home, home).replace(os.sep, "/")
+    name = clean(os.path.relpath(settings.place or home, home).replace(os.sep, "/"))
     config = f" ({settings.config.name})" if settings.config else ""
     return f"{'' if is_first else chr(10)}project {name}{config}\n"
 
@@ -471,10 +472,10 @@ def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
     project."""
     for place, file in _inner(settings).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
-            inner = place.relative_to(settings.root).as_posix()
+            inner = clean(place.relative_to(settings.root).as_posix())
             raise UsageError(
-                f"{file} configures a project of its own, but {one} reports on one project only, "
-                "and a check of the directory above it does not read this config\nnext: "
+                f"{clean(file)} configures a project of its own, but {one} reports on one project "
+                "only, and a check of the directory above it does not read this config\nnext: "
                 f"nparam-lint --declared {inner} {one}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )
