@@ -14,7 +14,7 @@ from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.explanations import Cause
+from nparam_lint.gate.explanations import Cause, lines_of
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import requests_of_other_revision
 from nparam_lint.ground.values import Position, SourceLine
@@ -87,8 +87,7 @@ def _edited(path: str, source: ProjectSource, then: Path, past: Past) -> Iterato
         before = (then / past.back.get(path, path)).read_bytes()
     except OSError:  # it is new
         return
-    texts = before, source.found.tree.source(path)
-    old, new = (text.decode("utf-8", "replace").splitlines() for text in texts)
+    old, new = lines_of(before), lines_of(source.found.tree.source(path))
     for tag, first, last, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
         is_edit = tag == "replace" and last - first == end - start
         for number in range(start, end) if tag != "equal" else ():

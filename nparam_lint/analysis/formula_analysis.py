@@ -67,7 +67,7 @@ def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
     conditions = [c for c, place in run.decisions.items() if place not in way.ignored]
     asked = [(c, conditions[:n]) for n, c in enumerate(conditions)]
     asked.sort(key=lambda pair: "torch/nn/" in run.decisions[pair[0]])
-    asked += [(one, conditions) for one in _extremes(run)]
+    asked += [(one, conditions) for one in _extremes(run, run.form)]
     for sides in zip_longest(*(_sides(condition) for condition, _ in asked), fillvalue=()):
         for (_, above), side in zip(asked, sides, strict=True):
             found = (way.search.satisfying([*above, one], run.point) for one in side)
@@ -76,12 +76,15 @@ def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
                 yield point
 
 
-def _extremes(run: Run) -> Iterator[Condition]:
+def _extremes(run: Run, form: Polynomial) -> Iterator[Condition]:
     """Which of two is the larger, for each `min` and `max` in the form."""
-    for own in run.form.generators:
+    for own in form.generators:
         if isinstance(own, Operation) and own.kind in ("min", "max"):
             found = Condition(">=", own.left - own.right)
             yield found if found.test()(run.point) else found.negated
+        for part in () if isinstance(own, str) else own.parts:
+            if isinstance(part, Polynomial):
+                yield from _extremes(run, part)
 
 
 def _is_deep(value: NameValue, base: NameValue) -> bool:

@@ -167,7 +167,7 @@ class Model:
         if self.definition is not None:  # its own first
             lines = source.splitlines()
             source = "\n".join(lines[self.definition.line - 1 :] + lines)
-        numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", source))
+        numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\d.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][:HINTS]
 
     def selected(self, parameters: Mapping[str, str]) -> Set[str]:

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[\W_]*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:{0,2})\s*", re.IGNORECASE)
 # Outside of comments: the word with a number or a target, in whatever marks.
 _STRAY = re.compile(
-    r"""(?<![\w-])nparam\s*(?:\([^()]*\)\s*|\[[^\[\]]*\]\s*)?:\s*
+    r"""(?<![\w-])nparam\s*(?:\([^()]*\)\s*|\[[^\[\]]*\]\s*)?:\s*(?=\S)
     (?:[^\w\n]*[0-9]|(?:\w[^=|\n]{0,80}=\s*)?[\w./{}-]+::[\w{]).*""",
     re.VERBOSE,
 )
 _NOTE = re.compile(r"\[\^[^\]]*\]|<sup>.*?</sup>")
 _IGNORES = re.compile(r"ignore\b")
-_COLUMN = re.compile(r"(?P<name>(?:(?!::)[^=])*?)\s*=(?P<target>.*)")
+_COLUMN = re.compile(r"(?P<name>(?:(?!::)[^=])*)=(?P<target>.*)")
 _NONE = "-"  # the target of a row that is not checked
-_UNIT = re.compile(r"\s*[(\[][^)\]]*[)\]]$")
+_UNIT = re.compile(r"(?<!\s)\s*[(\[][^()\[\]]*[)\]]$")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _UNCHECKED = "next: write `ROW = -` into the comment, if it is not to be checked"
 _SEVERAL = "next: put the comment directly behind the number that it is about"
@@ -192,7 +192,7 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     if table is None:
         raise _Fault("found no table of Markdown below the comment, expected one")
     named = _COLUMN.match(head)
-    name, template = (named["name"], named["target"].strip()) if named else (head, _NONE)
+    name, template = (named["name"].rstrip(), named["target"].strip()) if named else (head, _NONE)
     heads = [plain(cell.text) for cell in table.head]
     column = _place(name, heads, "column")
     _filled(template, heads, table.head)  # a column that does not exist is said once

@@ -85,6 +85,7 @@ _BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:
 _COLON = re.compile(r"\\?:{1,2}=?")
 # A number behind another sign, and no more in the line.
 _ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
+_FAR = 999  # characters, in which a formula has its first operator
 _MOST_MARKS = 9  # around a value
 _FEW_LINES = 6  # in which a number below a word is looked for
 _MOST_LINES = 200  # of one budget; it is parsed again with each
@@ -285,11 +286,11 @@ def _spelled(lines: Sequence[DocLine], index: int) -> int:
 def _formula(text: str, claim: re.Match[str]) -> str:
     """The formula after the colon of a claim; "" where there is none, or one that could be the type
     or the description of an argument."""
-    body = text[claim.end() :]
-    if not (claim["link"] or "").startswith(":") or not _OPERATOR.search(body):
+    start = claim.end()
+    if not (claim["link"] or "").startswith(":") or not _OPERATOR.search(text, start, start + _FAR):
         return ""
     try:
-        return _value(text, claim.end(), "total")[0].text
+        return _value(text, start, "total")[0].text
     except TextError:
         return ""
 

@@ -25,7 +25,7 @@ from nparam_lint.claims import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from nparam_lint.ground.values import NameValue
 
@@ -64,12 +64,14 @@ _Value = Fraction | str | None
 class Formula:
     """A checked formula. `names` are the names that it needs values for; `is_condition`: its result
     is a truth value rather than a number. `evaluate` gives the exact value, or raises UnknownName,
-    or FormulaError with the reason."""
+    or FormulaError with the reason. `bounds`: names, each with a whole number that it is compared
+    with, also by `min` or `max`."""
 
     text: str
     names: frozenset[str]
     is_condition: bool
     evaluate: Callable[[_Names], Fraction] = field(repr=False, compare=False)
+    bounds: tuple[tuple[str, int], ...] = ()
 
 
 def parse_formula(text: str) -> Formula:
@@ -84,7 +86,19 @@ def parse_formula(text: str) -> Formula:
         reader = _Reader(body)
         reader.check_depth(tree)
         number = reader.number(tree)
-        return Formula(body, frozenset(reader.names), is_condition(tree), number)
+        names = frozenset(reader.names)
+        return Formula(body, names, is_condition(tree), number, tuple(_bounds(tree, names)))
+
+
+def _bounds(tree: ast.expr, names: Collection[str]) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        is_call = isinstance(node, ast.Call) and ast.unparse(node.func) in ("min", "max")
+        if is_call or isinstance(node, ast.Compare):
+            parts = [*ast.walk(node)]
+            texts = {ast.unparse(part) for part in parts if isinstance(part, ast.expr)}
+            numbers = [part.value for part in parts if isinstance(part, ast.Constant)]
+            for name in sorted(texts.intersection(names)):
+                yield from ((name, number) for number in numbers if isinstance(number, int))
 
 
 def is_condition(node: ast.expr) -> bool:

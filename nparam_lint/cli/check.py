@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.cli import common
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError
+from nparam_lint.ground.printable import clean
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
@@ -380,7 +381,7 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
         try:
             own = common.settings_for(own_options, place, copy, root)
         except UsageError as error:
-            raise UsageError(f"in {os.path.relpath(root, first.root)}: {error}") from None
+            raise UsageError(f"in {clean(os.path.relpath(root, first.root))}: {error}") from None
         return replace(own, format=first.format, below=below)
 
     asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
@@ -460,7 +461,7 @@ def _literal(path: str) -> str:
 def _heading(project: _Project, home: Path, is_first: bool) -> str:
     """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
     settings = project.settings
-    name = os.path.relpath(settings.place or home, home).replace(os.sep, "/")
+    name = clean(os.path.relpath(settings.place or home, home).replace(os.sep, "/"))
     config = f" ({settings.config.name})" if settings.config else ""
     return f"{'' if is_first else chr(10)}project {name}{config}\n"
 
@@ -470,10 +471,10 @@ def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
     project."""
     for place, file in _inner(settings).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
-            inner = place.relative_to(settings.root).as_posix()
+            inner = clean(place.relative_to(settings.root).as_posix())
             raise UsageError(
-                f"{file} configures a project of its own, but {one} reports on one project only, "
-                "and a check of the directory above it does not read this config\nnext: "
+                f"{clean(file)} configures a project of its own, but {one} reports on one project "
+                "only, and a check of the directory above it does not read this config\nnext: "
                 f"nparam-lint --declared {inner} {one}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

@@ -49,7 +49,7 @@ _ENVIRONMENT = "NPARAM_LINT_"
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
 _EXAMPLE = 'such as call = "train.py::build_model(path)"'
 _NOWHERE = Position("", 1, 1)
-_OUR_NAME = re.compile("nparam[-_.]?lint", re.IGNORECASE)
+_OUR_NAME = re.compile("nparams?[-_. ]?lint", re.IGNORECASE)
 
 
 class ConfigError(Exception):
@@ -124,8 +124,10 @@ def find_config(root: Path) -> Path | None:
         return own
     project = root / "pyproject.toml"
     # The table may be spelled `[tool."nparam-lint"]`; a file without one merely says nothing.
-    if project.is_file() and _OUR_NAME.search(project.read_text("utf-8", "replace")):
-        return project
+    # What is in UTF-16 has a zero byte beside each letter.
+    if project.is_file():
+        text = project.read_bytes().replace(b"\0", b"").decode("utf-8", "replace")
+        return project if _OUR_NAME.search(text) else None
     return None
 
 

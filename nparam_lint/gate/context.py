@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
     Broken = Sequence[tuple[ModelRequest, BudgetResult]]
-    Causes = Callable[[Broken, ProjectSource, "RunContext"], list[Cause]]
+    Causes = Callable[[Broken, "ProjectSource", "RunContext"], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)

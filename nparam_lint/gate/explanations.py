@@ -108,7 +108,7 @@ def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Ite
     edited = [line for line in cause.edited if str(line.position) != declared]
     if 0 < len(edited) <= MOST_EDITED:
         yield from edited
-    elif at := Position.read(cause.changes[0].source):
+    elif cause.changes[0].mark != "−" and (at := Position.read(cause.changes[0].source)):
         text = _text(at, source).rstrip()
         start = len(text) - len(text.lstrip())
         yield SourceLine(replace(at, column=start + 1), text, len(text) - start)
@@ -116,5 +116,10 @@ def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Ite
 
 def _text(at: Position, source: ProjectSource) -> str:
     """A line of a file of the project; "" where there is none."""
-    lines = source.found.tree.source(at.path).decode("utf-8", "replace").splitlines()
+    lines = lines_of(source.found.tree.source(at.path))
     return lines[at.line - 1] if at.line <= len(lines) else ""
+
+
+def lines_of(source: bytes) -> list[str]:
+    """Its lines as Python counts them: a form feed begins none."""
+    return re.split(r"\r\n?|\n", source.decode("utf-8", "replace"))

@@ -94,11 +94,17 @@ def traced_request(request: ModelRequest) -> ModelRequest:
 
 
 def resized_requests(request: ModelRequest) -> Iterator[ModelRequest]:
-    """The same model with other values for the arguments that its formulas name."""
+    """The same model with other values for the arguments that its formulas name, also where these
+    change by themselves."""
     names = names_in(request.budgets)
     changes = [{name: change} for name in names for change in CHANGES]
     changes += [dict.fromkeys(names, c) for c in COMMON_CHANGES if len(names) > 1]
-    return (replace(request, device="meta", changes=change) for change in changes)
+    yield from (replace(request, device="meta", changes=change) for change in changes)
+    formulas = [b.value.formula for b in request.budgets if b.origin != "prose"]
+    bounds = dict.fromkeys(bound for own in formulas if own for bound in own.bounds)
+    for name, number in [*bounds][:MAX_NAMES]:
+        for value in (number + 1, number, number - 1):
+            yield replace(request, device="meta", values={name: value})
 
 
 def check_formula(

@@ -107,7 +107,10 @@ def read_source(
         may_declare = copy.files(root, (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES), "absent")
         is_excluded = matcher(settings.exclude)
         absent = [at for at in may_declare if in_scope(at) and not is_excluded(at)]
-        findings += [not_fetched(absent)] if absent else []
+        absent.sort(key=within(places), reverse=True)
+        # What is not there may depend on the given paths: it is told at one of them.
+        at = next((at for at in (*absent[:1], *places) if within(places)(at)), "")
+        findings += [not_fetched(absent, at)] if absent else []
     return ProjectSource(settings, files, found, requests, findings, tuple(places))
 
 
@@ -209,13 +212,13 @@ def unreadable(problem: Problem, *detail: str) -> Finding:
     return replace(found, severity=problem.severity, timed_out=problem.timed_out)
 
 
-def not_fetched(paths: Sequence[str]) -> Finding:
-    """NPL003 for files that a partial clone lacks, in which budgets may stand."""
+def not_fetched(paths: Sequence[str], at: str) -> Finding:
+    """NPL003 for files that a partial clone lacks, in which budgets may stand; told at `at`."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     message = f"not checked: {paths[0]}{more}, outside of the sparse checkout, not in this clone"
     place = shlex.quote(paths[0].rpartition("/")[0] or paths[0])
     step = f"next: git sparse-checkout add {place}, or `exclude` it in the config"
-    return finding("NPL003", Position(paths[0]), message, "", [step])
+    return finding("NPL003", Position(at), message, "", [step])
 
 
 class _Declared:

@@ -279,6 +279,7 @@ class Originals:
         self.embeddings = (nn.Embedding, nn.EmbeddingBag)
         self.layers = vars(nn)
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
+        self.containers = (*self.lists, nn.ParameterList, nn.ParameterDict)
         self.Script = torch._C.ScriptModule
         self.parameters = nn.Module.parameters
         self.strided = torch.strided

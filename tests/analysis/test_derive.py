@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import random
@@ -461,6 +462,18 @@ def test_what_is_not_proved_is_told_in_one_order():
 # --- what asks a number in other ways ----------------------------------------------------------
 
 KINDS = {int: 2, float: 3}
+FEW = 4
+
+
+class Size(enum.IntEnum):
+    LARGE = 4096
+
+
+class Numpy(float):
+    def __repr__(self):
+        return f"np.float64({super().__repr__()})"
+
+
 WIDTHS = {4096: 11_008, 5120: 13_824}
 
 
@@ -515,6 +528,34 @@ def in_digits(d=64, v=10):
 
 def in_words(d=64, v=10):
     return layers((d, v), *[(d, 7)] * (f"{d}" == "4096"))
+
+
+def in_a_pattern(d=64, v=10):
+    return layers((d, v), *[(d, 7)] * (len("%d" % d) > 4))  # noqa: UP031
+
+
+def in_a_name(d=64, v=10):
+    return layers((d, v), *[(d, 7)] * ("w%d" % d == "w4096"))  # noqa: UP031
+
+
+def in_bits(d=64, v=10):
+    return layers((d, v + (bin(d).count("1") > 9)))
+
+
+def in_bytes(d=64, v=10):
+    return layers((d, v), *[(d, 3)] * (d.to_bytes(4, "big")[2] > 8))
+
+
+def the_same(d=64, v=10):
+    return layers((d, v), *[(d, 5)] * (v is FEW))
+
+
+def of_other_kinds(d=64, v=10):
+    return layers((int(d * Numpy(1.5)), v), *[(d, 5)] * (d == Size.LARGE or d > Numpy(99.5)))
+
+
+def divided_often(d=8, every=2):
+    return layers(*[(d, 3 if number % every else 5) for number in (2, 3, 4)])
 
 
 def modular(d=64, v=10):
@@ -582,6 +623,13 @@ UNLIKE = (
         ),
         (in_digits, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
         (in_words, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
+        (in_a_pattern, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
+        (in_a_name, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
+        (in_bits, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
+        (in_bytes, {"d": 64, "v": 10}, "64*v", ["d=64 (its value)"]),
+        (the_same, {"d": 64, "v": 10}, UNLIKE, None),
+        (of_other_kinds, {"d": 64, "v": 10}, "v*(3*d//2)", ["d <= 99"]),
+        (divided_often, {"d": 8, "every": 2}, "13*d", ["every == 2"]),
         (modular, {"d": 64, "v": 10}, "2*v", ["d=64 (its value)"]),
         (in_a_table, {"d": 64, "v": 10}, "64*v + 16_384", ["d=64 (its value)"]),
         (first_few, {"d": 16, "n": 3}, "3*d", ["n=3 (its value)"]),
@@ -636,6 +684,8 @@ def collatz(n=6, d=8):
     return layers((steps + 1, d))
 
 
+# hypothesis has a callback of the garbage collector, in which the signal may come.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     monkeypatch.setattr(exploration, "LAST", 1.0)
     start = time.monotonic()

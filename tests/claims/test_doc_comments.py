@@ -288,11 +288,13 @@ def test_a_cell_without_a_count_is_told(cell):
 
 @pytest.mark.parametrize(
     "part",
-    ["<!--", "<!--\n", "<!-- nparam: a.py::A\n", "<!-- nparam: a.py::A -->\n", "` ", "<!---"],
+    ["<!--", "<!--\n", "<!-- nparam: a.py::A\n", "<!-- nparam: a.py::A -->\n", "` ", "<!---", " "],
 )
 def test_what_is_opened_and_never_closed_is_read_in_time(part):
     start = time.process_time()
     parse_docs("README.md", part * 20_000)
+    parse_docs("README.md", f"nparam:{part * 40_000}")
+    parse_docs("README.md", f"<!-- nparam: a{part * 20_000}x -->")
     assert time.process_time() - start < 10
 
 

@@ -90,12 +90,20 @@ def test_both_files_and_every_spelling_of_the_table_say_the_same(load, tmp_path,
         ('[nparam-lint.budgets]\n"a.py::B" = 3\n', "nparam-lint", 2),
         ('[tools.nparam-lint]\ndevice = "cpu"\n', "tools.nparam-lint", 8),
         ('[tool]\nnparamlint = { device = "cpu" }\n', "tool.nparamlint", 1),
+        ('[tool.nparams-lint]\ndevice = "cpu"\n', "tool.nparams-lint", 7),
+        ('[tool."nparam lint"]\ndevice = "cpu"\n', "tool.nparam lint", 7),
     ],
 )
 def test_a_table_that_is_not_called_so_is_told(faults, text, table, column):
     line = 2 if "= {" in text else 1
     said = f"[{table}] is not read, expected [tool.nparam-lint]"
     assert faults(text, name="pyproject.toml") == [f"pyproject.toml:{line}:{column}: {said}"]
+
+
+def test_a_pyproject_in_another_encoding_is_told(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.nparam-lint]\n", "utf-16")
+    with pytest.raises(ConfigError, match=r"^pyproject.toml:1:1: cannot be read: 'utf-8' codec"):
+        load_settings(tmp_path, None, {}, {})
 
 
 def test_a_name_that_is_no_table_is_none_of_our_business(load):

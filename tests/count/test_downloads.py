@@ -77,6 +77,9 @@ def tokenizer_size():
 def tokenizer_that_fails():
     return nn.Embedding(len(JapaneseTokenizer.from_pretrained("me/tiny")), 4)
 
+def tokenizer_id():
+    return nn.Embedding(BertTokenizer.from_pretrained("me/tiny").pad_token_id + 1, 4)
+
 def tokenizer_text():
     return nn.Embedding(BertTokenizer.from_pretrained("me/tiny")("a text")[-1], 4)
 
@@ -146,8 +149,13 @@ class PreTrainedTokenizerBase:
     def __call__(self, text):
         return [len(self)]
 
+    def __getattr__(self, name):
+        if name != "pad_token_id":
+            raise AttributeError(name)
+        return self.words.index(self.pad_token)
+
     def add_tokens(self, tokens):
-        assert len(self)
+        assert len(self) and self.pad_token_id == 0
         self.words.extend(tokens)
 """,
     "tokenization_bert": """\
@@ -183,6 +191,7 @@ CASES = {
     "tokenizer": (VOCABULARY, LOAD),
     "tokenizer_size": (VOCABULARY, LOAD),
     "tokenizer_that_fails": (VOCABULARY, LOAD),
+    "tokenizer_id": (VOCABULARY, LOAD),
     "tokenizer_text": (VOCABULARY, LOAD),
     "told": ("a file from https://stats.example/count", WITHOUT),
 }

@@ -90,6 +90,32 @@ MARKS = {
         "held.E.A._value_ = 1",
         "held.E.A.value",
     ),
+    "the place in an open file": (
+        "import os\nfile = os.open(__file__, os.O_RDONLY)",
+        "os.read(held.file, 1)",
+        "os.lseek(held.file, 0, os.SEEK_CUR)",
+    ),
+    "a pipe": (
+        "import multiprocessing\nqueue = multiprocessing.SimpleQueue()",
+        "held.queue.put(1)",
+        "not held.queue.empty()",
+    ),
+    "memory of several processes": (
+        "import mmap\nmemory = mmap.mmap(-1, 1)",
+        "held.memory[0] = 1",
+        "held.memory[0]",
+    ),
+    "a shared tensor": (
+        "import torch\nt = torch.zeros(2, device='cpu').share_memory_()",
+        "held.t[0] = 1",
+        "held.t[0].item()",
+    ),
+    "the work of a thread": (
+        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+        "box = []\npool.submit(int).result()",
+        "held.pool.submit(held.box.append, 1).result()",
+        "held.pool.submit(len, held.box).result()",
+    ),
     "a hidden module": (
         "",
         "import sys, types; sys.modules['mark'] = types",

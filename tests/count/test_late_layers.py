@@ -62,6 +62,39 @@ class Item(nn.Module):
     def forward(self, x):
         self.heads["a"] = nn.MultiheadAttention(2, 1)
 
+class Extended(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList()
+    def forward(self, x):
+        self.blocks += [nn.Linear(n, 1) for n in x.shape]
+
+class Weights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ParameterDict()
+    def forward(self, x):
+        self.weights["a"] = nn.Parameter(x)
+
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = self.b = None
+    def forward(self, x):
+        self.a, self.b = nn.ReLU(), nn.Linear(1, 1)
+
+class Annotated(nn.Module):
+    def forward(self, x):
+        self.c: nn.Module = nn.Linear(1, 1)
+
+class Set(nn.Module):
+    def forward(self, x):
+        setattr(self, "d", nn.Linear(1, 1))
+
+class Inside(nn.Module):
+    def forward(self, x):
+        self._modules["e"] = nn.Linear(1, 1)
+
 class Setup(LightningModule):
     def setup(self, stage):
         self.net = nn.Linear(8, 16)
@@ -83,11 +116,15 @@ class Quiet(nn.Module):
         super().__init__()
         self.weight, self.fc = nn.Parameter(torch.zeros(3)), nn.Linear(1, 1)
         self.cache = self.loss = self.kind = self.part = self.other = None
+        self.hidden = self.size = None
         self.past = []
     def forward(self, x):
         self.cache, self.loss = F.linear(x, self.weight), nn.CrossEntropyLoss()
         self.kind, self.part = nn.Linear, isinstance(x, nn.Linear) or Nothing()
         self.weight, self.fc = nn.Parameter(x), nn.Linear(2, 2)
+        self.hidden, self.size = nn.ReLU()(x), x.shape
+        setattr(x, "layer", nn.Linear(1, 1))
+        self._modules[self.kind] = nn.Linear(1, 1)
         self.other.fc = nn.Linear(1, 1)
         self.past.append(x)
     def reset(self):
@@ -113,6 +150,12 @@ LATE = {
     "Weight()": ("self.w in forward", 'self.register_parameter("w", nn.Parameter(x))'),
     "Appended()": ("self.blocks in forward", "self.blocks.append(Outer())"),
     "Item()": ("self.heads in forward", 'self.heads["a"] = nn.MultiheadAttention(2, 1)'),
+    "Extended()": ("self.blocks in forward", "self.blocks += [nn.Linear(n, 1) for n in x.shape]"),
+    "Weights()": ("self.weights in forward", 'self.weights["a"] = nn.Parameter(x)'),
+    "Both()": ("self.b in forward", "self.a, self.b = nn.ReLU(), nn.Linear(1, 1)"),
+    "Annotated()": ("self.c in forward", "self.c: nn.Module = nn.Linear(1, 1)"),
+    "Set()": ("self.d in forward", 'setattr(self, "d", nn.Linear(1, 1))'),
+    "Inside()": ("self.e in forward", 'self._modules["e"] = nn.Linear(1, 1)'),
     "Setup()": ("self.net in setup", "self.net = nn.Linear(8, 16)"),
 }
 COUNTED = {"Quiet()": 5, "Configured()": 144}

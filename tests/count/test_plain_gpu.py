@@ -36,7 +36,11 @@ MOVED = {
     "[nn.Parameter(torch.zeros(100)).cuda() for _ in range(3)]": (BARE, 300),
     "self.layer.weight * 2": (BARE, 0),
     "torch.zeros(100).cuda()": (BARE, 0),
+    f"{PARAMETER}.to('cpu', copy=True)": (BARE, 100),
+    f"{PARAMETER}.cuda().cpu()": (BARE, 100),
+    "in_context(torch.Tensor.cpu)": (BARE, 100),
     f"{PARAMETER}.to('cpu')": (BARE + 100, 0),
+    f"{PARAMETER}.to(self.layer.weight)": (BARE + 100, 0),
     f"{PARAMETER}.to(torch.float32)": (BARE + 100, 0),
     f"nn.Parameter({PARAMETER}.cuda())": (BARE + 100, 0),
     "nn.Parameter(torch.zeros(100).to(device))": (BARE + 100, 0),
@@ -60,9 +64,9 @@ MOVED = {
 }
 IN_CONTEXT = f"""
 
-def in_context():
+def in_context(move=torch.Tensor.cuda):
     with torch.device("cuda"):
-        return {PARAMETER}.cuda()
+        return move({PARAMETER})
 """
 
 
@@ -111,6 +115,9 @@ OBJECTS = {
     "torch.cuda.get_device_properties(0).total_memory // torch.cuda.mem_get_info()[0]",
     "torch.cuda.nvtx.range_push('a')",
     "isinstance(torch.default_generator, torch.Generator) or 1 / 0",
+    "torch.zeros(1).cuda().is_cuda and self.layer.cuda().weight.is_cuda or 1 / 0",
+    "torch.zeros(1).cuda().is_cpu and 1 / 0",
+    "1 / (torch.zeros(1).cuda().get_device() == 0)",
 }
 
 

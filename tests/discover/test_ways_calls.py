@@ -358,3 +358,33 @@ def test_what_a_script_sets_in_the_environment_a_way_sets(tmp_path, statement, e
     calls = [] if expected is None else [(setup, "Net(3)")]
     found = [way.recipe for way in found if way.target.location == "net.py"]
     assert [(recipe.setup, recipe.call) for recipe in found] == calls
+
+
+@pytest.mark.parametrize(
+    ("imports", "statement"),
+    [
+        ("import settings", "settings.WIDTH = 7"),
+        ("import settings", "settings.set_width(7)"),
+        ("from settings import SIZES", "SIZES['w'] = 7"),
+        ("from settings import SIZES", "SIZES.update(w=7)"),
+        ("import net", "net.settings.WIDTH = 7"),
+        ("from net import Net", "setattr(Net, 'width', 7)"),
+        ("import torch", ""),
+        ("import settings", ""),
+    ],
+)
+def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, statement):
+    script = f"""
+    import torch
+    {imports}
+    from net import Net
+    torch.backends.cudnn.benchmark = True
+    {statement}
+    Net(3)
+    """
+    settings = "WIDTH = 4\nSIZES = {}\ndef set_width(n): pass\n"
+    net = "from torch import nn\nimport settings\nclass Net(nn.Module): pass\n"
+    files = {"net.py": net, "settings.py": settings, "train.py": script}
+    recipes = [way.recipe for way in ways(tmp_path, files)]
+    setup = f"{imports}\n{statement}" if statement else None
+    assert [(recipe.setup, recipe.call) for recipe in recipes] == [(setup, "Net(3)")]

@@ -274,3 +274,37 @@ def test_a_width_in_a_config_file_is_underlined_there(sample, nparam_lint):
         "    changed since HEAD, when it had 72:",
         "      ~ fc  8×8 → 8×9  +8  net.py:7",
     ]
+
+
+FEED = '''\
+from torch import nn
+\f
+class Net(nn.Module):
+    """nparam: {budget}"""
+
+    def __init__(self, wide={wide}):
+        super().__init__()
+        self.fc = nn.Linear(8, wide){more}
+
+        self.act = nn.ReLU()
+'''
+
+
+@pytest.mark.parametrize(
+    ("budget", "then", "shown"),
+    [
+        (
+            90,
+            {"wide": 10, "more": ""},
+            ['4 |     """nparam: 90"""', "6 |     def __init__(self, wide=11):"],
+        ),
+        (108, {"wide": 11, "more": "\n        self.b = nn.LayerNorm(4, bias=False)"}, ["4 |"]),
+    ],
+)
+def test_lines_are_numbered_as_python_does(tmp_path, environ, nparam_lint, budget, then, shown):
+    sample = Sample.create(tmp_path / "r", environ)
+    sample.committed({"net.py": FEED.format(budget=budget, **then)})
+    sample.write({"net.py": FEED.format(budget=budget, wide=11, more="")})
+    done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
+    found = [line.strip() for line in done.stdout.splitlines() if re.match(r" *\d+ \|", line)]
+    assert [line[: len(text)] for line, text in zip(found, shown, strict=True)] == shown

@@ -361,6 +361,60 @@ class Mixture(nn.Module):
 '''
 
 
+SIDES = '''\
+class Either(nn.Module):
+    """nparam: d*d if d > 32 else 4*d"""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.a = nn.Linear(d, d, bias=False)
+
+
+class AtMost(Either):
+    """nparam: d*min(d, 1_000)"""
+
+
+class AtLeast(Either):
+    """nparam: d*max(16, d)"""
+
+
+class Few(nn.Module):
+    """nparam: n*d*d if n < 40 else n*d"""
+
+    def __init__(self, d=8, n=2):
+        super().__init__()
+        self.a = nn.ModuleList(nn.Linear(d, d, bias=False) for _ in range(n))
+
+
+class Right(Either):
+    """nparam: d*d if d > 32 else d*max(d, 1)"""
+'''
+
+
+def test_the_other_sides_of_conditions_of_a_formula_are_tried(check):
+    assert [message.partition("others: with ")[2] for _, message, _ in check(SIDES)] == [
+        "d=32 it gives 128, the model has 1,024: +896",
+        "d=1001 it gives 1,001,000, the model has 1,002,001: +1,001",
+        "d=15 it gives 240, the model has 225: -15",
+        "n=41 it gives 328, the model has 2,624: +2,296",
+    ]
+
+
+DEEP_MAXIMUM = '''\
+class Levels(nn.Module):
+    """nparam: 4*d*2**(n - 2)"""
+
+    def __init__(self, d=64, n=2):
+        super().__init__()
+        self.a = nn.Linear(4 * 2 ** max(n - 2, 0), d, bias=False)
+'''
+
+
+def test_the_other_side_of_a_maximum_inside_is_tried(check):
+    ((code, message, _),) = check(DEEP_MAXIMUM)
+    assert (code, "with n=1 it gives 128, the model has 256: +128" in message) == ("NPL011", True)
+
+
 def test_a_formula_without_a_value_is_wrong_there(check):
     assert [message.partition("others: ")[2] for _, message, _ in check(NO_VALUE)] == [
         "with d=65 `d*d/2` gives 2112.5, not a whole number (d=65)",

@@ -774,12 +774,12 @@ def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):
     source = Sample.create(tmp_path / "source", environ)
     net = "from torch import nn\n\n\nclass Net(nn.Linear):\n"
     budget = '    """nparam: 12"""\n\n    def __init__(self):\n        super().__init__(2, 3)\n'
-    source.committed({"nets/net.py": net + budget, "nets/a.png": "", "a.txt": ""})
+    source.committed({"nets/net.py": net + budget, "nets/a.png": "", "a.py": ""})
     source.git("config", "uploadpack.allowFilter", "true")
     clone = Sample(tmp_path / "clone", source.environ)
     lazy = ("clone", "--quiet", "--filter=blob:none", "--no-checkout")
     source.git(*lazy, source.path.as_uri(), clone.path)
-    clone.git("sparse-checkout", "set", "--no-cone", "/a.txt")
+    clone.git("sparse-checkout", "set", "--no-cone", "/a.py")
     clone.git("checkout", "--quiet")
 
     def checked(*options):
@@ -790,6 +790,8 @@ def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):
     where = "outside of the sparse checkout, not in this clone"
     said = f"nets/net.py:1:1: error: NPL003 not checked: nets/net.py, {where}\n"
     assert checked() == (1, said)
+    assert checked("nets/net.py") == (1, said)
+    assert checked("a.py") == (1, said.replace("nets/net.py:", "a.py:", 1))  # which it may import
     clone.git("cat-file", "-p", "HEAD:nets/net.py")  # which fetches it
     said = "nets/net.py:5:16: error: NPL001 Net has 9 parameters, declared 12: -3 (-25.00 %)\n"
     assert checked() == (1, said)

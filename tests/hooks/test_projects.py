@@ -232,3 +232,16 @@ def test_doctor_names_the_environments_of_directories(environments, nparam_lint)
         "inside          a/.venv builds the models in a",
         "inside          b/venv builds the models in b",
     ]
+
+
+@pytest.mark.parametrize("format", ["text", "html"])
+@pytest.mark.parametrize("config", ["", "colour = 3\n"])
+def test_the_name_of_a_project_is_no_command_to_a_runner(tmp_path, nparam_lint, format, config):
+    inner = tmp_path / "a\n::error file=x::no"
+    inner.mkdir()
+    (inner / "net.py").write_text(model(10))
+    (inner / "nparam-lint.toml").write_text(config)
+    (tmp_path / "nparam-lint.toml").touch()
+    done = nparam_lint("--format", format, ".", cwd=tmp_path)
+    assert "a ::error file=x::no" in done.stdout + done.stderr
+    assert "\n::" not in done.stdout + done.stderr

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
-PLAIN = 4  # places at which the form of a path is held against a plain build
+PLAIN = 4  # places at which the form of a path is held against a plain build, beside literals
 NONE = "no closed form found"
 LATE = f"no closed form was found within {SECONDS:.0f} seconds"
 LEAST = 0.1  # seconds of a limit
@@ -228,9 +228,17 @@ class Derivation(PathForms):
         """The forms that are right for plain numbers too, at some of their places."""
         number = 1 if self.is_large else PLAIN
         chosen = [form.runs[:: -(-len(form.runs) // number)] for form in forms]
+        if not self.is_large:
+            for form, runs in zip(forms, chosen, strict=True):
+                runs += [run for run in form.runs if self.is_at_literal(run) and run not in runs]
         totals = iter(self.tracer.plain([run for runs in chosen for run in runs]))
         right = [[next(totals) == run.total for run in runs] for runs in chosen]
         return [form for form, own in zip(forms, right, strict=True) if all(own)]
+
+    def is_at_literal(self, run: Run) -> bool:
+        """Whether one argument alone differs from the call's: it is a number of the source."""
+        changed = [v for n, v in run.point.items() if differs(v, self.base.point[n])]
+        return len(changed) == 1 and changed[0] in self.hints
 
     def run(self, asked: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
         """`asked`: the arguments of the call that was asked about."""
@@ -254,9 +262,11 @@ class Derivation(PathForms):
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
         tries = (self.forms(tree) for _ in range(RESTARTS + 1))
-        forms = self.agreeing(next((forms for forms in tries if forms is not None), []))
+        traced = next((forms for forms in tries if forms is not None), [])
+        forms = self.agreeing(traced)
         if not any(map(self.is_asked, forms)):
-            return NoForm(LATE if self.learned.is_late else NONE, dict(self.lost))
+            none = UNLIKE if any(map(self.is_asked, traced)) else NONE
+            return NoForm(LATE if self.learned.is_late else none, dict(self.lost))
         self.doubt_refusals(tree)
         found = self.closed(tree, forms, asked)
         if found:

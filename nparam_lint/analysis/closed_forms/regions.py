@@ -217,22 +217,27 @@ class _Writer:
         return self.tracer.holds(conditions, {**self.base, name: value})
 
 
+def _value(condition: Condition) -> Number | None:
+    """The one that its name has: `d == 8`. None where it may have others: `d % 8 == 0`."""
+    if condition.operation != "==" or len(condition.names) != 1 or condition.left is not None:
+        return None
+    value = solved(condition.form, *condition.names)
+    return None if value is None else value.number
+
+
 def _fixed(own: Conjunction) -> tuple[str, Number] | None:
     """The name and value where a conjunction says that it has one."""
-    for condition in own:
-        if condition.operation == "==" and len(condition.names) == 1 and condition.left is None:
-            (name,) = condition.names
-            value = solved(condition.form, name)
-            others = [c for c in own if c is not condition]
-            is_alone = all(c.names == condition.names for c in others)
-            if is_alone and value is not None and value.number is not None:
-                return name, value.number
+    values = {c.names: value for c in own if (value := _value(c)) is not None}
+    names = {c.names for c in own}
+    if len(names) == 1 and names == values.keys():
+        ((name,),), (value,) = names, values.values()
+        return name, value
     return None
 
 
 def _without_settled(conditions: Sequence[Condition]) -> list[Condition]:
     """Without what else is said of a variable that has one value."""
-    values = {c.names: c for c in conditions if c.operation == "==" and len(c.names) == 1}
+    values = {c.names: c for c in conditions if _value(c) is not None}
     return [c for c in conditions if values.get(c.names, c) is c]
 
 

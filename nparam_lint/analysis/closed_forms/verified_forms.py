@@ -197,7 +197,7 @@ class PathForms(Exploration):
         unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
         doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
         for kind, form in dict.fromkeys(lost for run in runs for lost in run.lost):
-            if kind in USES and form.names & total.names:
+            if kind in USES and form.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
         return PathForm(total, list(runs), doubts, leaf, fitted)

@@ -29,6 +29,7 @@ from nparam_lint.discover.ways.statements import (
     LOOK_UPS,
     NoWay,
     assign,
+    changes,
     does_work,
     is_harmless_outside,
     is_of_data,
@@ -105,6 +106,20 @@ class FileCalls:
         """The names that imports and definitions bind."""
         return self.search.bound(self.path).union(item.bound for item in self.imports)
 
+    @cached_property
+    def changed_imports(self) -> list[ast.Name]:
+        """What the file imports from others of the project and changes: `settings.WIDTH = 7`."""
+        names = {name for node in self.tree.body for name in changes(node)} & self.bound
+        return [ast.Name(name, ast.Load()) for name in sorted(names) if self.is_from_project(name)]
+
+    def is_from_project(self, name: str) -> bool:
+        symbol = self.resolve(name)
+        if symbol is None or symbol.kind != "outside":
+            return symbol is None or symbol.where != self.path
+        # Also a value in one of its files, which is no definition.
+        head, *rest = symbol.name.split(".")
+        return bool(rest and self.search.found.tree.locate(self.path, head))
+
     def resolve(self, dotted: str) -> Symbol | None:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
 
@@ -121,7 +136,8 @@ class FileCalls:
         ):  # a method of a value, or a function of Python
             return "." in name or is_harmless_outside(name)
         symbol = self.resolve(name)
-        if symbol is not None and symbol.kind == "outside" and "." in symbol.name:
+        is_dotted = symbol is not None and symbol.kind == "outside" and "." in symbol.name
+        if symbol and is_dotted and not self.is_from_project(name):
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
 
@@ -249,14 +265,17 @@ class FileCalls:
         return self.cut(place, nodes, entry)
 
     def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
-        """The statements that parts of a call need, and what these set in the environment."""
+        """The statements that parts of a call need, and what sets the environment and changes
+        other files' names before."""
         kept, lost = [*nodes], {}
-        for variable in self.search.changes.variables(self.text.text):
+        variables = self.search.changes.variables(self.text.text)
+        for name in (*variables, *self.changed_imports):
             try:
-                self.cut_for(place, [*kept, variable], entry, depth)
-                kept.append(variable)
+                self.cut_for(place, [*kept, name], entry, depth)
+                kept.append(name)
             except NoWay:
-                lost["os.environ", variable.id] = self.path
+                if name in variables:
+                    lost["os.environ", name.id] = self.path
         cut = self.cut_for(place, kept, entry, depth)
         return replace(cut, unknown=cut.unknown | lost)
 

@@ -123,7 +123,12 @@ class Replacements:
         self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
         self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
         self.random = {torch.randn, torch.rand}
-        self.device = torch.Tensor.device.__get__
+        self.answers = {  # of what would be on a GPU
+            torch.Tensor.device.__get__: torch.device("cuda", 0),
+            torch.Tensor.is_cuda.__get__: True,
+            torch.Tensor.is_cpu.__get__: False,
+            torch.Tensor.get_device: 0,
+        }
         self.of = {}  # function of torch -> what is done in its place
         for names, method in (
             (_READERS, self.read),
@@ -195,8 +200,8 @@ class Replacements:
                 caller = caller.f_back
             if is_project(caller.f_code.co_filename):
                 STATE.saw_meta = line_of(caller)
-        if func == self.device and mode.is_accelerated(args[0]):
-            return self.torch.device("cuda", 0)
+        if func in self.answers and mode.is_accelerated(args[0]):
+            return self.answers[func]
         return self.call(mode, func, args, kwargs)
 
     def index(self, mode, func, args, kwargs):
@@ -219,14 +224,15 @@ class Replacements:
             if isinstance(value, (self.torch.dtype, self.tensor)):
                 moved = tensor.to(getattr(value, "dtype", value))
             if isinstance(value, self.tensor):
-                target = "cuda" if mode.is_accelerated(value) else None
+                target = "cuda" if mode.is_accelerated(value) else "cpu"
             elif type(value) in (str, int) or isinstance(value, self.torch.device):
                 target = value
-        if not is_accelerator(target):
-            return moved
-        if moved is tensor and not mode.is_accelerated(tensor):
+        was_there = mode.is_accelerated(tensor)
+        goes_there = is_accelerator(target) or (target is None and was_there)
+        if moved is tensor and (goes_there != was_there or kwargs.get("copy")):
             moved = self.copied(tensor)
-        mode.accelerate(moved)
+        if goes_there:
+            mode.accelerate(moved)
         return moved
 
     def pin(self, mode, func, args, kwargs):

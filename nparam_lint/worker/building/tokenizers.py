@@ -14,9 +14,10 @@ class AbsentVocabulary:
     code may ask all."""
 
     def __getattribute__(self, name):
-        value = super().__getattribute__(name)
-        is_word = value is None or isinstance(value, (str, bool))
-        return value if is_word or name.startswith(("_", "add_")) else for_itself(self, value)
+        return for_itself(self, super().__getattribute__(name), name)
+
+    def __getattr__(self, name):  # `pad_token_id`
+        return for_itself(self, super().__getattr__(name), name)
 
     def __len__(self):
         return for_itself(self, super().__len__())
@@ -25,10 +26,12 @@ class AbsentVocabulary:
         return for_itself(self, super().__call__)(*args, **kwargs)
 
 
-def for_itself(tokenizer, value):
-    """`value`, where the tokenizer's own code asks for it, or ours; else that is refused."""
-    name = sys._getframe(2).f_globals.get("__name__", "")
-    if ".tokenization_" not in name and not name.startswith("<nparam"):
+def for_itself(tokenizer, value, name=""):
+    """`value`, if it is a word, or the tokenizer's own code asks for it, or ours; else that is
+    refused."""
+    is_word = value is None or isinstance(value, (str, bool)) or name.startswith(("_", "add_"))
+    asks = sys._getframe(2).f_globals.get("__name__", "")
+    if not is_word and ".tokenization_" not in asks and not asks.startswith("<nparam"):
         refuse_vocabulary(tokenizer.name_or_path)
     return value
 

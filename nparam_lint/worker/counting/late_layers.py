@@ -6,8 +6,9 @@ of a method that runs then puts there what a class with parameters makes."""
 import ast
 import contextlib
 import inspect
+import itertools
 from textwrap import dedent
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 from ..tracing.project_paths import is_installed, line_text
 from .hidden_parameters import LINEAGE, NAME, NAMESPACE
@@ -43,8 +44,9 @@ def is_empty(torch, module, name):
     attributes = torch.attributes(module)
     registered = dict([*torch.own_parameters(module), *torch.own_children(module)])
     value = registered.get(name, attributes.get(name))
-    is_list = issubclass(type(value), torch.lists)
-    return not torch.own_children(value) if is_list else value is None
+    is_list = issubclass(type(value), torch.containers)
+    held = torch.own_children(value) or torch.own_parameters(value) if is_list else ()
+    return not held if is_list else value is None
 
 
 def late_layers(torch, kind, has_run):
@@ -60,7 +62,7 @@ def late_layers(torch, kind, has_run):
         reached = [first] if first in methods else []
         for name in reached:  # and those that it calls
             function = unwrapped(methods[name])
-            names = function.__code__.co_names
+            names = names_in(function.__code__)
             reached += [n for n in names if n in methods and n not in reached]
             if not any(has_parameters(torch, value) for value in meanings(torch, function)):
                 continue  # as in nearly all: its source is not read
@@ -81,19 +83,41 @@ def kept_layers(torch, function):
 
 def kept(node, own_name):
     """(attribute, expression) of what a statement assigns, adds or registers."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            is_item = isinstance(target, ast.Subscript)
-            yield attribute(target.value if is_item else target, own_name), node.value
-    elif isinstance(node, ast.Call) and attribute(node.func, own_name) in REGISTERS:
-        yield from ((getattr(name, "value", None), node) for name in node.args[:1])
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
+        pairs = [(target, node.value) for target in getattr(node, "targets", ())]
+        for target, value in pairs or [(node.target, node.value)]:
+            values = getattr(value, "elts", None) or itertools.repeat(value)
+            pairs += zip(getattr(target, "elts", ()), values)  # of `self.a, self.b = …`
+            yield filled(target, own_name), value
+    elif isinstance(node, ast.Call) and (
+        attribute(node.func, own_name) in REGISTERS
+        or (
+            getattr(node.func, "id", None) == "setattr"
+            and any(is_self(a, own_name) for a in node.args[:1])
+        )
+    ):
+        yield from ((name.value, node) for name in node.args[:2] if isinstance(name, ast.Constant))
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         yield attribute(node.func.value, own_name), node  # self.layers.append(…)
 
 
+def filled(target, own_name):
+    """X of `self.X`, `self.X[…]` and `self._modules["X"]`."""
+    if not isinstance(target, ast.Subscript):
+        return attribute(target, own_name)
+    holder = attribute(target.value, own_name)
+    if holder not in ("_modules", "_parameters"):
+        return holder
+    return target.slice.value if isinstance(target.slice, ast.Constant) else None
+
+
+def is_self(node, own_name):
+    return getattr(node, "id", None) in own_name
+
+
 def attribute(node, own_name):
     """X of `self.X`; None of anything else."""
-    is_own = isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in own_name
+    is_own = isinstance(node, ast.Attribute) and is_self(node.value, own_name)
     return node.attr if is_own else None
 
 
@@ -107,11 +131,17 @@ def meaning(node, function):
 
 def meanings(torch, function):
     """What the names in the code of a function may mean."""
-    names, own = function.__code__.co_names, function.__globals__
+    names, own = names_in(function.__code__), function.__globals__
     spaces = [vars(own[name]) for name in names if type(own.get(name)) is ModuleType]
     return [
         space[name] for space in (own, torch.layers, *spaces) for name in names if name in space
     ]
+
+
+def names_in(code):
+    """The names in a code, and in those of its comprehensions and lambdas."""
+    inner = [names_in(constant) for constant in code.co_consts if type(constant) is CodeType]
+    return [*code.co_names, *(name for names in inner for name in names)]
 
 
 def has_parameters(torch, value, above=()):

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from os import _exit as leave
-from os import getpid, write
+from os import getpid, listdir, readlink, write
 
 from ...ground.facts import escaped
 from ..building.kernel_guard import keep_signals_inside, prctl
@@ -239,6 +239,19 @@ def use_large_pages():
             start, end = -(-start // LARGE) * LARGE, end // LARGE * LARGE
             if rights == "rw-p" and file == "0" and name in ([], ["[heap]"]) and start < end:
                 advise(start, end - start, COLLAPSE)
+
+
+def shared_with_forks():
+    """What a process that is forked from this one shares with it, or lacks, where the system tells:
+    open files, which have one position for both, memory mapped for several, and threads."""
+    things = set(sys._current_frames())
+    with contextlib.suppress(OSError):
+        for name in listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                things.add((name, readlink("/proc/self/fd/" + name)))
+        with io.open("/proc/self/maps") as maps:
+            things.update(line for line in maps if line.split()[1].endswith(("w-s", "wxs")))
+    return things
 
 
 def fork_child(task, body, nonce):

@@ -27,7 +27,14 @@ from ..tracing.dependency_record import InputLog
 from ..tracing.failures import Failure, NextRung, died
 from ..tracing.project_paths import LAUNCHER, is_installed, is_ours, modules_after
 from ..tracing.read_tracer import job_dependencies, record_held
-from .children import CAN_FORK, Child, fork_child, mark_output, use_large_pages
+from .children import (
+    CAN_FORK,
+    Child,
+    fork_child,
+    mark_output,
+    shared_with_forks,
+    use_large_pages,
+)
 from .supervision import Supervision
 
 START_LIMIT = 300.0  # seconds for importing torch
@@ -85,7 +92,8 @@ class JobGroup:
         return Child(self, process.pid, channel, output, process=process)
 
     def hear(self, frame):
-        """Note what a frame tells; returns the tasks that follow from it."""
+        """Note what a frame tells; returns the tasks that follow from it: a process for each job,
+        where the import made something that forked processes would share."""
         event, number = frame["event"], frame.get("id")
         if event in ("importing", "imported"):  # for one job, then for none any more
             self.importing = self.by_id.get(number)
@@ -97,6 +105,10 @@ class JobGroup:
         elif event in ("result", "next rung"):
             self.building.discard(number)
             self.answered.add(number)
+        elif event == "apart":
+            left = self.left()
+            self.answered.update(self.by_id)
+            return [JobGroup([job], self.parent) for job in left]
         return []
 
     def after_death(self, ending, tail):
@@ -200,6 +212,7 @@ class Importer(Parent):
         super().__init__(*more)
         self.jobs, self.width = jobs, width
         self.modules = {}  # by name
+        self.is_shared = False  # whether a fork would share what the import has made
 
     def run(self, channel, orders):
         self.channel = channel
@@ -217,11 +230,16 @@ class Importer(Parent):
         set_import_path(self.jobs[0]["roots"])
         last = next(reversed(sys.modules))
         with self.told_packages(channel), importing(self.jobs[0]):
+            before = shared_with_forks()
             ready, others = self.import_all()
+            self.is_shared = CAN_FORK and not shared_with_forks() <= before
+        if self.is_shared and len(self.jobs) > 1:
+            channel.send(event="apart")
+            return
         names = modules_after(last)
         self.is_project = any(is_ours(sys.modules[name]) for name in names)
         gc.disable()  # a module may have turned it on again
-        stays = self.settings["reuse"] and CAN_FORK
+        stays = self.settings["reuse"] and CAN_FORK and not self.is_shared
         if len(ready) == 1 and not (others or stays):
             self.build(channel, ready[0], ready[0].get("failures", ()))
             return
@@ -241,12 +259,13 @@ class Importer(Parent):
     @contextlib.contextmanager
     def told_packages(self, channel):
         """Tell the process above what was imported of installed packages, unless the environment
-        was changed before, which may have made them what they are here."""
+        was changed before, which may have made them what they are here, or they may have made what
+        forked processes would share."""
         last = next(reversed(sys.modules))
         yield
         names = modules_after(last)
         is_changed = bool(names) and environment.contents() != self.environ
-        installed = filter(is_installed, () if is_changed else reversed(names))
+        installed = filter(is_installed, () if is_changed or self.is_shared else reversed(names))
         channel.send(event="packages", names=[*installed])
 
     def import_all(self):

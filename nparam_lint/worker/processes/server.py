@@ -138,7 +138,7 @@ class Server(Parent):
 
     def on_frame(self, group, frame, body):
         event, job = frame["event"], self.jobs.get(frame.get("id"))
-        group.hear(frame)
+        following = group.hear(frame)
         if event == "packages":
             self.packages.update(dict.fromkeys(frame["names"]))
             self.groups.width = self.settings["jobs"]
@@ -159,7 +159,7 @@ class Server(Parent):
         elif event == "next rung":  # from a process that has built it by itself
             job["failures"] = frame["failures"]
             self.retry.append(job)
-        return []
+        return following
 
     def answer(self, job, frame, body):
         """Pass a result on; or, when the import failed, try the next way to import: every path

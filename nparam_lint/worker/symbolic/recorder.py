@@ -12,6 +12,8 @@ import os
 import sys
 import time
 
+from .traced_numbers import plain
+
 OWN = os.path.dirname(__file__)
 INITIAL = ("reset_parameters", "_reset_parameters")
 MOST_ROWS = 50_000  # of one build; a loop that does not end makes more
@@ -56,7 +58,7 @@ class Recorder:
         return all(self.constant[row] for row in rows)
 
     def number(self, value):
-        return self.row("n", repr(int(value) if isinstance(value, bool) else value))
+        return self.row("n", repr(plain(value)))
 
     def decide(self, operation, left, right, outcome):
         """A branch may have been taken on this."""

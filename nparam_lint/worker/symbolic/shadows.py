@@ -1,9 +1,10 @@
 """Names that are replaced in the modules of a model while its constructor is traced.
 
 `int(width * 2 / 3)`, `max(8, width)` and `range(depth)` give plain numbers or ask nothing; what
-stands here in their place says what it was given. A float on the left (`0.9 * width`) does not ask
-either: such constants are replaced in the code of the functions. Functions that are cached are
-called without their cache, which takes numbers of one value for the same.
+stands here in their place says what it was given. A float on the left (`0.9 * width`) and a pattern
+(`"%d" % width`) do not ask either: such constants are replaced in the code of the functions.
+Functions that are cached are called without their cache, which takes numbers of one value for the
+same.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import types
 from ..state import STATE
 from .traced_numbers import Traced, TracedInt, constant, made, plain
 
+ASKING = ("ceil", "floor", "trunc", "prod")  # they ask a number's own methods
 MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
 
 
@@ -102,11 +104,36 @@ def function_of_math(original, name):
     return compute
 
 
+def losing(original, kind):
+    """A function whose result does not say where it comes from."""
+
+    def compute(*values, **more):
+        for value in values:
+            if isinstance(value, Traced):
+                STATE.trace.lose(kind, value.row)
+        return original(*map(plain, values), **more)
+
+    return compute
+
+
+class Pattern(str):
+    """A text that stands in the source, and says what is put into it: `"%d" % width`."""
+
+    def __mod__(self, values):
+        for value in values if isinstance(values, tuple) else (values,):
+            if isinstance(value, Traced):
+                STATE.trace.lose("text", value.row)
+        return str(self) % values
+
+
 def shadows():
     """Identity of what is replaced -> (it, its replacement)."""
-    of_math = [getattr(math, name) for name in MATH if hasattr(math, name)]
-    pairs = [(one, function_of_math(one, one.__name__)) for one in of_math]
-    return {id(one): (one, other) for one, other in pairs}
+    found = {}
+    for name, one in vars(math).items():
+        if type(one) is type(math.sqrt) and name not in ASKING:
+            other = function_of_math(one, name) if name in MATH else losing(one, "float()")
+            found[id(one)] = one, other
+    return found
 
 
 BUILTINS = {
@@ -116,6 +143,7 @@ BUILTINS = {
     "max": extreme(max, "max"),
     "min": extreme(min, "min"),
     "range": counted,
+    **{one.__name__: losing(one, "text") for one in (bin, hex, oct)},
 }
 
 
@@ -191,13 +219,15 @@ def functions_of(module):
 
 
 def traced_code(code):
-    """The code with traced floats; None where it has none."""
+    """The code with floats and texts that ask what they meet; None where it has none."""
     changed = False
     constants = []
     for value in code.co_consts:
         new = None
         if type(value) is float:
             new = constant(value)
+        elif type(value) is str and "%" in value:
+            new = Pattern(value)
         elif isinstance(value, types.CodeType):
             new = traced_code(value)
         changed |= new is not None

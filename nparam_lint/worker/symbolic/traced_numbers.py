@@ -6,6 +6,7 @@ model is built with other values.
 """
 
 import math
+import numbers
 import operator
 
 from ..state import STATE
@@ -70,6 +71,9 @@ class Traced:
     def __pos__(self):
         return self
 
+    conjugate = __pos__
+    real = property(__pos__)
+
     def __abs__(self):
         return made(abs(plain(self)), "abs", self)
 
@@ -88,7 +92,7 @@ class TracedInt(Traced, int):
     def __floor__(self):
         return self
 
-    __ceil__ = __trunc__ = conjugate = __floor__
+    __ceil__ = __trunc__ = __floor__
 
     def __round__(self, digits=None):
         return self if digits is None or digits >= 0 else round(plain(self), digits)
@@ -105,7 +109,7 @@ class TracedInt(Traced, int):
     def is_integer(self):
         return True
 
-    numerator = real = property(__floor__)
+    numerator = property(__floor__)
     denominator = property(lambda self: 1)
 
 
@@ -175,6 +179,13 @@ def made(value, operation, *parts):
     return traced(value, trace.row(operation, *rows))
 
 
+def left_to(other, number):
+    """Of another kind of number, such as a fraction or one of numpy: it takes the plain value."""
+    if isinstance(other, numbers.Number):
+        STATE.trace.lose("int()", number.row)
+    return NotImplemented
+
+
 def arithmetic(sign, name):
     function = getattr(operator, name if name not in ("and", "or") else name + "_")
 
@@ -187,21 +198,21 @@ def arithmetic(sign, name):
             return value
         return made(value, sign, left, right)
 
-    numbers = int if sign in OF_WHOLE else (int, float)
+    kinds = int if sign in OF_WHOLE else (int, float)
 
     def of_other(number, other):
         if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
             STATE.trace.lose("loop", number.row)
-        return NotImplemented
+        return left_to(other, number)
 
     def straight(self, other, *modulus):
         if modulus:
             STATE.trace.lose("int()", self.row)
             return pow(plain(self), other, *modulus)
-        return compute(self, other) if isinstance(other, numbers) else of_other(self, other)
+        return compute(self, other) if isinstance(other, kinds) else of_other(self, other)
 
     def reflected(self, other):
-        return compute(other, self) if isinstance(other, numbers) else of_other(self, other)
+        return compute(other, self) if isinstance(other, kinds) else of_other(self, other)
 
     return straight, reflected
 
@@ -211,7 +222,7 @@ def comparison(sign, name):
 
     def compare(self, other):
         if not isinstance(other, (int, float)):
-            return NotImplemented
+            return left_to(other, self)
         outcome = function(plain(self), plain(other))
         STATE.trace.decide(sign, self.row, row_of(other), outcome)
         return outcome
@@ -227,3 +238,20 @@ for _sign, _name in ARITHMETIC.items():
 for _sign, _name in ORDER.items():
     for _kind in (TracedInt, TracedFloat):
         setattr(_kind, f"__{_name}__", comparison(_sign, _name))
+
+
+def losing(method):
+    """A method of a plain number, which does not say where its result comes from."""
+
+    def call(self, *values, **more):
+        STATE.trace.lose("int()", self.row)
+        return method(plain(self), *values, **more)
+
+    return call
+
+
+for _kind in (TracedInt, TracedFloat):
+    for _name, _method in vars(_kind.__base__).items():
+        is_method = type(_method) is type(int.to_bytes) and not _name.startswith("_")
+        if is_method and getattr(_kind, _name) is _method:
+            setattr(_kind, _name, losing(_method))
