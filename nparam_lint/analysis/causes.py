@@ -14,7 +14,8 @@ from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.explanations import Cause, lines_of
+from nparam_lint.gate.context import Cause
+from nparam_lint.gate.explanations import lines_of
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import requests_of_other_revision
 from nparam_lint.ground.values import Position, SourceLine
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Broken, ProjectSource, RunContext
-    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.gate.context import Broken, RunContext
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")

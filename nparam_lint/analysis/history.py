@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Progress, ProjectSource
+    from nparam_lint.gate.context import Progress
+    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.repository.git import Repository
 
 # What the next attempt might not repeat.

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress, ProjectSource
+    from nparam_lint.gate.context import Progress
+    from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)

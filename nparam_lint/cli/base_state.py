@@ -19,8 +19,8 @@ from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Broken, ProjectSource, RunContext
-    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.context import Broken, Cause, RunContext
+    from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)

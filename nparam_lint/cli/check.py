@@ -24,8 +24,8 @@ from nparam_lint.report.formats import render
 if TYPE_CHECKING:
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Broken, Causes, FormulaAnalysis, ProjectSource, RunContext
-    from nparam_lint.gate.explanations import Cause
+    from nparam_lint.gate.context import Broken, Cause, Causes, FormulaAnalysis, RunContext
+    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.gate.shards import Division
     from nparam_lint.repository.snapshot import Snapshot
 

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.definitions import ImportAttempt, Problem
-    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.discover.scan import Scan
 
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.scan import FileFacts, Imports, import_statements, scan_within
+from nparam_lint.discover.scan import FileFacts, Imports, Scan, import_statements, scan_within
 from nparam_lint.ground.machine import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-Scan = Callable[[str, bytes], FileFacts]
 _Read = tuple[FileFacts, Imports]
 _Items = list[tuple[str, bytes]]
 _SHARE = 2_000_000  # bytes that take longer to read than a process takes to start

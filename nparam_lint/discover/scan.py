@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tokenize
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,6 @@ from nparam_lint.ground.values import DocLine, Position
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.discover.parallel_scan import Scan
     from nparam_lint.ground.values import Severity
 
 # What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
@@ -144,6 +144,9 @@ class FileFacts:
     suspect: bool | None = None
     methods: tuple[FunctionFacts, ...] = ()
     unread: tuple[Problem, ...] = ()
+
+
+Scan = Callable[[str, bytes], FileFacts]  # what reads a file
 
 
 @dataclass(frozen=True, slots=True)

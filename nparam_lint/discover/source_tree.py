@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from nparam_lint.cache.store import Store
-    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.discover.scan import Scan
     from nparam_lint.ground.values import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")

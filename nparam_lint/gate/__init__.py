@@ -19,11 +19,11 @@ from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.building import count_models, early_start, paths_read
-from nparam_lint.gate.context import Causes, FormulaAnalysis, Progress, ProjectSource, RunContext
+from nparam_lint.gate.context import Causes, FormulaAnalysis, Progress, RunContext
 from nparam_lint.gate.judgements import assemble_report, complete_codes, is_staged, judge_models
 from nparam_lint.gate.reading import read_source, read_targets, scan_of, static_findings
 from nparam_lint.gate.report import Report
-from nparam_lint.gate.requests import ModelRequest, Selection, select_models
+from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection, select_models
 from nparam_lint.ground.errors import Aside
 
 if TYPE_CHECKING:

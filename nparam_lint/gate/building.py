@@ -20,7 +20,8 @@ from nparam_lint.ground.machine import cores, default_memory
 
 if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import ProjectSource, RunContext
+    from nparam_lint.gate.context import RunContext
+    from nparam_lint.gate.requests import ProjectSource
 
 
 def early_start(context: RunContext) -> Callable[[Definition], None]:

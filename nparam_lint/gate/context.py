@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.budget import Budget
 from nparam_lint.count.measured import Measured
-from nparam_lint.ground.findings import BudgetResult, Finding
-from nparam_lint.ground.values import NameValue
+from nparam_lint.ground.findings import BudgetResult, Change
+from nparam_lint.ground.values import NameValue, SourceLine
 
 if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.interpreter import Interpreter
-    from nparam_lint.discover import Discovery
-    from nparam_lint.gate.explanations import Cause
-    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
 
     Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
     Broken = Sequence[tuple[ModelRequest, BudgetResult]]
-    Causes = Callable[[Broken, "ProjectSource", "RunContext"], list[Cause]]
+    Causes = Callable[[Broken, ProjectSource, "RunContext"], list["Cause"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """`since`: what is compared with, and what is said of it; `changes`: see `Finding`. `edited`:
+    the lines that are not as they were, of the files that define the model and what changed."""
+
+    since: str
+    changes: tuple[Change, ...] = ()
+    edited: tuple[SourceLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +53,3 @@ class RunContext:
     interpreter: Interpreter | None = None
     analysis: Callable[[], FormulaAnalysis] | None = None
     causes: Causes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectSource:
-    """The result of reading some files, before anything is built: the models to build, with their
-    budgets, and the findings about the declarations themselves. `places`: the paths that were
-    given, relative to the root; empty where these are the whole project."""
-
-    settings: Settings
-    files: Sequence[str]
-    found: Discovery
-    requests: Sequence[ModelRequest]
-    findings: Sequence[Finding]
-    places: tuple[str, ...] = ()

@@ -21,8 +21,7 @@ from nparam_lint.repository import ask_git, deleted_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.gate.context import ProjectSource
-    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
 
 # Functions that run a file which no import statement names.
 _COMPUTED = re.compile(

@@ -4,11 +4,12 @@ Where no such state is known, the heaviest modules."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured
+from nparam_lint.gate.context import Cause
 from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.values import Position, SourceLine
@@ -16,26 +17,16 @@ from nparam_lint.ground.values import Position, SourceLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.gate.context import ProjectSource, RunContext
+    from nparam_lint.gate.context import RunContext
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest
-    from nparam_lint.ground.findings import BudgetResult, Change, Finding
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.ground.findings import BudgetResult, Finding
 
     _Broken = tuple[ModelReport, Finding, BudgetResult]
 
 MOST = 20  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
 _WORD = re.compile(r"[^\s\"'`|]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """`since`: what is compared with, and what is said of it; `changes`: see `Finding`. `edited`:
-    the lines that are not as they were, of the files that define the model and what changed."""
-
-    since: str
-    changes: tuple[Change, ...] = ()
-    edited: tuple[SourceLine, ...] = ()
 
 
 def explained(

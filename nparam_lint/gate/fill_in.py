@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import NotMeasured
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Definition, Parameter
-    from nparam_lint.gate.context import ProjectSource
+    from nparam_lint.gate.requests import ProjectSource
 
 _OPTION = re.compile(
     rb"""add_argument\(\s*(?:['"]-\w+['"]\s*,\s*)?['"]--?([A-Za-z][\w-]*)['"]"""

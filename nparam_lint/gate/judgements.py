@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.jobs import Answers
-    from nparam_lint.gate.context import ProjectSource
-    from nparam_lint.gate.requests import ModelRequest, Selection
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why

@@ -35,8 +35,14 @@ from nparam_lint.discover.definitions import Definition, Problem, Way
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
-from nparam_lint.gate.context import ProjectSource
-from nparam_lint.gate.requests import ModelRequest, completed, config_lines, request_model, why_gone
+from nparam_lint.gate.requests import (
+    ModelRequest,
+    ProjectSource,
+    completed,
+    config_lines,
+    request_model,
+    why_gone,
+)
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.values import Origin, Position
@@ -45,7 +51,7 @@ from nparam_lint.rules import source_codes
 if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.config.settings import Settings
-    from nparam_lint.discover.parallel_scan import Scan
+    from nparam_lint.discover.scan import Scan
     from nparam_lint.discover.ways.configs import ConfigModels
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Definition
-    from nparam_lint.gate.context import ProjectSource
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.values import NameValue
 
@@ -96,6 +95,20 @@ class ModelRequest:
         """The definition that was built, of those that the name has in its file."""
         places = measured.definitions
         return next((d for d in self.definitions if f"{d.path}:{d.line}" in places), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSource:
+    """The result of reading some files, before anything is built: the models to build, with their
+    budgets, and the findings about the declarations themselves. `places`: the paths that were
+    given, relative to the root; empty where these are the whole project."""
+
+    settings: Settings
+    files: Sequence[str]
+    found: Discovery
+    requests: Sequence[ModelRequest]
+    findings: Sequence[Finding]
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

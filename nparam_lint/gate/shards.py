@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import ProjectSource
     from nparam_lint.gate.judgements import Outcomes
     from nparam_lint.gate.report import Report
-    from nparam_lint.gate.requests import ModelRequest, Selection
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
 # Seconds: of an import of a file of the project, and of a package such as timm or transformers.
 IMPORT, PACKAGE = 0.5, 3.0

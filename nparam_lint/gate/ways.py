@@ -17,7 +17,7 @@ from nparam_lint.gate.requests import ModelRequest, Selection
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.gate.context import ProjectSource
+    from nparam_lint.gate.requests import ProjectSource
 
 
 def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:

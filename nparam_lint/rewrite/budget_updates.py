@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Progress, ProjectSource
-    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.gate.context import Progress
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress, ProjectSource
+    from nparam_lint.gate.context import Progress
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest, Selection
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
     from nparam_lint.ground.values import Origin
 
 Into = Literal["docstring", "config"]
