@@ -19,7 +19,7 @@ from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.building import count_models, early_start, paths_read
-from nparam_lint.gate.context import Causes, FormulaAnalysis, Progress, RunContext
+from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judgements import assemble_report, complete_codes, is_staged, judge_models
 from nparam_lint.gate.reading import read_source, read_targets, scan_of, static_findings
 from nparam_lint.gate.report import Report
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Target
     from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
+    from nparam_lint.gate.context import Causes, FormulaAnalysis, Progress
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.shards import Division
     from nparam_lint.ground.findings import Finding

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate.context import Cause
 from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.values import Position, SourceLine
@@ -17,7 +16,7 @@ from nparam_lint.ground.values import Position, SourceLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.gate.context import RunContext
+    from nparam_lint.gate.context import Cause, RunContext
     from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult, Finding
