@@ -40,7 +40,7 @@ class Wrong(Right):
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     found = PackageCopy(tmp_path_factory.mktemp("metric"), NET)
-    table = found.worker / "capabilities.py"
+    table = found.root / "nparam_lint" / "ground" / "metrics.py"
     text = table.read_text(encoding="utf-8")
     head, mark, tail = text.partition("    for metric in (\n")
     assert mark

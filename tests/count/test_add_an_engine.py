@@ -27,7 +27,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     found = PackageCopy(tmp_path_factory.mktemp("engine"), NET)
     section = EXTEND.read_text().partition("## Add an engine")[2]
     code = section.partition("```python\n")[2].partition("```")[0]
-    engines = found.worker.parent / "engines"
+    engines = found.root / "nparam_lint" / "count" / "engines"
     (engines / "threads.py").write_text(code)
     failing = code.replace(
         "return self.pool.submit(fn, *arguments, **more)",

@@ -241,10 +241,8 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
 ASK = """
 import dataclasses, json, os, sys
 from pathlib import Path
-from types import SimpleNamespace
-# Of the settings, whose packages are not there, as much as is asked.
-settings = SimpleNamespace(home=Path(sys.argv[1]), python=None, python_from="", place=None)
-found = settings.interpreter(os.environ)
+from nparam_lint.count.interpreter import find_interpreter
+found = find_interpreter(Path(sys.argv[1]), os.environ)
 print(json.dumps(dataclasses.asdict(found)))
 """
 

@@ -15,7 +15,7 @@ launch = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(launch)
 launch.load()
 from importlib import import_module
-children = import_module(launch.NAME + ".processes.children")
+children = import_module(launch.NAME + ".worker.processes.children")
 ballast = bytearray(b"x") * (200 << 20)
 with open("/proc/self/status") as file:
     said = int(re.search(r"VmRSS:\\s+(\\d+) kB", file.read())[1]) * 1024
