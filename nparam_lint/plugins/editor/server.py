@@ -30,7 +30,7 @@ from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
 from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
-from nparam_lint.rules.docs_page import rule_page
+from nparam_lint.rules.rule_page import rule_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

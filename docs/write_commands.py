@@ -1,6 +1,6 @@
 """The page docs/commands.md, made from the parsers of all commands.
 
-`python -m nparam_lint.cli.docs_page > docs/commands.md` writes it.
+`python docs/write_commands.py > docs/commands.md` writes it.
 """
 
 from __future__ import annotations
