@@ -1,6 +1,6 @@
 """JSON Schemas of the config and of each report, made from the code that reads and writes them.
 
-`docs/schemas/` has a copy of each: `python -m nparam_lint.api.schemas docs/schemas` writes them.
+`docs/schemas/` has a copy of each.
 """
 
 from __future__ import annotations
