@@ -6,7 +6,6 @@ budget, Python, or the files that are there: what it accepts, the tool may still
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.api.schemas.python_types import Schema, schema_of
@@ -77,9 +76,11 @@ def _value(name: str, key: Key) -> Schema:
     if name == "memory":
         return {"type": "string", "pattern": _MEMORY}
     if name in ("select", "ignore"):
-        one = f"({'|'.join(_starts())})"
-        several = rf"^\s*({one}\s*(,\s*|$))*$"
-        codes = {"type": "array", "items": {"type": "string", "pattern": f"^{one}$"}}
+        # All codes, and what they begin with: `NPL0` is all of those. The longest first.
+        starts = sorted({code[:end] for code in RULES for end in range(1, len(code) + 1)})
+        code = f"({'|'.join(sorted(starts, key=len, reverse=True))})"
+        several = rf"^\s*({code}\s*(,\s*|$))*$"
+        codes = {"type": "array", "items": {"type": "string", "pattern": f"^{code}$"}}
         return {"anyOf": [codes, {"type": "string", "pattern": several}]}
     if name == "python":
         path = {"type": "string", "minLength": 1}
@@ -92,12 +93,6 @@ def _value(name: str, key: Key) -> Schema:
     if name in numbers:  # may be written as text
         return {"anyOf": [schema, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}]}
     return schema
-
-
-def _starts() -> list[str]:
-    """All codes, and what they begin with: `NPL0` is all of those."""
-    found = {code[:end] for code in RULES for end in range(1, len(code) + 1)}
-    return sorted(map(re.escape, found), key=lambda text: (-len(text), text))
 
 
 def _recipe(required: tuple[str, ...] = (), **others: Any) -> Schema:
