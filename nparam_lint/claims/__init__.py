@@ -243,27 +243,25 @@ def read_call(text: str, at: int) -> tuple[str | None, Target | None, int]:
 
 
 def read_host(text: str, at: int) -> tuple[Target | None, int]:
-    """Read an optional `(in TARGET)` at `at`; give the target and the offset after it."""
+    """Read an optional `(in TARGET)` at `at`; give the target and the offset after it. The target
+    is the model that a block stands in; the short form is its name alone."""
     opened = _INSIDE.match(text, at)  # `in` begins no argument
     if opened is None:
         return None, at
     end, start = closing_bracket(text, at), opened.end()
+    inside = text[start:end]
     with shifted(start):
-        return _read_host(text[start:end]), end + 1
-
-
-def _read_host(text: str) -> Target:
-    """The model that a block stands in; the short form is the name alone."""
-    name = _CALLABLE.match(text)
-    if name is None or "::" in text.partition("(")[0]:
-        host, at = _read_target(text)
-    else:
-        arguments, at = read_arguments(text, name.end())
-        host = Target("", name[1], arguments)
-    _expect_end(text, at, "(ARGUMENTS) or `)`" if host.arguments is None else "`)`")
-    if host.host or not host.callable:
-        raise TextError(f"found `{text.strip()}`, expected a model such as nets/gpt.py::GPT")
-    return host
+        name = _CALLABLE.match(inside)
+        if name is None or "::" in inside.partition("(")[0]:
+            host, length = _read_target(inside)
+        else:
+            arguments, length = read_arguments(inside, name.end())
+            host = Target("", name[1], arguments)
+        _expect_end(inside, length, "(ARGUMENTS) or `)`" if host.arguments is None else "`)`")
+        if host.host or not host.callable:
+            found = f"found `{inside.strip()}`"
+            raise TextError(f"{found}, expected a model such as nets/gpt.py::GPT")
+    return host, end + 1
 
 
 def read_selector(text: str, at: int) -> tuple[Selector, int]:

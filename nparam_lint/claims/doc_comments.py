@@ -197,8 +197,13 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     column = _place(name, heads, "column")
     _filled(template, heads, table.head)  # a column that does not exist is said once
     firsts = [plain(row[0].text) for _, row in table.rows]
-    rows = dict(_row_target(line) for line in more if line)
-    own = {_place(first, firsts, "row"): target for first, target in rows.items()}
+    rows: dict[str, str] = {}
+    for line in filter(None, more):
+        first, sign, target = line.partition("=")
+        if not sign or not target.strip():
+            raise _Fault(f"found `{line}`, expected `ROW = TARGET`")
+        rows[plain(first)] = target.strip()
+    targets = {_place(first, firsts, "row"): target for first, target in rows.items()}
     for at, (number, row) in enumerate(table.rows):
         if len(row) <= column:
             continue
@@ -206,7 +211,7 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
         if any((number, n) in text.places for n in range(cell.start + 1, cell.end + 1)):
             continue  # it has a comment of its own
         try:
-            target = own.get(at) or _filled(template, heads, row)
+            target = targets.get(at) or _filled(template, heads, row)
             if target != _NONE:
                 yield from _in_cell(target, text.lines, number, cell, unit_of(heads[column]))
         except _Fault as fault:
@@ -225,13 +230,6 @@ def _in_cell(
         numbers = ", ".join(match[0].strip() for match in found)
         raise _Fault(f"found several numbers in the cell ({numbers}), expected one; {_SEVERAL}")
     yield from (_bound(target, number, line, unit) for number in found)
-
-
-def _row_target(line: str) -> tuple[str, str]:
-    first, sign, target = line.partition("=")
-    if not sign or not target.strip():
-        raise _Fault(f"found `{line}`, expected `ROW = TARGET`")
-    return plain(first), target.strip()
 
 
 def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> str:

@@ -101,7 +101,8 @@ class DocText:
         self.comments: list[Comment] = []
         parts: list[str] = []
         since = 0
-        for start, end, body in (_rest_comments if self.is_rest else _html_comments)(text):
+        in_rest = ((*match.span(), match[2]) for match in _REST_COMMENT.finditer(text))
+        for start, end, body in in_rest if self.is_rest else _html_comments(text):
             line, last = bisect_right(firsts, start), bisect_right(firsts, end)
             first, before = firsts[line - 1], max(since - firsts[line - 1], 0)
             self.comments.append(
@@ -151,10 +152,6 @@ def _html_comments(text: str) -> Iterator[tuple[int, int, str]]:
     while (start := outside.find("<!--", end)) >= 0 and (last := text.find("-->", start + 4)) >= 0:
         end = last + 3
         yield start, end, text[start + 4 : last].strip("-")
-
-
-def _rest_comments(text: str) -> Iterator[tuple[int, int, str]]:
-    return ((*match.span(), match[2]) for match in _REST_COMMENT.finditer(text))
 
 
 def is_row(line: str) -> bool:

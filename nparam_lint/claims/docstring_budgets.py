@@ -242,7 +242,11 @@ def _entries(lines: Sequence[DocLine]) -> Iterator[tuple[range, Declared | Malfo
         head = _head(lines, start)
         if head and (bare := _BARE.match(line.text, head)):
             block = indent
-            yield range(start, index), _empty_block(lines, start, bare.end("colon"))
+            below = (n for n in range(index, len(lines)) if lines[n].text.strip())
+            is_empty = _indent(lines, next(below, start)) <= indent
+            message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
+            fault = Malformed(message, line.line, line.column + bare.end("colon"))
+            yield range(start, index), fault if is_empty else None
         elif head or block >= 0:
             result, index = _entry(lines, start, head)
             yield range(start, index), result
@@ -318,15 +322,6 @@ def _indent(lines: Sequence[DocLine], index: int) -> int:
     return line.column - 1 - opening + len(line.text) - len(line.text.lstrip())
 
 
-def _empty_block(lines: Sequence[DocLine], head: int, end: int) -> Malformed | None:
-    following = (index for index in range(head + 1, len(lines)) if lines[index].text.strip())
-    if _indent(lines, next(following, head)) > _indent(lines, head):
-        return None
-    line = lines[head]
-    message = f"found nothing after `nparam:`, expected a count such as {EXAMPLES}"
-    return Malformed(message, line.line, line.column + end)
-
-
 def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | Malformed, int]:
     """Read the budget at `index`; give it and the index after it. Open parentheses continue it, but
     never into a blank line or the next budget."""
@@ -335,7 +330,10 @@ def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | 
         text = " ".join(part.text for part in parts)
         following = index + len(parts)
         try:
-            return _read(text, head, parts), following
+            (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
+            value, at = _value(text, at, selector.metric)
+            place = place_in(parts, at)
+            return Declared(arguments, selector, value, value.text, *place, host), following
         except TextError as error:
             fault = error
         is_open = isinstance(fault, Unclosed) and text[fault.offset] == "("
@@ -356,12 +354,6 @@ def place_in(parts: Sequence[DocLine], offset: int) -> tuple[int, int]:
             return part.line, part.column + offset
         offset -= len(part.text) + 1
     return last.line, last.column + offset
-
-
-def _read(text: str, head: int, parts: Sequence[DocLine]) -> Declared:
-    (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
-    value, at = _value(text, at, selector.metric)
-    return Declared(arguments, selector, value, value.text, *place_in(parts, at), host)
 
 
 def _value(text: str, at: int, metric: str) -> tuple[Value, int]:

@@ -271,7 +271,8 @@ class _Reader:
                 found = f"found `in {self.source(right)}`"
                 raise self.fault(right, f"{found}, expected one tuple of constants")
             for element in right.elts:
-                if not _is_constant(element):
+                constant = element.operand if isinstance(element, ast.UnaryOp) else element
+                if not isinstance(constant, ast.Constant):
                     found = self.source(element)
                     raise self.fault(element, f"found `{found}`, expected a constant")
             return [*map(self.operand, right.elts)]
@@ -336,12 +337,6 @@ def _is_dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def _is_constant(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
-    )
 
 
 def _root(number: Fraction, degree: int) -> Fraction | None:

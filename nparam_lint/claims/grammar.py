@@ -247,27 +247,26 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
     part = text[start:]
     body = part.strip()
     with shifted(start + len(part) - len(part.lstrip())):
-        number = _number(body, metric)
-        return _formula(body) if number is None else number
+        if (number := _number(body, metric)) is not None:
+            return number
+        from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
 
-
-def _formula(body: str) -> Formula:
-    from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
-
-    expected = f"expected a count such as {EXAMPLES}"
-    try:
-        formula = parse_formula(body)
-    except FormulaError as error:
-        lone = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant: blame it all
-        if lone or isinstance(error, FormulaSyntaxError):
-            message = f"found {_found(body)}, {expected}"
-            raise TextError(message, 0 if lone else error.offset) from None
-        raise TextError(error.message, error.offset) from None
-    if formula.is_condition:
-        raise TextError(f"found the condition {_found(body)}, {expected}")
-    if not formula.names and re.search(r"\b(and|or|if)\b", body):
-        raise TextError(f"found {_found(body)}, which has no argument to decide by; {expected}")
-    return formula
+        expected = f"expected a count such as {EXAMPLES}"
+        try:
+            formula = parse_formula(body)
+        except FormulaError as error:
+            lone = (
+                re.fullmatch(r"[\w.,\s]*", body) is not None
+            )  # no formula was meant: blame it all
+            if lone or isinstance(error, FormulaSyntaxError):
+                message = f"found {_found(body)}, {expected}"
+                raise TextError(message, 0 if lone else error.offset) from None
+            raise TextError(error.message, error.offset) from None
+        if formula.is_condition:
+            raise TextError(f"found the condition {_found(body)}, {expected}")
+        if not formula.names and re.search(r"\b(and|or|if)\b", body):
+            raise TextError(f"found {_found(body)}, which has no argument to decide by; {expected}")
+        return formula
 
 
 def _number(body: str, metric: str) -> Number | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Selector, TextError
@@ -95,20 +96,14 @@ def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
     the place that of the count in it."""
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
+    text = "\n".join(part.text for part in parts)
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     claims = [
         Declared(None, selector, value, phrase, *place_in(parts, start + offset))
-        for start, sentence in _sentences("\n".join(part.text for part in parts))
-        for offset, phrase, selector, value in _phrases(sentence)
+        for start, end in pairwise(ends)
+        for offset, phrase, selector, value in _phrases(text[start:end])
     ]
     return _consistent(claims)
-
-
-def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        yield start, text[start : end.end()]
-        start = end.end()
-    yield start, text[start:]
 
 
 def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
@@ -123,7 +118,9 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             if value is None or match.start("low") in seen or not _is_own(sentence, match):
                 continue
             seen.add(match.start("low"))
-            selector = Selector(_metric(f"{groups['what'] or ''}{groups.get('what_alone') or ''}"))
+            words = f"{groups['what'] or ''}{groups.get('what_alone') or ''}".lower()
+            words = re.sub(r"[\s_-]", "", words)
+            selector = Selector(next((m for word, m in _METRIC_WORDS if word in words), "total"))
             start = match.start("phrase") if "phrase" in groups else match.start()
             phrase = " ".join(sentence[start : match.end()].split())
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
@@ -153,27 +150,23 @@ def _value(groups: dict[str, str | None]) -> Value | None:
     suffix = groups["high_suffix"] if groups["high"] else groups["low_suffix"]
     suffix = suffix or groups.get("unit")
     low = _written(groups["low"] or "", groups["low_suffix"] or suffix)
+    limit, sign = groups["limit"], "~" if groups["about"] else ""
+    if limit:
+        sign = "<=" if limit.lower().endswith(("=", "≤", "most", "more than")) else "<"
     try:
         if groups["high"]:
-            if groups["limit"]:
+            if limit:
                 return None
             first, last = parse_value(low), parse_value(_written(groups["high"], suffix))
             lowest, highest = first.bounds().low or 0, last.bounds().high or 0
             if lowest < _SMALLEST_PLAIN or highest > 3 * lowest:
                 return None  # the sizes of a family
             return parse_value(f"{lowest}..{highest}")
-        value = parse_value(f"{_sign(groups)}{low}")
+        value = parse_value(sign + low)
     except TextError:
         return None
     declared = value.bounds().declared or 0
     return value if suffix or declared >= _SMALLEST_PLAIN else None
-
-
-def _sign(groups: dict[str, str | None]) -> str:
-    limit = groups["limit"]
-    if limit:
-        return "<=" if limit.lower().endswith(("=", "≤", "most", "more than")) else "<"
-    return "~" if groups["about"] else ""
 
 
 def _written(number: str, suffix: str | None) -> str:
@@ -187,26 +180,17 @@ def _written(number: str, suffix: str | None) -> str:
     return f"{stripped}e{zeros}" if zeros >= 3 and stripped else digits
 
 
-def _metric(words: str) -> str:
-    words = re.sub(r"[\s_-]", "", words.lower())
-    return next((metric for word, metric in _METRIC_WORDS if word in words), "total")
-
-
 def _consistent(claims: list[Declared]) -> list[Declared]:
     """The claims without those that contradict each other; a claim that calls itself a total
     outweighs the rest."""
-    kept: set[int] = set()
+    consistent: set[int] = set()
     for selector in {claim.selector for claim in claims}:
         group = [i for i, claim in enumerate(claims) if claim.selector == selector]
         totals = [i for i in group if "total" in claims[i].text.lower()]
         for candidates in (group, totals):
-            if _agree([claims[i].value for i in candidates]):
-                kept.update(candidates)
+            bounds = [claims[i].value.bounds() for i in candidates]
+            lowest = max((b.low or 0 for b in bounds), default=0)
+            if all(b.high is None or b.high >= lowest for b in bounds):
+                consistent.update(candidates)
                 break
-    return [claim for i, claim in enumerate(claims) if i in kept]
-
-
-def _agree(values: list[Value]) -> bool:
-    bounds = [value.bounds() for value in values]
-    lowest = max((b.low or 0 for b in bounds), default=0)
-    return all(b.high is None or b.high >= lowest for b in bounds)
+    return [claim for i, claim in enumerate(claims) if i in consistent]
