@@ -33,7 +33,7 @@ from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from nparam_lint.claims import Target
     from nparam_lint.config.positions import Positions
@@ -89,7 +89,15 @@ def load_settings(
     values: dict[str, Any] = {}
     if environ.get(OLD_CACHE):
         problems.append(Problem(_NOWHERE, f"environment variable {OLD_CACHE} {RENAMED}"))
-    for subject, key, value in _outside_of_files(environ, options):
+    entries = [
+        (f"environment variable {_ENVIRONMENT}{key.upper()}", key, value)
+        for key in GENERAL
+        if (value := environ.get(_ENVIRONMENT + key.upper()))
+    ]
+    entries += [(f"option --{key.replace('_', '-')}", key, value) for key, value in options.items()]
+    for subject, key, value in entries:  # the strongest last
+        if value is None:
+            continue
         try:
             values[key] = GENERAL[key].read(value)
             if key == "python":
@@ -102,19 +110,6 @@ def load_settings(
     settings = replace(settings, **values)
     place = settings.cache and Path(os.path.abspath(settings.cache))
     return replace(settings, cache=place)
-
-
-def _outside_of_files(
-    environ: Mapping[str, str], options: Mapping[str, Any]
-) -> Iterator[tuple[str, str, Any]]:
-    """(what says it, key, value), the strongest last."""
-    for key in GENERAL:
-        name = _ENVIRONMENT + key.upper()
-        if environ.get(name):
-            yield f"environment variable {name}", key, environ[name]
-    for key, value in options.items():
-        if value is not None:
-            yield f"option --{key.replace('_', '-')}", key, value
 
 
 def find_config(root: Path) -> Path | None:

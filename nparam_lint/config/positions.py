@@ -121,17 +121,13 @@ class Positions:
         """The parts of a dotted key, each with its offset."""
         while self._token() not in ("=", "]"):
             token, offset = self._take()
-            if token[0] in "\"'":
-                yield _unquoted(token), offset
+            if token[0] == '"' and "\\" in token:
+                yield next(iter(tomllib.loads(f"{token} = 0"))), offset
+            elif token[0] in "\"'":
+                yield token[1:-1], offset
             else:
                 yield from ((m.group(), offset + m.start()) for m in re.finditer("[^.]+", token))
 
     def _note(self, path: Path, offset: int) -> Path:
         self._keys.setdefault(path, offset)
         return path
-
-
-def _unquoted(token: str) -> str:
-    if "\\" in token and token[0] == '"':
-        return next(iter(tomllib.loads(f"{token} = 0")))
-    return token[1:-1]
