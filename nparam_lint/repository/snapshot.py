@@ -128,25 +128,21 @@ def _redirect_links(exported: Exported, copy: Path, home: Path) -> None:
 
 def _linked(exported: Exported, copy: Path) -> Iterator[str]:
     """Link what git ignores, and say what was linked."""
-    for prefix, one in exported.nested():
+    for prefix, export in exported.nested():
         directory = copy / prefix
-        for path in (entry.rstrip("/") for entry in one.repository.ignored()):
-            original, link = one.repository.top / path, directory / path
-            if _is_useless(original) or os.path.lexists(link) or _is_barred(path, directory):
+        for path in (entry.rstrip("/") for entry in export.repository.ignored()):
+            original, link = export.repository.top / path, directory / path
+            name = original.name
+            if name in _USELESS or name.endswith(".pyc") or (original / "pyvenv.cfg").exists():
+                continue
+            # Where git has a file or a link, the working tree may have a directory.
+            above = (directory / parent for parent in Path(path).parents)
+            barred = any(place.is_symlink() or place.is_file() for place in above)
+            if barred or os.path.lexists(link):
                 continue
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(original)
             yield prefix + path
-
-
-def _is_useless(path: Path) -> bool:
-    return path.name in _USELESS or path.name.endswith(".pyc") or (path / "pyvenv.cfg").exists()
-
-
-def _is_barred(path: str, directory: Path) -> bool:
-    """Whether git has a file or a link where the working tree has a directory."""
-    above = (directory / parent for parent in Path(path).parents)
-    return any(place.is_symlink() or place.is_file() for place in above)
 
 
 def _names(text: str, path: str) -> bool:
