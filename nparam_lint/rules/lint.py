@@ -24,12 +24,11 @@ from nparam_lint.ground.values import Position
 from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
-    from nparam_lint.rules.source_file import SourceFile
 
 _Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
@@ -110,11 +109,16 @@ def _findings(
     file = SourceFile(parsed, modules)
     values = Values(file)
     path = parsed.facts.path
-    found = []
+    findings = []
     if _UNREADABLE_BUDGET in codes:
-        found += [*_unreadable_budgets(file, path)]
-        unread = parsed.facts.unread
-        found += [finding(_UNREADABLE_BUDGET, item.position, item.message, "") for item in unread]
+        for definition in file.declared:
+            target = f"{path}::{definition.qualname}"
+            for lines in definition.docstrings:
+                for fault in parse_docstring(lines)[1]:
+                    at = Position(path, fault.line, fault.column)
+                    findings.append(finding(_UNREADABLE_BUDGET, at, fault.message, target))
+        for problem in parsed.facts.unread:
+            findings.append(finding(_UNREADABLE_BUDGET, problem.position, problem.message, ""))
     try:
         for code in codes:
             check = RULES[code].check
@@ -124,15 +128,7 @@ def _findings(
                 for node, message, remedy in check(owner, values):
                     target = f"{path}::{owner.qualname}"
                     at = Position(path, *file.place(node))
-                    found.append(finding(code, at, message, target, [remedy]))
+                    findings.append(finding(code, at, message, target, [remedy]))
     except RecursionError:  # expressions that are nested deeper than can be followed
         return []
-    return sorted(found, key=lambda f: (f.position.line, f.position.column, f.code))
-
-
-def _unreadable_budgets(file: SourceFile, path: str) -> Iterator[Finding]:
-    for definition in file.declared:
-        for lines in definition.docstrings:
-            for fault in parse_docstring(lines)[1]:
-                at, target = Position(path, fault.line, fault.column), definition.qualname
-                yield finding(_UNREADABLE_BUDGET, at, fault.message, f"{path}::{target}")
+    return sorted(findings, key=lambda f: (f.position.line, f.position.column, f.code))

@@ -53,11 +53,14 @@ _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
     method = owner.methods.get("forward")
-    made = list(_made(method, values)) if method is not None else []
-    if not made or method is None or _optimises(method):
+    creations = list(_made(method, values)) if method is not None else []
+    if not creations or method is None:
+        return
+    attributes = (node.attr for node in method.nodes if isinstance(node, ast.Attribute))
+    if any(map(_OPTIMISES.search, attributes)):  # it takes gradients or steps by itself
         return
     forward = _Forward(method, values.file)
-    for node, what in made:
+    for node, what in creations:
         if forward.loses(node, what):
             message = (
                 f"forward creates a new {what.name} at every call: its weights are never trained"
@@ -67,10 +70,11 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
 
 def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
     for node in method.calls:
-        if not _continues(node):
-            made = values.made(node, method)
-            if made is not None and made.weighty and not made.frozen:
-                yield node, made
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+            continue  # `….to(device)`: what is made was found before
+        made = values.made(node, method)
+        if made is not None and made.weighty and not made.frozen:
+            yield node, made
 
 
 class _Forward:
@@ -137,11 +141,6 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _continues(node: ast.Call) -> bool:
-    """`….to(device)`: what is made was found before."""
-    return isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
-
-
 def _always_runs(statement: ast.Assign, method: Method) -> bool:
     """Does it stand under no condition, and behind no return?"""
     body = method.node.body
@@ -149,14 +148,6 @@ def _always_runs(statement: ast.Assign, method: Method) -> bool:
         return False
     before = nodes(body[: body.index(statement)])
     return not any(isinstance(node, ast.Return) for node in before)
-
-
-def _optimises(method: Method) -> bool:
-    """Does it take gradients or steps by itself?"""
-    return any(
-        isinstance(node, ast.Attribute) and _OPTIMISES.search(node.attr) is not None
-        for node in method.nodes
-    )
 
 
 VALID = (

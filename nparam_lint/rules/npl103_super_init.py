@@ -70,9 +70,9 @@ def _found(owner: Class, values: Values) -> Found | None:
         return None
     early: tuple[ast.expr, str, str] | None = None
     acts = False
-    known: dict[Method, bool] = {}
+    verdicts: dict[Method, bool] = {}
     for node in nodes(method.node.body, skip=(*FUNCTIONS, ast.Lambda)):
-        if _may_initialise(node, method, known):
+        if _may_initialise(node, method, verdicts):
             return (early[0], early[1], _WHAT_TO_DO) if early is not None else None
         early = early or _early(node, method, values)
         acts |= any(method.attribute(target) for target, _ in assigned(node))
@@ -88,7 +88,7 @@ def _is_special(owner: Class, file: SourceFile) -> bool:
     is_read = file.inherits_from_torch(owner.qualname)
     return (
         not is_read
-        or file.calls_init_of(owner.node.name)
+        or any(called.endswith(owner.node.name) for called in file.called_inits)
         or any(
             not _REPLACES.isdisjoint(member.methods)
             or member.node.keywords
@@ -118,8 +118,8 @@ def _early(node: ast.AST, method: Method, values: Values) -> tuple[ast.expr, str
     return None
 
 
-def _may_initialise(node: ast.AST, method: Method, known: dict[Method, bool]) -> bool:
-    """May `Module.__init__` be called by this? `known`: the methods that were looked at."""
+def _may_initialise(node: ast.AST, method: Method, verdicts: dict[Method, bool]) -> bool:
+    """May `Module.__init__` be called by this? `verdicts`: the methods that were looked at."""
     if isinstance(node, ast.Attribute) and node.attr in ("__init__", "__dict__"):
         return True
     if not isinstance(node, ast.Call):
@@ -130,19 +130,18 @@ def _may_initialise(node: ast.AST, method: Method, known: dict[Method, bool]) ->
     name = method.attribute(function)
     if not name:
         called = plain_name(function)
-        given = any(_is_self(value, method) for _, value in arguments(node))
+        given = any(
+            isinstance(value, ast.Name) and value.id == method.self_name
+            for _, value in arguments(node)
+        )
         return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
     helper = method.sibling(name)
     if name in _NEEDS_INIT or helper is None:  # None: it is inherited
         return name not in _NEEDS_INIT
-    if helper not in known:
-        known[helper] = False  # until its body says otherwise: it may call itself
-        known[helper] = any(_may_initialise(inner, helper, known) for inner in helper.nodes)
-    return known[helper]
-
-
-def _is_self(node: ast.expr, method: Method) -> bool:
-    return isinstance(node, ast.Name) and node.id == method.self_name
+    if helper not in verdicts:
+        verdicts[helper] = False  # until its body says otherwise: it may call itself
+        verdicts[helper] = any(_may_initialise(inner, helper, verdicts) for inner in helper.nodes)
+    return verdicts[helper]
 
 
 def _net(body: str, more: str = "") -> str:

@@ -94,13 +94,9 @@ class SourceFile:
         """A name may be given to several classes, under conditions."""
         return self._classes.get(qualname, [])
 
-    def calls_init_of(self, name: str) -> bool:
-        """Does the source call the `__init__` of a class whose name ends so, by that name?"""
-        return any(called.endswith(name) for called in self._called_inits)
-
     @cached_property
-    def _called_inits(self) -> set[str]:
-        """What stands before `.__init__` in the source."""
+    def called_inits(self) -> set[str]:
+        """The classes whose `__init__` the source calls by their name, as it is written."""
         return {found for line in self._parsed.lines for found in _INIT.findall(line)}
 
     def inherits_from_torch(self, qualname: str) -> bool:
