@@ -170,19 +170,6 @@ def _sums_by_file(found: Measured) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
-def _other_files(found: Measured, path: str) -> Table:
-    """What the lines of the files other than `path` made themselves."""
-    total = found.counts.total
-    others = {other: count for other, count in _sums_by_file(found).items() if other != path}
-    rows = (
-        Row((style.clean(other), f"{count:,}", style.share(count, total)))
-        for other, count in others.items()
-        if count
-    )
-    columns = Column("made in", "code"), Column("parameters", "number"), Column("share", "number")
-    return Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
-
-
 def _row(number: int, made: LineRow | None, text: str, total: int) -> Row:
     if made is None:
         return Row(("", "", "", f"{number}", Cell(text, "dim")))
@@ -236,11 +223,15 @@ def _page(answer: _Answer, options: Options) -> Page:
     most = len(shown) if options.verbose else _MODELS
     sections = [part for one in shown[:most] for part in _sections(one, options)]
     if len(shown) > most:
-        left = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
-        sections.append(Section((Text(left, "dim"),)))
+        text = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
+        sections.append(Section((Text(text, "dim"),)))
     if answer.alike:
-        names = ", ".join(style.first([_name(one) for one in answer.alike], 3))
-        sections.append(Section((Text(f"The same lines make {names}.", "dim"),)))
+        names = [
+            f"{style.elide_end(clean(built.call), _CALL)} ({built.counts.total:,})"
+            for built in (one.built for one in answer.alike)
+        ]
+        text = f"The same lines make {', '.join(style.first(names, 3))}."
+        sections.append(Section((Text(text, "dim"),)))
     if not shown:
         sections.append(Section(tuple(_nothing(answer)), always=True))
     return Page(tuple(sections), headline=f"lines of {clean(answer.asked)}")
@@ -260,19 +251,21 @@ def _nothing(answer: _Answer) -> Iterator[Text]:
     yield Text(f"next: nparam-lint {asked}", "dim")
 
 
-def _name(one: AnnotatedModel) -> str:
-    return f"{style.elide_end(clean(one.built.call), _CALL)} ({one.built.counts.total:,})"
-
-
-def _sections(one: AnnotatedModel, options: Options) -> Iterator[Section]:
-    total = f"{one.built.counts.total:,} parameters"
-    way = f", as built in {place_of_way(one.model, one.model.target)}" if one.model.way else ""
-    words = Text(f"{clean(one.built.call)}: {total}{way}", hang="  ")
-    block: Block = one.table(whole=bool(options.verbose))
-    if not one.rows:
+def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:
+    model, total = source.model, f"{source.total:,} parameters"
+    way = f", as built in {place_of_way(model, model.target)}" if model.way else ""
+    words = Text(f"{clean(source.built.call)}: {total}{way}", hang="  ")
+    block: Block = source.table(whole=bool(options.verbose))
+    if not source.rows:
         block = Text("No line of the project, or of a package, is known to make a parameter.")
-    yield Section((words, block), title=clean(one.path), always=True)
-    others = _other_files(one.built, one.path)
+    yield Section((words, block), title=clean(source.path), always=True)
+    rows = (
+        Row((clean(path), f"{count:,}", style.share(count, source.total)))
+        for path, count in _sums_by_file(source.built).items()
+        if count and path != source.path
+    )
+    columns = Column("made in", "code"), Column("parameters", "number"), Column("share", "number")
+    others = Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
     if others.rows:
         yield Section((Text("Made in other files; above, at the line that led there:"), others))
 
@@ -309,21 +302,19 @@ def _data(answer: _Answer) -> Json:
     }
 
 
-def _model(one: AnnotatedModel) -> Json:
-    sums = _sums_by_file(one.built)
+def _model(source: AnnotatedModel) -> Json:
+    sums, lines = _sums_by_file(source.built), []
+    for row in source.rows:
+        counts = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
+        share = row.count / source.total if source.total else 0.0
+        lines.append({**counts, "share": share, "text": source.line(row.line)})
     return {
-        "target": one.model.target,
-        **asdict(one.model.position),
-        **measured_data(one.built),
-        "file": one.path,
-        "lines": [_line(row, one) for row in one.rows],
-        "elsewhere": one.elsewhere,
+        "target": source.model.target,
+        **asdict(source.model.position),
+        **measured_data(source.built),
+        "file": source.path,
+        "lines": lines,
+        "elsewhere": source.elsewhere,
         "files": sums,
-        "unknown": one.total - sum(sums.values()),
+        "unknown": source.total - sum(sums.values()),
     }
-
-
-def _line(row: LineRow, one: AnnotatedModel) -> Json:
-    told = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
-    share = row.count / one.total if one.total else 0.0
-    return {**told, "share": share, "text": one.line(row.line)}

@@ -52,18 +52,19 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
     declared, on_budgets = declared_budgets(report)
     why = Explanations(options)
-    found = [_of_claim(claim, report.error, root, why) for claim in declared]
-    found += [
-        _of_finding(finding, root, options)
-        for finding in report.findings
-        if finding.severity == "error" and finding not in on_budgets
-    ]
+    every = [_of_claim(claim, report.error, root, why) for claim in declared]
+    for finding in report.findings:
+        if finding.severity == "error" and finding not in on_budgets:
+            about = finding.target or finding.position.path
+            name = f"{about}[{finding.code} {RULES[finding.code].name}]"
+            lines = findings_lines([finding], options.width, Paint(options.color))
+            every.append(_wrong(_case(name, finding.position, root), [finding], lines))
     seen: Counter[str] = Counter()
-    for place, case in enumerate(found):  # two may say the same of the same: `…[12 #2]`
+    for place, case in enumerate(every):  # two may say the same of the same: `…[12 #2]`
         seen[case.name] += 1
         if seen[case.name] > 1:
-            found[place] = replace(case, name=f"{case.name[:-1]} #{seen[case.name]}]")
-    return found
+            every[place] = replace(case, name=f"{case.name[:-1]} #{seen[case.name]}]")
+    return every
 
 
 def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, why: Explanations) -> Case:
@@ -79,13 +80,6 @@ def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, why: Explanat
     if claim.state == "holds":
         return case
     return replace(case, outcome="skipped", message=_excuse(claim))
-
-
-def _of_finding(finding: Finding, root: Path, options: Options) -> Case:
-    about = finding.target or finding.position.path
-    name = f"{about}[{finding.code} {RULES[finding.code].name}]"
-    lines = findings_lines([finding], options.width, Paint(options.color))
-    return _wrong(_case(name, finding.position, root), [finding], lines)
 
 
 def _case(name: str, at: Position, root: Path) -> Case:
@@ -118,14 +112,11 @@ class Explanations:
         self._tables: dict[int, list[str]] = {}  # by the ids of their models
 
     def lines(self, findings: Sequence[Finding], model: ModelReport) -> list[str]:
-        table = self._tables.get(id(model))
+        table, measured = self._tables.get(id(model)), model.measurement
         if table is None:
-            table = self._tables[id(model)] = self._table(model)
+            table = []
+            if isinstance(measured, Measured):
+                modules = Modules(measured.modules, self.options.depth, _ROWS)
+                table = table_lines(modules.table, self.options.width, self.paint)
+            table = self._tables[id(model)] = ["", *table] if table else []
         return [*findings_lines(findings, self.options.width, self.paint), *table]
-
-    def _table(self, model: ModelReport) -> list[str]:
-        if not isinstance(model.measurement, Measured):
-            return []
-        modules = Modules(model.measurement.modules, self.options.depth, _ROWS)
-        table = table_lines(modules.table, self.options.width, self.paint)
-        return ["", *table] if table else []

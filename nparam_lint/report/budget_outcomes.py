@@ -42,7 +42,17 @@ class ModelBudgets:
 
     @property
     def table(self) -> Table:
-        return budgets_table(self.models)
+        """All budgets, and the models that have none, in one table."""
+        rows: list[Row] = []
+        for model in self.models:
+            count = total_of(model)
+            total = "not measured" if count is None else f"{count:,}"
+            unbudgeted = Row(
+                (style.clean(model.target), "", total, ""), worst(model.findings) or "–"
+            )
+            budgets = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
+            rows += budgets or [unbudgeted]
+        return Table(_COLUMNS, tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +130,19 @@ def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
 def budgets_of(model: ModelReport) -> list[JudgedBudget]:
     """All results of one declared budget together, with the findings that are about it."""
     measured, at = model.measurement, grouped(model.findings, attrgetter("position"))
-    found = []
+    budgets = []
     for results in grouped(model.budgets, _DECLARED).values():
         near: Sequence[Finding] = at.get(results[0].position, ())
-        codes = _codes_about(results)
+        codes: tuple[str, ...] = _ON_RESULTS
         if not isinstance(measured, Measured):  # one finding stands for all budgets of the model
             near, codes = model.findings, (measured.code,)
+        elif results[0].actual is None:
+            codes = _UNJUDGED
+        elif all(result.ok for result in results):
+            codes = ("NPL011",)
         about = tuple(finding for finding in near if finding.code in codes)
-        found.append(JudgedBudget(model, tuple(results), about))
-    return found
-
-
-def _codes_about(results: Sequence[BudgetResult]) -> tuple[str, ...]:
-    """Of the findings where a budget stands, those that are about it."""
-    if results[0].actual is None:
-        return _UNJUDGED
-    return ("NPL011",) if all(result.ok for result in results) else _ON_RESULTS
+        budgets.append(JudgedBudget(model, tuple(results), about))
+    return budgets
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -194,18 +201,6 @@ def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:
 def deviation(result: BudgetResult) -> float:
     """How far off, in proportion."""
     return abs(result.drift) if result.drift is not None and not isnan(result.drift) else 0.0
-
-
-def budgets_table(models: Iterable[ModelReport]) -> Table:
-    """All budgets, and the models that have none, in one table."""
-    rows: list[Row] = []
-    for model in models:
-        count = total_of(model)
-        made = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
-        total = "not measured" if count is None else f"{count:,}"
-        unbudgeted = Row((style.clean(model.target), "", total, ""), worst(model.findings) or "–")
-        rows += made or [unbudgeted]
-    return Table(_COLUMNS, tuple(rows))
 
 
 def failing_table(models: Iterable[ModelReport]) -> Table:

@@ -20,13 +20,12 @@ def sparkline(chart: Chart, width: int) -> str:
     shown = min(len(points), max(width, 1))
     low, high = chart.span
     ends = (len(points) * (number + 1) // shown - 1 for number in range(shown))
-    return "".join(_level(points[end].value, low, high) for end in ends)
-
-
-def _level(value: int | None, low: int, high: int) -> str:
-    if value is None:
-        return _GAP
-    return _LEVELS[(len(_LEVELS) - 1) * (value - low) // (high - low) if high > low else 0]
+    values = (points[end].value for end in ends)
+    top = len(_LEVELS) - 1
+    return "".join(
+        _GAP if value is None else _LEVELS[top * (value - low) // max(high - low, 1)]
+        for value in values
+    )
 
 
 # --- the picture ----------------------------------------------------------------------------------

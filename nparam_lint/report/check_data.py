@@ -146,16 +146,16 @@ def measurement_data(measured: Measurement) -> Json:
     if not isinstance(measured, Measured):
         more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
         return not_measured_data(measured) | more | common
-    found = measured_data(measured) | {
+    data = measured_data(measured) | {
         "modules": _modules(measured.modules),
-        "lines": [_line(row) for row in measured.lines],
+        "lines": [{name: getattr(row, name) for name in _LINE} for row in measured.lines],
         "rung": measured.rung,
         "type": measured.type,
         "dtypes": measured.dtypes,
     }
     if measured.parameters:
-        found["parameters"] = measured.parameters
-    return found | common
+        data["parameters"] = measured.parameters
+    return data | common
 
 
 def measured_data(measured: Measured) -> Json:
@@ -187,10 +187,6 @@ def _modules(rows: tuple[ModuleRow, ...]) -> object:
         return rows
     names = [field.name for field in fields(ModuleRow) if field.name != "more"]
     return [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
-
-
-def _line(row: LineRow) -> Json:
-    return {name: getattr(row, name) for name in _LINE}
 
 
 def _placed(item: BudgetResult | Finding) -> Json:

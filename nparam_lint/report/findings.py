@@ -54,14 +54,10 @@ def findings_lines(
 
 
 def details(finding: Finding, width: int = 100) -> list[str]:
-    """What is said below a finding: what made the difference, and what to do."""
-    return [*_changes(finding, width), *finding.detail]
-
-
-def _changes(finding: Finding, width: int) -> list[str]:
-    """What changed, largest first, in columns; the last line has the sum of what is not shown."""
+    """What is said below a finding: what made the difference, and what to do. Changes stand in
+    columns, the largest first; their last line has the sum of those that are not shown."""
     if not finding.since:
-        return []
+        return [*finding.detail]
     shown, rest = finding.changes[:_CHANGES], finding.changes[_CHANGES:]
     rows = [
         (
@@ -83,8 +79,8 @@ def _changes(finding: Finding, width: int) -> list[str]:
     excess = sum(widths) + 2 * len(widths) - 2 - width
     for at, least in ((0, 24), (1, 24), (0, 14), (1, 14)):  # what gives way first
         if widths and excess > 0:
-            kept = max(min(widths[at], least), widths[at] - excess)
-            excess, widths[at] = excess - widths[at] + kept, kept
+            narrowed = max(min(widths[at], least), widths[at] - excess)
+            excess, widths[at] = excess - widths[at] + narrowed, narrowed
     for path, what, times, delta, source in rows:
         cells = (
             style.elide_middle(path, widths[0]).ljust(widths[0]),
@@ -94,7 +90,7 @@ def _changes(finding: Finding, width: int) -> list[str]:
             style.elide_middle(source, widths[4]),
         )
         lines.append("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room))
-    return [line.rstrip() for line in lines]
+    return [*(line.rstrip() for line in lines), *finding.detail]
 
 
 def excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:

@@ -34,7 +34,9 @@ class Modules:
         tree = make_tree(self.modules, self.depth, self.limit)
         rows = tree.rows if len(tree.rows) > 1 else ()
         if self.depth is None and len(rows) > 2 * self.limit:  # flat, of hundreds of layers
-            rows = _heaviest(rows, self.limit)
+            heaviest = sorted(rows, key=lambda row: -row.times * row.new)[: self.limit]
+            shown = {id(row) for row in heaviest}  # in their order; the first is the total
+            rows = tuple(row for row in rows if id(row) in shown)
         note = tree.note(rows, "" if self.brief else "--depth shows more")
         notes = [*([note] if note else []), *([] if self.brief else _footnotes(self.modules))]
         made = tuple(_row(row, rows[0].module.total) for row in rows)
@@ -240,13 +242,6 @@ _STEPS = (
     Step("shorten", "type", 4),
     Step("shorten", "module", 8),
 )
-
-
-def _heaviest(rows: Sequence[TreeRow], limit: int) -> tuple[TreeRow, ...]:
-    """So many, in their order; the first is the total."""
-    by_weight = sorted(rows, key=lambda row: -row.times * row.new)
-    kept = {id(row) for row in by_weight[:limit]}
-    return tuple(row for row in rows if id(row) in kept)
 
 
 def _row(row: TreeRow, whole: int) -> Row:

@@ -30,9 +30,13 @@ _MODULE_COLUMNS = ("module", "own", "total", "share", "made at")
 
 def whole_page(title: str, sections: Iterable[str], data: PageData) -> str:
     """A browser lets the page run its own scripts alone, and ask nobody for anything."""
-    scripts = _scripts() if data.pictures else []
+    scripts = []
+    if data.pictures:
+        library = f"/*!\n{_file('d3-hierarchy.LICENSE')}*/\n{_file('d3-hierarchy.min.js')}"
+        explorer = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
+        scripts = [library, f'"use strict";\n{explorer}']
     digests = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
-    made = {
+    texts = {
         "title": escape(title),
         "style": _file("page.css"),
         "allowed": " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'",
@@ -40,13 +44,7 @@ def whole_page(title: str, sections: Iterable[str], data: PageData) -> str:
         "data": f'<script type="application/json" id="data">{data.json}</script>' * bool(scripts),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
-    return _file("page.html").format(**made)
-
-
-def _scripts() -> list[str]:
-    library = f"/*!\n{_file('d3-hierarchy.LICENSE')}*/\n{_file('d3-hierarchy.min.js')}"
-    own = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
-    return [library, f'"use strict";\n{own}']
+    return _file("page.html").format(**texts)
 
 
 def _file(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.report import FailedWay, Inside, Report
@@ -91,14 +90,14 @@ def _nowhere_counted(report: Report) -> Skipped:
         built |= report.inside_by_target.keys()
         skipped = tuple(item for item in skipped if item[0] not in built)
     failed = {one.target: one for one in reversed(report.failed_ways)}
-    return [(target, _reason(failure, failed.get(target))) for target, failure in skipped]
-
-
-def _reason(failure: NotMeasured, way: FailedWay | None) -> NotMeasured:
-    if way is None or failure.cause != "arguments_missing":
-        return failure
-    told = short_reason(way.failure.reason, way.target.partition("::")[2])
-    return replace(way.failure, reason=f"{way.way.position}: {told}")
+    reasons = []
+    for target, failure in skipped:
+        way = failed.get(target)
+        if way is not None and failure.cause == "arguments_missing":
+            text = short_reason(way.failure.reason, target.partition("::")[2])
+            failure = replace(way.failure, reason=f"{way.way.position}: {text}")
+        reasons.append((target, failure))
+    return reasons
 
 
 def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
@@ -116,20 +115,19 @@ def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
 def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
     """Models of one file with the same reason in one line. Without -v, short reasons and the first
     names; of a missing package no more than its name."""
-    found: list[tuple[str, NotMeasured]] = []
-    for (path, reason), items in grouped(skipped, partial(_cause, verbose)).items():
+
+    def place_and_reason(item: tuple[str, NotMeasured]) -> tuple[str, str]:
+        path, _, name = item[0].partition("::")
+        package = "" if verbose else item[1].package
+        return path, f"cannot import {package}" if package else short_reason(item[1].reason, name)
+
+    lines: list[tuple[str, NotMeasured]] = []
+    for (path, reason), items in grouped(skipped, place_and_reason).items():
         names = [target.partition("::")[2] for target, _ in items]
         names = names if verbose else first(names, _ALIKE)
         reason = reason if verbose else elide_end(reason, _LONGEST)
-        found.append((f"{path}::{', '.join(names)}", replace(items[0][1], reason=reason)))
-    return found
-
-
-def _cause(verbose: int, item: tuple[str, NotMeasured]) -> tuple[str, str]:
-    """The file and the reason."""
-    path, _, name = item[0].partition("::")
-    package = "" if verbose else item[1].package
-    return path, f"cannot import {package}" if package else short_reason(item[1].reason, name)
+        lines.append((f"{path}::{', '.join(names)}", replace(items[0][1], reason=reason)))
+    return lines
 
 
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
@@ -206,23 +204,18 @@ def _not_counted(count: int) -> str:
 
 def _kinds(skipped: Skipped) -> str:
     """`8 need arguments, 1 cannot import tiktoken`."""
-    kinds = Counter(_kind(failure) for _, failure in skipped)
+    kinds: Counter[str] = Counter()
+    for _, failure in skipped:
+        cause = failure.cause if failure.cause in _SAID else "failed"
+        kinds[f"import {clean(failure.package)}" if failure.package else cause] += 1
     for kind in [kind for kind in kinds if kind.startswith("import ")][_PACKAGES:]:
         kinds["import other packages"] += kinds.pop(kind)
-    return ", ".join(_told(kind, count, len(kinds)) for kind, count in kinds.most_common())
-
-
-def _kind(failure: NotMeasured) -> str:
-    if failure.package:
-        return f"import {clean(failure.package)}"
-    return failure.cause if failure.cause in _SAID else "failed"
-
-
-def _told(kind: str, count: int, kinds: int) -> str:
-    """`9 need arguments`; of one kind alone, `they need arguments`."""
-    who = f"{count:,}" if kinds > 1 else "it" if count == 1 else "they"
-    said = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
-    return f"{who} {said.replace('need ', 'needs ') if count == 1 else said}"
+    parts = []
+    for kind, count in kinds.most_common():  # of one kind alone: `they need arguments`
+        who = f"{count:,}" if len(kinds) > 1 else "it" if count == 1 else "they"
+        what = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
+        parts.append(f"{who} {what.replace('need ', 'needs ') if count == 1 else what}")
+    return ", ".join(parts)
 
 
 def listed(skipped: Skipped, inside: Mapping[str, Sequence[Inside]] | None = None) -> Listing:

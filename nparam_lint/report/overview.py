@@ -139,7 +139,14 @@ def overview(
     for group in shown:
         where = clean(group.target.partition("::")[0])
         files.setdefault(where, []).extend(_lines(group, options.verbose))
-    listing = Listing(tuple((at, tuple(lines)) for at, lines in files.items()), _table(groups))
+    columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
+    rows = (
+        Row((clean(way.target), f"{total_of(way):,}", place_of_way(way, group.target)))
+        for group in groups
+        for way in group.ways
+    )
+    table = Table(columns, tuple(rows), noun="model")
+    listing = Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table)
     left = [group.largest for group in groups if group not in shown]
     if not left:
         return (listing,) if groups else ()
@@ -189,18 +196,22 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         else:
             for way in ways:
                 rows.setdefault(total_of(way) or 0, []).append(way)
-    made = []
+    lines = []
     for row, ways in rows.items():
         if isinstance(row, str):
             count, words = _range({total_of(way) or 0 for way in ways}), row
         else:
             places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
             count, words = f"{row:,}", ", ".join(places if verbose else first(places, _PLACES))
-        made += [(count, words + _codes(ways)), *_notes(ways)]
+        codes = sorted({finding.code for way in ways for finding in way.findings})
+        lines.append((count, "  ".join([words, *codes])))
+        # What may be otherwise when the repository runs.
+        notes = dict.fromkeys(way.way.note for way in ways if way.way and way.way.note)
+        lines += [("", f"({clean(note)})") for note in notes]
     if group.part_of:
         names = first([clean(one.partition("::")[2]) for one in group.part_of], _PLACES)
-        made.append(("", f"(a part of {', '.join(names)}, not counted)"))
-    return made
+        lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
+    return lines
 
 
 def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelReport]:
@@ -227,12 +238,6 @@ def _is_function(model: ModelReport) -> bool:
     """Whether it is a function that makes a model of another name."""
     kind = getattr(model.measurement, "type", "")
     return bare_target(model).rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
-
-
-def _notes(ways: Sequence[ModelReport]) -> list[tuple[str, str]]:
-    """What may be otherwise when the repository runs."""
-    notes = dict.fromkeys(way.way.note for way in ways if way.way and way.way.note)
-    return [("", f"({clean(note)})") for note in notes]
 
 
 def _kind(model: ModelReport, target: str) -> str:
@@ -264,22 +269,7 @@ def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
     return f"{plural(len(ways), _NOUNS[kind])} ({' … '.join(ends)})"
 
 
-def _codes(ways: Iterable[ModelReport]) -> str:
-    codes = sorted({finding.code for way in ways for finding in way.findings})
-    return "".join(f"  {code}" for code in codes)
-
-
 def _range(totals: Iterable[int]) -> str:
     ordered = sorted(totals)
     ends = dict.fromkeys((rounded(ordered[0]), rounded(ordered[-1])))
     return " … ".join(ends)
-
-
-def _table(groups: Iterable[Group]) -> Table:
-    columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
-    rows = (
-        Row((clean(way.target), f"{total_of(way):,}", place_of_way(way, group.target)))
-        for group in groups
-        for way in group.ways
-    )
-    return Table(columns, tuple(rows), noun="model")

@@ -80,7 +80,11 @@ def _page(report: Report, root: Path, training: Training | None, options: Option
     model = report.models[0]
     blocks = _blocks(model, training, options)
     first, *others = (Section(tuple(some), always=True) for some in blocks)
-    others += [*_source(model, root), Section(tuple(_other_ways(report, options)))]
+    source = annotated(model, root, None)
+    if source and source.rows:  # beside the picture of the model
+        fold = "Source, with what each line makes:"
+        others.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
+    others.append(Section(tuple(_other_ways(report, options))))
     name = clean(model.target)
     total = total_of(model)
     counted = "not measured" if total is None else f"{total:,} parameters"
@@ -125,14 +129,6 @@ def _blocks(
         yield list(remarks(measured))
     if model.budgets:
         yield [ModelBudgets((model,), alone=True)]
-
-
-def _source(model: ModelReport, root: Path) -> Iterator[Section]:
-    """The lines that make the model, beside its picture."""
-    made = annotated(model, root, None)
-    if made and made.rows:
-        fold = "Source, with what each line makes:"
-        yield Section((made.table(),), clean(made.path), only="page", fold=fold)
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:

@@ -8,7 +8,7 @@ runner.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from nparam_lint.ground.findings import Finding
@@ -32,27 +32,17 @@ def render(document: Document, options: Options) -> str:
     findings = ranked(report)
     lines = [] if report.error is None else [_command("error", {"title": _FAILED}, report.error)]
     for level in _LEVELS:
-        found = [finding for finding in findings if finding.severity == level]
+        alike = [finding for finding in findings if finding.severity == level]
         room = _SHOWN - (len(lines) if level == "error" else 0)
-        lines += _annotations(level, found, room, options)
+        shown = len(alike) if len(alike) <= room else room - 1
+        lines += [_annotation(finding, options) for finding in alike[:shown]]
+        if rest := alike[shown:]:
+            more = style.plural(len(rest), f"more {level}")
+            title = f"… and {more}, in the log and the job summary"
+            places = [f"{f.position}: {f.code} {f.message}" for f in rest[:_LISTED]]
+            places += ["…"] * (len(rest) > _LISTED)
+            lines.append(_command(level, {"title": title}, "\n".join(places)))
     return "\n".join([*lines, *(inert(clean(line)) for line in _log(document, options))]) + "\n"
-
-
-def _annotations(
-    level: Severity, findings: Sequence[Finding], room: int, options: Options
-) -> list[str]:
-    kept = len(findings) if len(findings) <= room else room - 1
-    lines = [_annotation(finding, options) for finding in findings[:kept]]
-    if left := findings[kept:]:
-        title = f"… and {style.plural(len(left), f'more {level}')}, in the log and the job summary"
-        places = [_line(finding) for finding in left[:_LISTED]] + ["…"] * (len(left) > _LISTED)
-        lines.append(_command(level, {"title": title}, "\n".join(places)))
-    return lines
-
-
-def _line(finding: Finding) -> str:
-    at = finding.position
-    return f"{at.path}:{at.line}: {finding.code} {finding.message}"
 
 
 def _annotation(finding: Finding, options: Options) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.version import __version__
@@ -65,19 +65,15 @@ def render(document: Document, options: Options) -> str:
     for block in models:
         sections += failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
-    sections += [_findings(document, shown), *(_section(section, data) for section in after)]
+    findings = [f for f in ranked(document.report) if f not in shown] if document.report else []
+    if findings:  # that no card tells
+        listed = parts.finding_list(findings[:LISTED])
+        more = more_html(len(findings) - LISTED, "finding")
+        sections.append(f"<section><h2>Findings</h2>\n{listed}{more}</section>")
+    sections += [_section(section, data) for section in after]
     sections += model_cards(_ways(document, reports), options.depth, data, as_built=True)
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
-
-
-def _findings(document: Document, shown: set[Finding]) -> str:
-    """Those that no card tells."""
-    found = [f for f in ranked(document.report) if f not in shown] if document.report else []
-    if not found:
-        return ""
-    left = more_html(len(found) - LISTED, "finding")
-    return f"<section><h2>Findings</h2>\n{parts.finding_list(found[:LISTED])}{left}</section>"
 
 
 def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
@@ -163,13 +159,11 @@ def _block(block: Block, data: PageData) -> str:
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:
         return "".join(model_cards(block.models, block.depth, data))
-    made = block if isinstance(block, Table) else block.table
-    return _source(made) if made.is_source else parts.block_html(made)
-
-
-def _source(made: Table) -> str:
-    """As on a terminal of any width: source is read in columns, and scrolled."""
-    text = "\n".join(map(escape, table_lines(made, sys.maxsize, Paint(False))))
+    table = block if isinstance(block, Table) else block.table
+    if not table.is_source:
+        return parts.block_html(table)
+    # As on a terminal of any width: source is read in columns, and scrolled.
+    text = "\n".join(map(escape, table_lines(table, sys.maxsize, Paint(False))))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
 
 
@@ -260,19 +254,21 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
 
 
 def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) -> list[str]:
-    found, own = model.measurement, clean(model.target)
-    called = own.partition("::")[2]
+    measured, target = model.measurement, clean(model.target)
+    called = target.partition("::")[2]
     rows = [
-        _budget_row(row, code_html(row.name.removeprefix(own).strip() or called))
+        _budget_row(row, code_html(row.name.removeprefix(target).strip() or called))
         for claim in claims
         for row in rows_of(claim)
     ]
     budgets = parts.table_html(_COLUMNS, rows) if rows else ""
     findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
-    if not isinstance(found, Measured):
-        return [budgets, parts.finding_list(findings) if findings else _absent(found)]
+    if not isinstance(measured, Measured):
+        texts = (measured.reason, f"at {measured.source}" if measured.source else "", measured.hint)
+        reasons = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+        return [budgets, parts.finding_list(findings) if findings else reasons]
     causes = map(_cause, findings)
-    return [_facts(found), budgets, *causes, _advice(findings), picture, _remarks(found)]
+    return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
 
 
 def _states(claims: Sequence[JudgedBudget]) -> str:
@@ -334,8 +330,3 @@ def _remarks(found: Measured) -> str:
             remarks.append(f"{name} {device.status}: {reasons}")
     notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *found.notes])
     return f"<div>{notes}</div>" if notes else ""
-
-
-def _absent(found: NotMeasured) -> str:
-    texts = (found.reason, f"at {found.source}" if found.source else "", found.hint)
-    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)

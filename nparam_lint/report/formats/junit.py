@@ -26,11 +26,16 @@ _WIDTH = 100
 def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
-    declared, known = declared_budgets(report)
+    declared, on_budgets = declared_budgets(report)
     why = Explanations(replace(options, width=_WIDTH, color=False))
     cases = [_budget(claim, why) for claim in declared]
-    cases = [_failed(report.error)] if report.error is not None else cases
-    others = (finding for finding in sorted(report.findings, key=by_place) if finding not in known)
+    if report.error is not None:
+        lines = report.error.splitlines()
+        first = lines[0] if lines else ""
+        cases = [_case("nparam-lint", "nparam-lint", "error", first, "", lines)]
+    others = (
+        finding for finding in sorted(report.findings, key=by_place) if finding not in on_budgets
+    )
     cases += map(_other, others)
     for target, failure in report.skipped:
         cases.append(_case(target.partition("::")[0], target, "skipped", failure.reason))
@@ -64,11 +69,6 @@ def _case(
     elif text:
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(clean, text))
     return case
-
-
-def _failed(error: str) -> ElementTree.Element:
-    first, *_ = error.splitlines() or [""]
-    return _case("nparam-lint", "nparam-lint", "error", first, "", error.splitlines())
 
 
 # --- budgets ----------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ EMOJI = {"✓": "✅", "✗": "❌", "!": "⚠️", "–": "➖", "Δ": "Δ"}
 _WIDTH = 100
 _ROWS = 40
 _LONGEST = 500  # characters of the foot, and of a cell
-_CHECKS = ("check", "show")
 _CODE = ("code", "path", "formula")
 
 
@@ -70,7 +69,8 @@ def _page(document: Document, options: Options) -> Page:
 
 
 def _name(document: Document) -> str:
-    return "nparam-lint" + (f" {document.command}" if document.command not in _CHECKS else "")
+    is_check = document.command in ("check", "show")
+    return "nparam-lint" if is_check else f"nparam-lint {document.command}"
 
 
 def _passed(document: Document, page: Page) -> str:

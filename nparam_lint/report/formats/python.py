@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from nparam_lint.report import Document, Options
 
@@ -13,24 +12,22 @@ _OF_MATH = "floor|ceil|sqrt|log|log2|log10|exp|pow|isqrt|gcd|lcm|comb|factorial|
 def render(document: Document, options: Options) -> str:
     """Only the reason where not every case has a form: half a function would be wrong."""
     assert document.forms is not None
-    found = document.forms(options)
-    if found.missing:
-        return "".join(f"# no function: {reason}\n" for reason in dict.fromkeys(found.missing))
-    lines = [f"def parameter_count({found.signature}):", f'    """{found.about[0]}']
-    for paragraph in found.about[1:]:
+    sources = document.forms(options)
+    if sources.missing:
+        return "".join(f"# no function: {reason}\n" for reason in dict.fromkeys(sources.missing))
+    lines = [f"def parameter_count({sources.signature}):", f'    """{sources.about[0]}']
+    for paragraph in sources.about[1:]:
         lines += ["", *(f"    {line}" for line in paragraph.splitlines())]
     lines.append('    """')
-    for form in found.forms:
+    for form in sources.forms:
         if not form.where:
             lines.append(f"    return {form.python}")
             break
-        lines += [f"    if {_condition(form.where)}:", f"        return {form.python}"]
+        several = len(form.where) > 1
+        rules = (f"({rule})" if several and " or " in rule else rule for rule in form.where)
+        condition = re.sub(rf"\b({_OF_MATH})\(", r"math.\1(", " and ".join(rules))
+        lines += [f"    if {condition}:", f"        return {form.python}"]
     else:
         lines.append('    raise ValueError("no closed form is known for these arguments")')
     text = "\n".join(lines) + "\n"
     return f"import math\n\n\n{text}" if "math." in text else text
-
-
-def _condition(where: Sequence[str]) -> str:
-    parts = (f"({rule})" if " or " in rule and len(where) > 1 else rule for rule in where)
-    return re.sub(rf"\b({_OF_MATH})\(", r"math.\1(", " and ".join(parts))

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import Finding
-from nparam_lint.ground.rule_catalogue import RULES, Rule, explain
+from nparam_lint.ground.rule_catalogue import RULES, explain
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Json, Options
 from nparam_lint.report.findings import details, fingerprints, ranked, repository_path
@@ -27,16 +27,12 @@ _ROOT = "%SRCROOT%"
 
 
 def render(document: Document, options: Options) -> str:
-    assert document.report is not None
-    # ASCII, as in the JSON report.
-    return json.dumps(_log(document.report, options), separators=(",", ":")) + "\n"
-
-
-def _log(report: Report, options: Options) -> Json:
+    report = document.report
+    assert report is not None
     findings = list(dict.fromkeys(ranked(report)))
-    kept = findings[:_KEPT]
-    codes = sorted({finding.code for finding in kept})
-    known = fingerprints(report, options)
+    shown = findings[:_KEPT]
+    codes = sorted({finding.code for finding in shown})
+    identities = fingerprints(report, options)
     rules = [_rule(code) for code in codes]
     us = {"name": "nparam-lint", "version": __version__, "informationUri": _SITE, "rules": rules}
     run = {
@@ -44,10 +40,12 @@ def _log(report: Report, options: Options) -> Json:
         "automationDetails": {"id": "nparam-lint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(report, len(findings) - len(kept))],
-        "results": [_result(f, codes.index(f.code), known[f], options) for f in kept],
+        "invocations": [_invocation(report, len(findings) - len(shown))],
+        "results": [_result(f, codes.index(f.code), identities[f], options) for f in shown],
     }
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    # ASCII, as in the JSON report.
+    return json.dumps(log, separators=(",", ":")) + "\n"
 
 
 def _invocation(report: Report, left: int) -> Json:
@@ -68,27 +66,24 @@ def _rule(code: str) -> Json:
     rule = RULES.get(code)
     if rule is None:
         return {"id": code}
-    return {
-        "id": code,
-        "name": rule.name,
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": " ".join(rule.explanation.split())},
-        "helpUri": f"{_SITE}rules/#{code.lower()}-{rule.name}",
-        "help": {"text": explain(code), "markdown": _help(rule)},
-        "defaultConfiguration": {"level": rule.severity},
-    }
-
-
-def _help(rule: Rule) -> str:
-    parts = [
-        " ".join(rule.explanation.split()),
+    explanation = " ".join(rule.explanation.split())
+    paragraphs = (
+        explanation,
         "Reported:",
         f"```\n{rule.example_bad}\n```",
         "Better:",
         f"```\n{rule.example_good}\n```",
-        f"**What to do:** {rule.remedy}",
-    ]
-    return "\n\n".join(parts) + "\n"
+        f"**What to do:** {rule.remedy}\n",
+    )
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": explanation},
+        "helpUri": f"{_SITE}rules/#{code.lower()}-{rule.name}",
+        "help": {"text": explain(code), "markdown": "\n\n".join(paragraphs)},
+        "defaultConfiguration": {"level": rule.severity},
+    }
 
 
 def _result(finding: Finding, index: int, fingerprint: str, options: Options) -> Json:
