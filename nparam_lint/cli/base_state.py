@@ -44,8 +44,14 @@ def base_state(
     inside = path_inside(settings.home, copy)
     renames = repository.renames(base.commit, staged=staged)
     moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
-    then = _settings_then(options, settings, copy, moves, base)
-    return BaseState(base, copy, then, moves)
+    root = copy.directory / moves.root_then  # today's counts for both
+    if not root.is_dir():  # there was no project yet
+        then = replace(settings, root=root, config=None, budgets=(), snapshot=copy)
+        return BaseState(base, copy, then, moves)
+    try:
+        return BaseState(base, copy, settings_in(copy, options, root, root), moves)
+    except UsageError as error:
+        raise UsageError(f"at {base.called}: {error}") from None
 
 
 def named_base(repository: Repository, revision: str) -> Base:
@@ -131,17 +137,3 @@ def settings_in(
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
     return common.settings_for(options, start, copy, root)
-
-
-def _settings_then(
-    options: Namespace, settings: Settings, copy: Snapshot, moves: Moves, base: Base
-) -> Settings:
-    """The base's, from its own config; without budgets where there was no project yet. Today's root
-    counts for both."""
-    root = copy.directory / moves.root_then
-    if not root.is_dir():
-        return replace(settings, root=root, config=None, budgets=(), snapshot=copy)
-    try:
-        return settings_in(copy, options, root, root)
-    except UsageError as error:
-        raise UsageError(f"at {base.called}: {error}") from None

@@ -114,8 +114,8 @@ def run(options: Namespace) -> int:
             heading = project.heading if common.format_for(options, settings) == "text" else ""
             common.write(heading, None)
             causes = partial(_causes, given)
-            report, own = _check(project, inputs, options, causes, division)
-            code = max(code, own)
+            report, project_code = _check(project, inputs, options, causes, division)
+            code = max(code, project_code)
             reports.append((report, project))
     with Aside("what the cache keeps of this answer"):
         if inputs and code < 2:

@@ -245,9 +245,12 @@ def deliver_failure(
     programs, a document that says the same. `options`: None if not even these could be read; then
     it is the document of a check."""
     tell(str(error))
-    asked = _asked(argv, environ)
+    parser = ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
+    parser.add_argument("-o", "--output-file", nargs="?")
+    output = parser.parse_known_args(argv)[0]
     formats = getattr(options, "formats", formats_for("findings"))
-    if asked.format not in formats or asked.format in FOR_TERMINALS:
+    if output.format not in formats or output.format in FOR_TERMINALS:
         return 2
     if options is not None and hasattr(command, "failure"):
         document = command.failure(error, options)
@@ -256,19 +259,12 @@ def deliver_failure(
         from nparam_lint.report.check_document import check_document
 
         document = check_document(Report(None, (), (), error=error))
-    text = render(asked.format, document, Options())
+    text = render(output.format, document, Options())
     try:
-        write(text, asked.output_file)
+        write(text, output.output_file)
     except UsageError:
         write(text, None)
     return 2
-
-
-def _asked(argv: Sequence[str], environ: Mapping[str, str]) -> Namespace:
-    parser = ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
-    parser.add_argument("-o", "--output-file", nargs="?")
-    return parser.parse_known_args(argv)[0]
 
 
 def write(text: str, file: str | None) -> None:

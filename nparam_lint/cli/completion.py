@@ -97,7 +97,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    common.write(_script(options.shell), None)
+    shell, every = options.shell, commands()
+    if shell == "fish":
+        script = _fish(every)
+    else:
+        names = " ".join(command.name for command in every)
+        script = _ARMS.format(shell=shell, arms=_arms(every)) + _POSIX[shell] % names
+    common.write(script, None)
     return 0
 
 
@@ -162,15 +168,6 @@ def _says(argument: Argument, prefix: str = "") -> str:
     return f"kind={prefix}{argument.kind} values='{' '.join(argument.values)}'"
 
 
-def _script(shell: str) -> str:
-    made = commands()
-    if shell == "fish":
-        return _fish(made)
-    start = _ARMS.format(shell=shell, arms=_arms(made))
-    names = " ".join(command.name for command in made)
-    return start + _POSIX[shell] % names
-
-
 def _fish(commands: Sequence[CommandWords]) -> str:
     names = " ".join(command.name for command in commands)
     lines = [
@@ -191,15 +188,12 @@ def _fish(commands: Sequence[CommandWords]) -> str:
         lines.append(f"complete -c nparam-lint -n __nparam_lint_first {said}")
     for command in commands:
         inside = f"complete -c nparam-lint -n '__nparam_lint_in {command.name}'"
-        lines += [f"{inside} {_fish_names(o)}{_fish_values(o)}" for o in command.options]
+        for option in command.options:
+            words = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+            lines.append(f"{inside} {' '.join(words)} -d '{option.help}'{_fish_values(option)}")
         if command.operand.kind == "choice":
             lines.append(f"{inside}{_fish_values(command.operand)}")
     return "\n".join(lines)
-
-
-def _fish_names(option: Argument) -> str:
-    names = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
-    return f"{' '.join(names)} -d '{option.help}'"
 
 
 def _fish_values(argument: Argument) -> str:

@@ -11,7 +11,7 @@ from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_below
 from nparam_lint.claims import TextError
-from nparam_lint.claims.grammar import Tolerance, parse_tolerance
+from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, settings_in
 from nparam_lint.ground.errors import UsageError
@@ -66,7 +66,10 @@ def run(options: Namespace) -> int:
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
             "what a pull request against main changes"
         )
-    tolerance = _tolerance(options.drift)
+    try:
+        tolerance = None if options.drift is None else parse_tolerance(options.drift)
+    except TextError as error:
+        raise UsageError(f"option --tolerance is {options.drift!r}: {error}") from None
     start = Path(options.paths[0]).absolute() if options.paths else Path.cwd()
     common.checked_paths([text for text in options.paths if Path(text).exists()])
     repository = open_repository(common.nearest_directory(start), options.environ)
@@ -92,13 +95,6 @@ def run(options: Namespace) -> int:
                 tolerance=tolerance,
             )
         return common.deliver(diff_document(report), options, settings)
-
-
-def _tolerance(text: str | None) -> Tolerance | None:
-    try:
-        return None if text is None else parse_tolerance(text)
-    except TextError as error:
-        raise UsageError(f"option --tolerance is {text!r}: {error}") from None
 
 
 def _checkouts(

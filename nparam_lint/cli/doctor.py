@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +39,9 @@ def run(options: Namespace) -> int:
     answers = run_jobs(BuildContext(found.python, settings.root, options.environ, limit), [])
     inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
+    names = DEVICE_NAMES[1:]
+    absent = [name for name in names if name not in answers.devices]
+    usable = ", ".join(name for name in names if name in answers.devices or name in LADDER)
     allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
@@ -52,7 +54,7 @@ def run(options: Namespace) -> int:
         *(("inside", f"{place} builds the models in {folder}") for folder, place in inside.items()),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
-        ("devices", _devices(answers.devices)),
+        ("devices", f"{usable}; not {', '.join(absent)}" if absent else usable),
         ("guards", ", ".join(answers.guards) or "?"),
         ("limits", f"{allowed}, {limit.jobs} at a time"),
         ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
@@ -78,13 +80,6 @@ def _tell_machines(settings: Settings) -> int:
     if not machines:
         print("\nnext: start workers there")
     return 0 if machines else 2
-
-
-def _devices(present: Sequence[str]) -> str:
-    names = DEVICE_NAMES[1:]
-    absent = [name for name in names if name not in present]
-    found = ", ".join(name for name in names if name in present or name in LADDER)
-    return f"{found}; not {', '.join(absent)}" if absent else found
 
 
 def _cache(store: Store) -> str:

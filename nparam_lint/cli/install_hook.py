@@ -8,7 +8,6 @@ import secrets
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from pathlib import Path
 
 from nparam_lint.ground.errors import UsageError
@@ -63,10 +62,24 @@ def run(options: Namespace) -> int:
         _uninstall(directory)
         return 0
     for text in options.projects:
-        _refuse_elsewhere(repository, text)
+        place = Path(text)
+        if not place.is_dir():
+            raise UsageError(f"there is no directory {text}")
+        if not place.resolve().is_relative_to(repository.top.resolve()):
+            raise UsageError(f"{text} is outside of the repository at {repository.top}")
     installed = [name for name in MORE if _is_ours(directory / name)]
     wanted = [name for name in MORE if name in (*installed, *(options.more or ()))]
-    _install(directory, (*HOOKS, *wanted), _script(repository, directory))
+    hooks = [directory / name for name in (*HOOKS, *wanted)]
+    script = _script(repository, directory)
+    for hook in hooks:
+        _refuse_foreign(hook)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for hook in hooks:
+            _write(hook, script)
+            print(f"installed {hook}")
+    except OSError as error:
+        raise UsageError(f"cannot write to {directory}: {error.strerror}") from None
     if options.projects:
         print(
             "every project of the repository is checked, including these; to exclude one, add "
@@ -85,26 +98,6 @@ def _script(repository: Repository, directory: Path) -> str:
     python = "" if shared else os.path.abspath(sys.executable)
     text = SOURCE.read_text(encoding="utf-8")
     return text.replace("\npython='' ", f"\npython={shlex.quote(python)} ", 1)
-
-
-def _refuse_elsewhere(repository: Repository, text: str) -> None:
-    place = Path(text)
-    if not place.is_dir():
-        raise UsageError(f"there is no directory {text}")
-    if not place.resolve().is_relative_to(repository.top.resolve()):
-        raise UsageError(f"{text} is outside of the repository at {repository.top}")
-
-
-def _install(directory: Path, names: Sequence[str], script: str) -> None:
-    for name in names:
-        _refuse_foreign(directory / name)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            _write(directory / name, script)
-            print(f"installed {directory / name}")
-    except OSError as error:
-        raise UsageError(f"cannot write to {directory}: {error.strerror}") from None
 
 
 def _uninstall(directory: Path) -> None:

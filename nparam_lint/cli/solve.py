@@ -124,7 +124,12 @@ def _question(options: Namespace, metric: str) -> Question:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
     if number < 1:
         raise UsageError(f"option --number is {number}, expected at least 1")
-    conditions = [one for text in options.where for one in _conditions(text)]
+    conditions: list[Formula] = []
+    for text in options.where:
+        try:
+            conditions += comparisons(text)
+        except FormulaError as error:
+            raise UsageError(f"option --where is {text!r}: {error}") from None
     return Question(budgets, unknowns, conditions, options.goal, number, options.free)
 
 
@@ -132,17 +137,16 @@ def _budgets(text: str, metric: str) -> list[int]:
     pieces = [piece.strip() for piece in _COMMA.split(text)]
     if not all(pieces):
         raise UsageError(f"option --budget is {text!r}, expected 10M, or several: 100k,1M")
-    return list(dict.fromkeys(_budget(piece, metric) for piece in pieces))
-
-
-def _budget(text: str, metric: str) -> int:
-    try:
-        declared = parse_value(text, metric).bounds({}, None).declared
-    except TextError as error:
-        raise UsageError(f"option --budget is {text!r}: {error}") from None
-    if declared is None or declared <= 0:
-        raise UsageError(f"option --budget is {text!r}, expected a number such as 10M")
-    return declared
+    budgets: dict[int, None] = {}
+    for piece in pieces:
+        try:
+            declared = parse_value(piece, metric).bounds({}, None).declared
+        except TextError as error:
+            raise UsageError(f"option --budget is {piece!r}: {error}") from None
+        if declared is None or declared <= 0:
+            raise UsageError(f"option --budget is {piece!r}, expected a number such as 10M")
+        budgets[declared] = None
+    return list(budgets)
 
 
 def _unknowns(text: str) -> dict[str, Unknown]:
@@ -157,10 +161,3 @@ def _unknowns(text: str) -> dict[str, Unknown]:
             )
         found[name] = Unknown(name, values.start, values.stop - 1 if sign else None, values.step)
     return found
-
-
-def _conditions(text: str) -> list[Formula]:
-    try:
-        return comparisons(text)
-    except FormulaError as error:
-        raise UsageError(f"option --where is {text!r}: {error}") from None

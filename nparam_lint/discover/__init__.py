@@ -290,7 +290,6 @@ def discover(
     root: Path,
     files: Sequence[str],
     *,
-    read: Callable[[str], bytes] | None = None,
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
     named: Collection[str] = (),
@@ -304,8 +303,8 @@ def discover(
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
-    `read` replaces reading from disk (it raises OSError); `importable` the files that imports may
-    reach (default: all Python files of the project). Test files count for what declares a budget
+    `importable`: the files that imports may reach (default: all Python files of the project). Test
+    files count for what declares a budget
     only, unless they are `asked` for: they, or a directory of tests around them. With
     `declared_only` so do all files, and those in which no claim can stand are not even parsed: the
     hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files (of a target,
@@ -318,9 +317,9 @@ def discover(
     that is not `elsewhere`, of the first before most files are read.
     """
     if importable is None:
-        importable = list_importable(root) if read is None else ()
+        importable = list_importable(root)
     every = {*importable, *files}
-    tree = SourceTree(every, read or reader(root), root.absolute().name, store, scan, timeout)
+    tree = SourceTree(every, reader(root), root.absolute().name, store, scan, timeout)
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []

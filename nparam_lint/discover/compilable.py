@@ -89,8 +89,8 @@ class _Doubts:
             for node in level:
                 kind = node.__class__
                 if kind in simple:
-                    if kind is ast.Expr and _is_docstring(node):
-                        continue
+                    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                        continue  # a docstring
                     text = self._text(node.lineno, node.end_lineno or 0)
                     if ("=" in text and _repeats(text)) or ("*" in text and _assigns_star(node)):
                         return False
@@ -132,10 +132,6 @@ def _marked(text: str) -> Iterator[int]:
 def _header_end(node: Any) -> int:
     """The last line before the body of a compound statement; the first, where both share it."""
     return int(max(node.lineno, node.body[0].lineno - 1))
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _repeats(text: str) -> bool:

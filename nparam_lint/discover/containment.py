@@ -128,11 +128,15 @@ class _Bodies:
         if user.where not in self.lines:
             self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
         named: set[str] = set()
-        for name in _names_in_body(self.lines[user.where], place.line, place.column):
+        body = _body(self.lines[user.where], place.line, place.column)
+        for name in dict.fromkeys(_NAMES.findall(_EXTENDS.sub("", body))):
             is_config = tail(name) not in self.known and bool(_CONFIG.fullmatch(name))
             name = name.rpartition(".")[0] if is_config else name
             symbol = self._resolved(user, name) if tail(name) in self.known else None
-            if symbol is None or symbol in seen or (is_config and self._is_base(symbol, user)):
+            if symbol is None or symbol in seen:
+                continue
+            # A base class, whose config that of `user` extends.
+            if is_config and user.kind == "class" and symbol in self.names.bases(user):
                 continue
             used = self.definitions.get((symbol.where, symbol.name))
             if used and is_config and user.kind == "class":
@@ -145,10 +149,6 @@ class _Bodies:
                 seen.add(symbol)
                 named |= self.named_by(symbol, facts, seen)
         return named
-
-    def _is_base(self, symbol: Symbol, user: Symbol) -> bool:
-        """Whether it is a base class, whose config that of `user` extends."""
-        return user.kind == "class" and symbol in self.names.bases(user)
 
     def _resolved(self, user: Symbol, name: str) -> Symbol | None:
         if user.kind == "class":
@@ -186,11 +186,6 @@ def _lines_of_code(source: bytes) -> list[str]:
 def _without_types(match: re.Match[str]) -> str:
     configs = " ".join(_CONFIG.findall(match[0])) if match[0].lstrip().startswith(":") else ""
     return f" {configs}" + "\n" * match[0].count("\n")
-
-
-def _names_in_body(lines: Sequence[str], line: int, column: int) -> Iterator[str]:
-    """The dotted names in the body of what is defined at a line and column."""
-    yield from dict.fromkeys(_NAMES.findall(_EXTENDS.sub("", _body(lines, line, column))))
 
 
 def _body(lines: Sequence[str], line: int, column: int) -> str:

@@ -34,7 +34,11 @@ class ImportPlanner:
 
         Only the worker can know whether a directory shadows an installed package.
         """
-        further = self._needed_roots(path)
+        # The directories from which absolute imports start, those of the file itself first.
+        needed = dict.fromkeys((*self._tree.leads_to(path).roots, *self._roots.of(path)))
+        beside = [parent(path)] if parent(path) in needed else []
+        usual = [root for root in ("src", "") if root in self._tree.folders]
+        further = [*beside, *usual, *needed]
         # The outermost package that relative imports name; None where there are none.
         outermost = min(self._packages.of(path), key=len, default=None)
         attempts: dict[tuple[str, str], ImportAttempt] = {}
@@ -87,14 +91,6 @@ class ImportPlanner:
                     for dotted in (module, *(f"{module}.{name}" for name in names)):
                         found.setdefault(dotted, []).append(path)
         return found
-
-    def _needed_roots(self, path: str) -> list[str]:
-        """The directories from which absolute imports start, those of the file itself first."""
-        found = dict.fromkeys((*self._tree.leads_to(path).roots, *self._roots.of(path)))
-        own = parent(path)
-        first = [own] if own in found else []
-        usual = [root for root in ("src", "") if root in self._tree.folders]
-        return [*first, *usual, *found]
 
 
 def _module(path: str, root: str) -> str:

@@ -37,7 +37,10 @@ def scan_many(
             yield from zip((path for path, _ in share), _answer(process), strict=False)
     finally:
         for process, _ in processes:
-            _end(process)
+            if process is not None and process.stdout is not None:
+                process.kill()
+                process.stdout.close()
+                process.wait()
 
 
 def serve() -> None:
@@ -88,10 +91,3 @@ def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:
         return msgpack.decode(process.stdout.read(), type=list[_Read])
     except ValueError:  # all that msgspec raises
         return []
-
-
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    if process is not None and process.stdout is not None:
-        process.kill()
-        process.stdout.close()
-        process.wait()

@@ -56,7 +56,6 @@ _SHORT = 2_000  # characters that are compiled sooner than it is found out what 
 _MOST_FIELDS = 40_000
 _FIELDS = re.compile(rb"[fF][rR]?[\"'][^\n]*\{[^\n]*")
 TOO_DEEP = "its classes or expressions depend on each other too deeply"
-_STDIN = "sys.stdin.buffer.read()"
 # (level, module, names, whether it stands at the margin: under no condition, in no function); an
 # unparsed import statement, so that following the imports of thousands of files costs no parsing. A
 # match in a docstring counts as an import, too.
@@ -277,7 +276,8 @@ def _second_opinion(text: str) -> str | None:
     # process of its own, since it dies (or takes for ever) on deeply nested source.
     if not _NEWER.search(text):
         return ""
-    code = f"import sys; sys.path[:] = {sys.path!r}; import libcst as c; c.parse_module({_STDIN})"
+    parse = "import libcst; libcst.parse_module(sys.stdin.buffer.read())"
+    code = f"import sys; sys.path[:] = {sys.path!r}; {parse}"
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", code],
@@ -452,6 +452,9 @@ class _Scanner:
     def _function(self, node: Function) -> FunctionFacts:
         facts = self._callable(node)
         given = frozenset(item.name for item in facts.parameters if item.required)
+        arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        annotations = (item.annotation for item in arguments if item.arg in given)
+        takes = (name for annotation in annotations for name in annotation_names(annotation))
         returned, plain = returned_calls(node)
         inner = [item for item in flat(node.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
         return replace(
@@ -459,7 +462,7 @@ class _Scanner:
             decorators=decorators(node),
             returned=returned,
             hands_back=bool(plain & given),
-            takes=_annotated(node.args, given),
+            takes=tuple(dict.fromkeys(takes)),
             gives=annotation_names(node.returns),
             imports=tuple(name for statement in inner for name in imported(statement)),
         )
@@ -483,12 +486,6 @@ class _Scanner:
         return None if node is None else written(self.lines, node)
 
 
-def _annotated(arguments: ast.arguments, names: frozenset[str]) -> tuple[str, ...]:
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    found = (annotation_names(item.annotation) for item in every if item.arg in names)
-    return tuple(dict.fromkeys(name for named in found for name in named))
-
-
 def imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
     """What an import statement binds."""
     for alias in node.names:
@@ -503,18 +500,15 @@ def imported(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
 
 def import_statements(source: bytes) -> Imports:
     """All of the source, those inside functions too, without parsing it."""
-    return tuple(_import_statements(source[:LARGEST].decode("utf-8", "replace")))
-
-
-def _import_statements(text: str) -> Iterator[tuple[int, str, tuple[str, ...], bool]]:
+    text = source[:LARGEST].decode("utf-8", "replace")
+    statements: list[tuple[int, str, tuple[str, ...], bool]] = []
     if any(hint in text for hint in _HINTS):  # to look at each colon takes three times as long
         text = _BEHIND.sub("\n ", text)
     for margin, dots, module, names, plain in _IMPORT.findall(f"\n{text}"):
         if plain:
-            for item in plain.split(","):
-                words = item.split()
-                if words:
-                    yield 0, words[0], (), not margin
+            heads = (words[0] for item in plain.split(",") if (words := item.split()))
+            statements += [(0, head, (), not margin) for head in heads]
         elif dots or module:
             listed = _NAME.findall(_COMMENT.sub("", names))
-            yield len(dots), module, tuple(listed), not margin
+            statements.append((len(dots), module, tuple(listed), not margin))
+    return tuple(statements)

@@ -34,21 +34,18 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """(line, column from 0, "CODE message", this class) for each finding."""
         try:
-            yield from self._found()
+            if not is_hinted(self.source.encode("utf-8", "replace")):
+                return
+            from nparam_lint.claims.suppressions import apply
+            from nparam_lint.rules.lint import lint_source
+
+            findings = lint_source(self.source, self.filename)
+            for item in apply(findings, lambda _: self._encoded()):
+                remedy = f"; {item.detail[0]}" if item.detail else ""
+                text = f"{item.code} {item.message}{remedy}"
+                yield item.position.line, item.position.column - 1, text, type(self)
         except Exception as error:  # the other files are checked
             yield 1, 0, f"NPL003 not checked: {defect(error)}", type(self)
-
-    def _found(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
-        if not is_hinted(self.source.encode("utf-8", "replace")):
-            return
-        from nparam_lint.claims.suppressions import apply
-        from nparam_lint.rules.lint import lint_source
-
-        findings = lint_source(self.source, self.filename)
-        for item in apply(findings, lambda _: self._encoded()):
-            remedy = f"; {item.detail[0]}" if item.detail else ""
-            text = f"{item.code} {item.message}{remedy}"
-            yield item.position.line, item.position.column - 1, text, type(self)
 
     def _encoded(self) -> bytes:
         """The source as on disk: in the encoding that its first lines declare."""

@@ -213,19 +213,16 @@ def _check_named(named: Sequence[Named], source: ProjectSource, root: Path) -> N
     budgets = [b for request in source.requests for b in request.budgets if b.origin != "prose"]
     for item in named:
         if not any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
-            known = [
+            names = [
                 f"{b.target}[{b.selector}]" if str(b.selector) else str(b.target) for b in budgets
             ]
-            gone = why_gone(item.target, root, source.found) if item.target else None
-            raise UsageError(gone or _unknown(item, known))
-
-
-def _unknown(item: Named, known: Sequence[str]) -> str:
-    if item.target and (hint := did_you_mean(item.text, known, cutoff=0.5)):
-        return f"no budget is declared for {item.text}{hint}"
-    if item.target is not None and not item.target.is_path:
-        return f"no budget is declared for {item.text}; next: write one into the config"
-    return f"no budget is declared for {item.text}; next: nparam-lint init {item.path}"
+            if item.target and (gone := why_gone(item.target, root, source.found)):
+                raise UsageError(gone)
+            step = f"; next: nparam-lint init {item.path}"
+            if item.target is not None and not item.target.is_path:
+                step = "; next: write one into the config"
+            hint = did_you_mean(item.text, names, cutoff=0.5) if item.target else ""
+            raise UsageError(f"no budget is declared for {item.text}{hint or step}")
 
 
 # --- deciding ---------------------------------------------------------------------------------

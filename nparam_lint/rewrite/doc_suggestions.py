@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.context import Progress
-    from nparam_lint.gate.report import Report
-    from nparam_lint.gate.requests import Selection
     from nparam_lint.report import Json
 
 _SHORTEST = 3  # characters of a name
@@ -86,28 +84,25 @@ def suggest(
     source = read_source(settings, paths)
     selection = as_the_project_builds(source, select_models(source.requests))
     report = measure(source, selection, RunContext(settings, environ, progress))
-    models = [*_known(report, selection)]
-    copy, root = settings.snapshot, settings.root
-    tracked = copy.files(root, "") if copy else None
-    read, found = reader(root), list[Suggestion]()
-    for path in list_docs(root, settings.exclude, tracked, settings.below):
-        with suppress(OSError):
-            text = _Text(path, read(path).decode("utf-8", "replace"), models)
-            found += [*text.in_tables(), *text.in_paragraphs()]
-    return found, report.error
-
-
-def _known(report: Report, selection: Selection) -> Iterator[Known]:
-    """The models as the project builds them; those with arguments are called by these, too."""
+    models = []
     for model in report.models:
         measured = model.measurement
         if model.way is None and isinstance(measured, Measured) and measured.counts.total:
-            yield Known(model.target, measured.counts.total, (_tail(model.target),))
-    for one in way_budgets(report, selection, every=True):
-        if not one.reason:
-            way = one.model.way.name if one.model.way else ""
-            names = (way, *_STRING.findall(one.measured.call), _tail(one.model.target))
-            yield Known(one.target, one.measured.counts.total, names)
+            models.append(Known(model.target, measured.counts.total, (_tail(model.target),)))
+    for budget in way_budgets(report, selection, every=True):
+        if not budget.reason:
+            way = budget.model.way.name if budget.model.way else ""
+            arguments = _STRING.findall(budget.measured.call)  # it is called by these, too
+            names = (way, *arguments, _tail(budget.model.target))
+            models.append(Known(budget.target, budget.measured.counts.total, names))
+    copy, root = settings.snapshot, settings.root
+    tracked = copy.files(root, "") if copy else None
+    read, suggestions = reader(root), list[Suggestion]()
+    for path in list_docs(root, settings.exclude, tracked, settings.below):
+        with suppress(OSError):
+            text = _Text(path, read(path).decode("utf-8", "replace"), models)
+            suggestions += [*text.in_tables(), *text.in_paragraphs()]
+    return suggestions, report.error
 
 
 def _tail(target: str) -> str:

@@ -95,11 +95,6 @@ def add(
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _has_docstring(node: ast.AST) -> bool:
-    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None
-
-
 def _definitions(file: CstFile) -> list[_Definition]:
     return [node for node in file.spans if isinstance(node, _Definition)]
 
@@ -131,9 +126,10 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
 
 def _program(tree: ast.Module) -> str:
     """What is executed: the tree without docstrings and places."""
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
-        if _has_docstring(node):
-            del node.body[0]  # type: ignore[attr-defined]
+        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
     return ast.dump(tree)
 
 
@@ -230,10 +226,10 @@ def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dic
     # From the end, so that what is before stays where it is.
     inside = sorted(said.keys() & changes.keys(), reverse=True)
     starts = line_starts(literal)
-    first = {
-        place: literal.find(changes[place].old_number, _offset(starts, at, place))
-        for place in inside
-    }
+    first: dict[Place, int] = {}
+    for line, column in inside:
+        start = starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
+        first[line, column] = literal.find(changes[line, column].old_number, start)
     text, expected = literal, dict(said)
     for place in inside:  # right for nearly all, and tried for all at once
         text = _replaced(text, first[place], changes[place])
@@ -260,13 +256,6 @@ def _replaced(text: str, start: int, change: Restated) -> str:
 def _said(declared: Declared) -> _Said:
     how = declared.arguments, str(declared.host or "")
     return *how, str(declared.selector), declared.text
-
-
-def _offset(starts: Sequence[int], at: Place, place: Place) -> int:
-    """Where in a literal, of which the lines begin at `starts`, a place of the file is."""
-    line, column = at
-    row = place[0] - line
-    return starts[row] + place[1] - 1 - (column - 1 if row == 0 else 0)
 
 
 def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from nparam_lint.rules.source_file import Class, Method
 
 CODE = "NPL101"
-_LISTS = (ast.List, ast.ListComp)
 _READS = frozenset("enumerate len list reversed sum tuple zip".split())
-_VIEWS = frozenset("items keys values".split())
 # nn.ModuleDict and nn.ParameterDict take no key that is one of their attributes.
 TAKEN = frozenset(
     """
@@ -128,18 +126,22 @@ class _Container:
         kinds: set[str] = set()
         containers: list[tuple[ast.expr, Method]] = []
         for method in self.owner.methods.values():
-            known: set[int] = set()
+            understood: set[int] = set()
             for node in method.nodes:
                 for target, value in self._given(node, method):
-                    known.add(id(target))
+                    understood.add(id(target))
                     if isinstance(node, ast.Assign) and target in node.targets:
                         self._check_written_out(value, method)
                         containers.append((value, method))
                         kinds |= {self._kind(item, method) for item in _elements(value)}
                     else:
                         kinds.add(self._kind(value, method))
-                known |= {id(used) for used in _harmless_uses(node)}
-            self._check_uses(method, known)
+                understood |= {id(used) for used in _harmless_uses(node)}
+            for node in method.nodes:
+                is_use = isinstance(node, ast.Attribute) and self._is_it(node, method)
+                if is_use and id(node) not in understood:
+                    line = node.lineno  # type: ignore[attr-defined]
+                    raise Unsafe(f"line {line} uses it in a way that may need a plain list or dict")
         is_dict = {isinstance(value, ast.Dict) for value, _ in containers}
         if len(kinds) != 1 or len(is_dict) != 1:
             raise Unsafe("it holds different kinds of things")
@@ -166,7 +168,7 @@ class _Container:
         if isinstance(value, ast.Dict):
             if not all(_is_plain_key(key) for key in value.keys):
                 raise Unsafe("nn.ModuleDict does not take all of its keys")
-        elif not isinstance(value, _LISTS):
+        elif not isinstance(value, (ast.List, ast.ListComp)):
             raise Unsafe(f"line {value.lineno} does not assign a list or dict that is written out")
         body = method.node.body
         calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
@@ -178,13 +180,6 @@ class _Container:
         if made is None or made.frozen:
             raise Unsafe(f"line {value.lineno} may add something that must not be registered")
         return made.kind.capitalize()
-
-    def _check_uses(self, method: Method, known: set[int]) -> None:
-        for node in method.nodes:
-            is_it = isinstance(node, ast.Attribute) and self._is_it(node, method)
-            if is_it and id(node) not in known:
-                line = node.lineno  # type: ignore[attr-defined]
-                raise Unsafe(f"line {line} uses it in a way that may need a plain list or dict")
 
     def _spelled(self, kind: str, method: Method) -> str:
         """The class as the file can call it."""
@@ -221,7 +216,7 @@ def _harmless_uses(node: ast.AST) -> Iterator[ast.expr]:
     elif isinstance(node, ast.Call):
         if plain_name(node.func) in _READS:
             yield from node.args
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values"):
             yield node.func.value
 
 

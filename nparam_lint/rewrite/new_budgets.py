@@ -293,19 +293,15 @@ def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> 
     if request.recipe.setup or target is None or target.arguments is None:
         reason = f"{place} builds it with more than one call: say them in the config (setup)"
         return WayBudget(model, measured, model.target, None, definition, reason)
-    here = request.location == definition.path or _is_literal(target.arguments)
+    nodes = ast.walk(read_expression(f"f({target.arguments})"))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    here = request.location == definition.path or names == {"f"}  # the same in every file
     if here and target.callable == definition.qualname and "\\" not in target.arguments:
         own = Target(definition.path, definition.qualname, target.arguments)
         return WayBudget(model, measured, str(own), target.arguments, definition)
     key = str(target)
     key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
     return WayBudget(model, measured, key, None, definition)
-
-
-def _is_literal(arguments: str) -> bool:
-    """Whether they mean the same in every file."""
-    nodes = ast.walk(read_expression(f"f({arguments})"))
-    return {node.id for node in nodes if isinstance(node, ast.Name)} == {"f"}
 
 
 # --- what needs arguments ---------------------------------------------------------------------

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Value
 
-_MOVABLE = ("plain", "written", "around", "about")
 _NUMBER = re.compile(r"[0-9.].*?(?=\s*(?:±|\+/-|\+-|$))", re.DOTALL)
 # Splits what the grammar has accepted; it accepts more than that by itself.
 _PIECES = re.compile(
@@ -55,7 +54,8 @@ class Restated:
 
 def is_movable(value: Value) -> bool:
     """Whether it is a number that follows the count: no limit, no range and no formula."""
-    return value.form in _MOVABLE and not isinstance(value.terms[0], Formula)
+    is_number = value.form in ("plain", "written", "around", "about")
+    return is_number and not isinstance(value.terms[0], Formula)
 
 
 def restate(
@@ -135,7 +135,7 @@ def _scaled(count: int, scale: Fraction, decimals: int) -> int:
     return math.floor(count * Fraction(10) ** decimals / scale + Fraction(1, 2))
 
 
-def _decimal(scaled: int, decimals: int, separator: str = "") -> str:
+def _decimal(scaled: int, decimals: int, separator: str) -> str:
     digits = str(scaled).zfill(decimals + 1)
     end = len(digits) - decimals
     whole = _grouped(digits[:end], separator)

@@ -98,7 +98,9 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     blocks.append(Text(summary, kind="verbatim"))
     if plan.step and not options.quiet:
         blocks.append(Text(plan.step, "dim", kind="verbatim"))
-    blocks += [] if options.quiet else [_unbuilt(item) for item in unbuilt[:most]]
+    for item in () if options.quiet else unbuilt[:most]:
+        reason = short_reason(item.reason, item.model.partition("::")[2])
+        blocks.append(Parts((("", _where(item)), ("dim", reason)), plain=True))
     items: list[Edit | Left] = [*plan.edits, *plan.left]
     rows = [
         Row((_at(item), _name(item), item.old, count, _done(item)))
@@ -129,11 +131,6 @@ def _left(item: Left) -> Parts:
     verdict = ("yellow", f"left alone: {clean(item.reason)}{has}")
     old = [("", item.old)] if item.old else []
     return Parts((("", _where(item)), *old, verdict), plain=True)
-
-
-def _unbuilt(item: Left) -> Parts:
-    reason = short_reason(item.reason, item.model.partition("::")[2])
-    return Parts((("", _where(item)), ("dim", reason)), plain=True)
 
 
 def _done(item: Edit | Left) -> str:

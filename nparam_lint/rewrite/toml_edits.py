@@ -75,7 +75,10 @@ def add(text: str, table: Sequence[str], values: Mapping[str, str]) -> str:
     inner = expected
     for name in table:
         inner = inner.setdefault(name, {})
-    items = {key: _item(value, newline) for key, value in values.items()}
+    items: dict[str, Item] = {}
+    for key, value in values.items():  # a whole number as such, anything else in quotes
+        items[key] = tomlkit.value(value) if _WHOLE.fullmatch(value) else tomlkit.string(value)
+        items[key].trivia.trail = newline
     inner |= {key: item.unwrap() for key, item in items.items()}
     try:
         holder = _at(document, table)
@@ -117,13 +120,6 @@ def _restated(item: Item, change: Restated) -> str | None:
     if isinstance(item, String) and change.text in item and change.old_number in literal:
         return literal.replace(change.old_number, change.number, 1)
     return None
-
-
-def _item(value: str, newline: str) -> Item:
-    """A whole number as such, anything else in quotes."""
-    item = tomlkit.value(value) if _WHOLE.fullmatch(value) else tomlkit.string(value)
-    item.trivia.trail = newline
-    return item
 
 
 def _append(holder: Any, items: Mapping[str, Item]) -> None:

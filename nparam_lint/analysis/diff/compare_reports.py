@@ -67,18 +67,30 @@ def compare(
         map(_model, _present(before, after, moved)),
         key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
     )
-    kept = [model for model in every if model.declared or _is_counted(model)]
-    models = [_with_findings(model, after.report) for model in kept]
-    known = {model.bare for model in models}  # one that was built in another way is not missed
-    unmeasured = [m for m in every if m.bare not in known and isinstance(m.after, NotMeasured)]
-    findings: list[Finding] = []
+    models = [
+        _with_findings(model, after.report)
+        for model in every
+        if model.declared or Measured in (type(model.before), type(model.after))
+    ]
+    names = {model.bare for model in models}  # one that was built in another way is not missed
+    unmeasured = [m for m in every if m.bare not in names and isinstance(m.after, NotMeasured)]
+    findings: dict[Finding, None] = {}
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
-        findings = reported(nothing_compared([*models, *unmeasured], base))
+        findings |= dict.fromkeys(reported(nothing_compared([*models, *unmeasured], base)))
+    findings |= dict.fromkeys(finding for model in models for finding in model.findings)
+    unreadable_then = {moved.get(path, path) for path in before.unreadable}
+    for finding in after.report.findings:
+        is_unread = finding.code == "NPL003" and not finding.target
+        is_new = is_unread and finding.position.path not in unreadable_then
+        if finding.code == "NPL008" or is_new:
+            findings[finding] = None
     return replace(
         report,
         models=tuple(models),
-        findings=_findings([*findings], models, before, after, moved),
+        findings=tuple(
+            sorted(findings, key=lambda f: (f.position.path, f.position.line, f.code, f.message))
+        ),
         unmeasured=tuple(
             {m.target: m.after for m in unmeasured if isinstance(m.after, NotMeasured)}.items()
         ),
@@ -88,10 +100,8 @@ def compare(
 def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Match]:
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
-    then = [*_built(before.report), *_skipped(before.report)]
-    now = [*_built(after.report), *_skipped(after.report)]
     back = {new: old for old, new in moved.items()}
-    for pair in match(then, now, moved):
+    for pair in match(_models(before.report), _models(after.report), moved):
         if pair.before and not pair.after:
             pair = pair._replace(after=_unread(pair.before, moved, after.unreadable))
         elif pair.after and not pair.before:
@@ -99,21 +109,17 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Ma
         yield pair
 
 
-def _built(report: Report) -> list[ModelReport]:
-    """The models, and the ways to build them that failed."""
+def _models(report: Report) -> list[ModelReport]:
+    """Also the ways to build them that failed, and those without a budget that are not built."""
     failed = (
-        ModelReport(one.target, one.way.position, one.failure, way=one.way)
-        for one in report.failed_ways
+        ModelReport(attempt.target, attempt.way.position, attempt.failure, way=attempt.way)
+        for attempt in report.failed_ways
     )
-    return [*report.models, *failed]
-
-
-def _skipped(report: Report) -> list[ModelReport]:
-    """The models without a budget that could not be built."""
-    return [
+    skipped = (
         ModelReport(target, Position(target.partition("::")[0]), failure)
         for target, failure in report.skipped
-    ]
+    )
+    return [*report.models, *failed, *skipped]
 
 
 def _unread(
@@ -133,34 +139,30 @@ def _unread(
 
 def _model(pair: Match) -> ModelDiff:
     old, new, evidence = pair
-    one = new or old
-    assert one is not None
-    found = ModelDiff(
-        one.target,
-        one.position,
+    model = new or old
+    assert model is not None
+    change = ModelDiff(
+        model.target,
+        model.position,
         "not_measured",
         old.measurement if old else None,
         new.measurement if new else None,
-        declared=one.declared and new is not None,
-        top_level=one.top_level,
-        way=one.way,
+        declared=model.declared and new is not None,
+        top_level=model.top_level,
+        way=model.way,
     )
-    with_budget = True if one.declared else None
+    with_budget = True if model.declared else None
     if new is None:
         # What was declared in its docstring went with it; what is left in the config is a finding.
-        return replace(found, status="removed", explained=with_budget)
+        return replace(change, status="removed", explained=with_budget)
     if old is None:
         is_new = isinstance(new.measurement, Measured)
-        return replace(found, status="added", explained=with_budget) if is_new else found
+        return replace(change, status="added", explained=with_budget) if is_new else change
     if old.target != new.target:
-        found = replace(found, before_target=old.target, evidence=evidence)
-    return _compared(found, old, new)
-
-
-def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff:
-    before, after = old.measurement, new.measurement
+        change = replace(change, before_target=old.target, evidence=evidence)
+    before, after = change.before, change.after
     if not (isinstance(before, Measured) and isinstance(after, Measured)):
-        return found
+        return change
     modules = compare_modules(before.modules, after.modules)
     notes = []
     # The config may say something else now about how it is built.
@@ -171,17 +173,12 @@ def _compared(found: ModelDiff, old: ModelReport, new: ModelReport) -> ModelDiff
         notes.append(f"parameters that parameters() does not return: {was:,} → {now:,}")
     is_same = not modules and before.counts.by_name() == after.counts.by_name()
     status: Status = "same" if is_same else "changed"
-    status = "renamed" if found.before_target else status
-    found = replace(found, status=status, modules=modules, notes=tuple(notes))
-    if found.delta:
+    status = "renamed" if change.before_target else status
+    change = replace(change, status=status, modules=modules, notes=tuple(notes))
+    if change.delta:
         explained, words = explain(old, new)
-        found = replace(found, explained=explained, explanation=words)
-    return found
-
-
-def _is_counted(model: ModelDiff) -> bool:
-    """On either side."""
-    return isinstance(model.before, Measured) or isinstance(model.after, Measured)
+        change = replace(change, explained=explained, explanation=words)
+    return change
 
 
 # --- findings ---------------------------------------------------------------------------------
@@ -198,22 +195,6 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
     stale = [f for f in report.findings if f.code == "NPL008"]
     stale = [f for f in stale if f.target.partition("(")[0] == model.bare]
     return replace(model, findings=tuple(stale), explained=False if stale else model.explained)
-
-
-def _findings(
-    others: Iterable[Finding],
-    models: Iterable[ModelDiff],
-    before: Side,
-    after: Side,
-    moved: Mapping[str, str],
-) -> tuple[Finding, ...]:
-    found = dict.fromkeys([*others, *(finding for model in models for finding in model.findings)])
-    known = {moved.get(path, path) for path in before.unreadable}
-    for finding in after.report.findings:
-        unread = finding.code == "NPL003" and not finding.target
-        if finding.code == "NPL008" or (unread and finding.position.path not in known):
-            found[finding] = None
-    return tuple(sorted(found, key=lambda f: (f.position.path, f.position.line, f.code, f.message)))
 
 
 # --- which models are the same ----------------------------------------------------------------

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.analysis.diff.diff_records import Base, ModelDiff
-    from nparam_lint.analysis.diff.fold_changes import Line
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import BudgetResult
@@ -85,16 +84,15 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
         f"{model.explanation}"
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
-    detail = [_module(line) for line in lines[:_NAMED] if line.sum]
+    detail = []
+    for line in lines[:_NAMED]:
+        source = line.change.row.source if line.change else None
+        text = f"{line.sum:>+15,}  {line.path or '(its own)'}" + (f"  {source}" if source else "")
+        detail += [text] if line.sum else []
     budget = "nparam-lint init" if model.way else f"nparam: {after:_}"
     remedy = f"if the change is intended, declare it: {budget}"
     notes = (*(["changed most:", *detail] if detail else []), remedy)
     return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
-
-
-def _module(line: Line) -> str:
-    source = line.change.row.source if line.change else None
-    return f"{line.sum:>+15,}  {line.path or '(its own)'}" + (f"  {source}" if source else "")
 
 
 # --- whether a budget declares a difference ------------------------------------------------------

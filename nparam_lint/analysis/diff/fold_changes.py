@@ -79,14 +79,13 @@ def _split(path: str) -> tuple[_Part, ...]:
 
 def _summed(lines: Sequence[Line], levels: int) -> list[Line]:
     """The changes below a module of the last level that is shown, as one."""
-    groups = grouped(lines, lambda line: line.parts[:levels])
-    return [group[0] if len(group) == 1 else _sum(path, group) for path, group in groups.items()]
-
-
-def _sum(path: tuple[_Part, ...], group: Sequence[Line]) -> Line:
-    common = [note for note in group[0].notes if all(note in line.notes for line in group)]
-    delta = sum(line.delta for line in group)
-    return Line("changed", path, path, None, delta, len(group), 1, tuple(common))
+    sums = []
+    for path, group in grouped(lines, lambda line: line.parts[:levels]).items():
+        common = [note for note in group[0].notes if all(note in line.notes for line in group)]
+        delta = sum(line.delta for line in group)
+        total = Line("changed", path, path, None, delta, len(group), 1, tuple(common))
+        sums.append(group[0] if len(group) == 1 else total)
+    return sums
 
 
 def folded(lines: Sequence[Line]) -> tuple[Line, ...]:

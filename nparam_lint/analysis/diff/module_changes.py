@@ -109,18 +109,8 @@ class ModuleMatches:
         self.now: dict[Node, Node] = {}
         self.then: dict[Node, Node] = {}
         self._match(before, after)
-        self._match_moved(before, after)
-
-    def _match(self, before: Node, after: Node) -> None:
-        stack = [(before, after)]
-        while stack:
-            old, new = stack.pop()
-            self.now[old], self.then[new] = new, old
-            stack += _matched(old.children, new.children)
-
-    def _match_moved(self, before: Node, after: Node) -> None:
-        """A whole part that was removed in one place and added in another is the same, if it is
-        unique; a single layer must also have kept its name."""
+        # A whole part that was removed in one place and added in another is the same, if it is
+        # unique; a single layer must also have kept its name.
         shapes = _by_shape(
             [node for node in before.walk() if node not in self.now],
             [node for node in after.walk() if node not in self.then],
@@ -132,6 +122,13 @@ class ModuleMatches:
                 old, there = gone[0], new[0]
                 if old.filled > 1 or old.name == there.name:
                     self._match(old, there)
+
+    def _match(self, before: Node, after: Node) -> None:
+        stack = [(before, after)]
+        while stack:
+            old, new = stack.pop()
+            self.now[old], self.then[new] = new, old
+            stack += _matched(old.children, new.children)
 
 
 class _Changes:

@@ -220,7 +220,11 @@ def _notes_of(model: _Counted) -> list[str]:
     if model.roles.tied:
         ties = style.first([clean(tie) for tie in model.roles.tied], _NAMED)
         notes.append(f"tied, counted once: {'; '.join(ties)}")
-    unlike = model.roles.counts["embedding"] - _in_embedding_layers(model)
+    # The metric `non_embedding` leaves out what embedding layers hold, and nothing else.
+    parents = {row.path.rpartition(".")[0] for row in model.measured.modules if row.path}
+    layers = {row.path for row in model.measured.modules if row.embedding} - parents
+    embedding = [part for part in model.roles.parts if part.role == "embedding"]
+    unlike = sum(part.count for part in embedding if part.path not in layers)
     if unlike > _NOTED * model.total:
         notes.append(f"non-embedding: with {unlike:,} embedding parameters outside nn.Embedding")
     if model.measured.no_routing:
@@ -229,14 +233,6 @@ def _notes_of(model: _Counted) -> list[str]:
         text = f"{hidden.path}: {hidden.count:,} parameters that parameters() does not return"
         notes.append(clean(f"not counted: {text} ({hidden.what})"))
     return notes
-
-
-def _in_embedding_layers(model: _Counted) -> int:
-    """The part of the embedding that the metric `non_embedding` leaves out."""
-    parents = {row.path.rpartition(".")[0] for row in model.measured.modules if row.path}
-    layers = {row.path for row in model.measured.modules if row.embedding} - parents
-    parts = model.roles.parts
-    return sum(part.count for part in parts if part.role == "embedding" and part.path in layers)
 
 
 # --- data -----------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ _ROW = ("path", "type", "own", "total", "trainable", "buffers", "bytes", "source
 
 def data_of(report: DiffReport) -> Json:
     common = check_data.data_of(as_report(report))
+    statuses = Counter(model.status for model in report.models)
+    shared = ("skipped", "findings", "errors", "warnings", "seconds", "files")
     return {
         "version": 1,
         "tool": common["tool"],
@@ -37,17 +39,11 @@ def data_of(report: DiffReport) -> Json:
         "findings": common["findings"],
         "skipped": common["skipped"],
         "notes": list(report.notes),
-        "summary": _summary(report, common["summary"]),
-    }
-
-
-def _summary(report: DiffReport, common: Json) -> Json:
-    found = Counter(model.status for model in report.models)
-    kept = ("skipped", "findings", "errors", "warnings", "seconds", "files")
-    return {
-        "models": len(report.models),
-        **{status: found[status] for status in MARKS},
-        **{name: common[name] for name in kept},
+        "summary": {
+            "models": len(report.models),
+            **{status: statuses[status] for status in MARKS},
+            **{name: common["summary"][name] for name in shared},
+        },
     }
 
 

@@ -17,7 +17,7 @@ from nparam_lint.report.style import clean, grouped, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
+    from nparam_lint.analysis.diff import DiffReport, ModelDiff
     from nparam_lint.analysis.diff.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
@@ -78,9 +78,15 @@ def _page(report: DiffReport, options: doc.Options) -> doc.Page:
         return doc.Page((), mark, f"{headline} since {since}{rest}", nothing)
     where = f"{words.since(report)} → {report.now}"
     notes = tuple(doc.Text(note, "dim") for note in report.notes)
+    shown = report.models if options.verbose else _changed(report)
+    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
+    listed = tuple((place, tuple(_entries(models, report))) for place, models in files.items())
+    numbers = doc.Column("before", "number"), doc.Column("after", "number")
+    columns = doc.Column("model", "code"), *numbers, doc.Column("change")
+    table = doc.Table(columns, tuple(_model_row(m, report) for m in shown), noun="model")
     sections = [
         doc.Section((doc.Text(where, "dim"), *notes), only="text"),
-        doc.Section((_listing(report, options),), lead=True),
+        doc.Section((doc.Listing(listed, table),), lead=True),
         *(doc.Section((note,), lead=True, only="page") for note in notes),
         *_tables(report, options),
         _unmeasured(report, options),
@@ -97,16 +103,6 @@ def _mark(report: DiffReport) -> str:
 
 
 # --- the models -----------------------------------------------------------------------------------
-
-
-def _listing(report: DiffReport, options: doc.Options) -> doc.Listing:
-    shown = report.models if options.verbose else _changed(report)
-    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
-    found = ((place, tuple(_entries(models, report))) for place, models in files.items())
-    numbers = doc.Column("before", "number"), doc.Column("after", "number")
-    columns = doc.Column("model", "code"), *numbers, doc.Column("change")
-    rows = tuple(_model_row(model, report) for model in shown)
-    return doc.Listing(tuple(found), doc.Table(columns, rows, noun="model"))
 
 
 def _model_row(model: ModelDiff, report: DiffReport) -> doc.Row:
@@ -235,12 +231,11 @@ def _picture(model: ModelDiff) -> Picture | None:
         return None
     pairs = ("before", before), ("after", after)
     sides = (DrawnModel(name, side.modules, side.parameters) for name, side in pairs)
-    return Picture(tuple(sides), tuple(map(_drawn, model.modules)))
-
-
-def _drawn(change: ModuleChange) -> DrawnChange:
-    before, after = (row.path if row else None for row in (change.before, change.after))
-    return DrawnChange(change.kind, before, after, change.delta, change.notes)
+    changes = []
+    for change in model.modules:
+        old, new = (row.path if row else None for row in (change.before, change.after))
+        changes.append(DrawnChange(change.kind, old, new, change.delta, change.notes))
+    return Picture(tuple(sides), tuple(changes))
 
 
 def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:

@@ -88,7 +88,11 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     shown = formula.cases if options.verbose else formula.cases[:_CASES]
     for number, case in enumerate(shown):
         if isinstance(case, NoForm):
-            sections.append(doc.Section(tuple(_absent(case)), always=True))
+            given = f" where {_equations(case.case)}" if case.case else ""
+            blocks = [doc.Text(f"– {case.reason}{given}", "red", hang="  ")]
+            for name, why in case.lost.items():
+                blocks.append(doc.Text(f"{name} could not be followed: {why}", "dim", "  ", "    "))
+            sections.append(doc.Section(tuple(blocks), always=True))
             continue
         short = Abbreviations(case.total, formula.order)
         text = factored(short.short(case.total), short.order)
@@ -197,13 +201,6 @@ def _shapes(case: ClosedForm, order: Sequence[str]) -> doc.Table:
     names = doc.Column("parameter", "path"), doc.Column("times", "number")
     sizes = doc.Column("shape", "formula"), doc.Column("value", "number")
     return doc.Table((*names, *sizes), tuple(rows), noun="parameter").filled
-
-
-def _absent(case: NoForm) -> Iterator[doc.Text]:
-    where = f" where {_equations(case.case)}" if case.case else ""
-    yield doc.Text(f"– {case.reason}{where}", "red", hang="  ")
-    for name, why in case.lost.items():
-        yield doc.Text(f"{name} could not be followed: {why}", "dim", "  ", "    ")
 
 
 # --- modules --------------------------------------------------------------------------------------
@@ -339,19 +336,15 @@ def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
         "proof": "proved" if case.is_proved else "verified",
         "unproved": list(case.unproved),
         "distinct": dict(case.distinct),
-        "parameters": [_shape_data(form, order) for form in case.shapes],
-    }
-
-
-def _shape_data(form: ShapeForm, order: Sequence[str]) -> doc.Json:
-    shape = None
-    if form.shape is not None:
-        shape = [expanded(length, order) for length in form.shape]
-    return {
-        "name": form.name,
-        "number": factored(form.number, order),
-        "shape": shape,
-        "formula": factored(form.size, order),
-        "value": form.value,
-        "source": form.source,
+        "parameters": [
+            {
+                "name": form.name,
+                "number": factored(form.number, order),
+                "shape": None if form.shape is None else [expanded(n, order) for n in form.shape],
+                "formula": factored(form.size, order),
+                "value": form.value,
+                "source": form.source,
+            }
+            for form in case.shapes
+        ],
     }

@@ -89,13 +89,21 @@ def _page(history: History, options: doc.Options) -> doc.Page:
     )
     about = [doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes]
     blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
+    first, last = points[-1].commit, points[0].commit
+    span = f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
     sections = (
-        doc.Section((*blocks, doc.Text(_span(history), "dim")), title=name, always=True),
+        doc.Section((*blocks, doc.Text(span, "dim")), title=name, always=True),
         doc.Section((table,), always=True),
         doc.Section(tuple(about)),
     )
-    headline = " · ".join(_counted(points))
-    return doc.Page(sections, headline=headline, summary=(_summary(history),))
+    counted = [plural(len(points), "commit")]
+    counted.append(plural(sum(bool(point.change) for point in points), "change"))
+    if gaps := sum(point.state.count is None for point in points):
+        counted.append(f"{gaps:,} not counted")
+    cached = sum(point.cached for point in points)
+    reused = [f"{cached:,} from the cache"] if cached else []
+    parts = (*(("", part) for part in (*counted, *reused)), ("dim", f"{history.seconds:.1f} s"))
+    return doc.Page(sections, headline=" · ".join(counted), summary=(doc.Parts(parts),))
 
 
 def _telling(points: Sequence[Point]) -> Iterator[Point]:
@@ -142,22 +150,3 @@ def _chart(history: History) -> doc.Chart:
         title = f"{commit.sha[:7]} {commit.date} {commit.subject}: {said}"
         points.append(doc.ChartPoint(f"{commit.sha[:7]} {commit.date}", title, state.count))
     return doc.Chart(history.target, tuple(points))
-
-
-def _span(history: History) -> str:
-    first, last = history.points[-1].commit, history.points[0].commit
-    return f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
-
-
-def _counted(points: Sequence[Point]) -> Iterator[str]:
-    yield plural(len(points), "commit")
-    yield plural(sum(bool(point.change) for point in points), "change")
-    if gaps := sum(point.state.count is None for point in points):
-        yield f"{gaps:,} not counted"
-
-
-def _summary(history: History) -> doc.Parts:
-    parts = [*_counted(history.points)]
-    cached = sum(point.cached for point in history.points)
-    parts += [f"{cached:,} from the cache"] if cached else []
-    return doc.Parts((*(("", part) for part in parts), ("dim", f"{history.seconds:.1f} s")))

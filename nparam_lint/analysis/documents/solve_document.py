@@ -53,7 +53,12 @@ class _Sections:
     def __init__(self, solutions: Solutions, options: doc.Options) -> None:
         self.solutions, self.options = solutions, options
         self.targets = style.grouped(solutions.targets, lambda one: one.target)
-        self.labels = _labels(list(self.targets), options.width // 3)
+        # The callable alone where that tells a target from the others.
+        names = {target: clean(target).partition("::")[2] for target in self.targets}
+        every = list(names.values())
+        full = {t: name if every.count(name) == 1 else clean(t) for t, name in names.items()}
+        short = style.elide_apart(full.values(), options.width // 3)
+        self.labels = {target: short[text] for target, text in full.items()}
         self.several = len(self.targets) > 1
 
     def all(self) -> Iterator[doc.Section]:
@@ -209,12 +214,3 @@ def _defaults(one: Solved) -> Iterator[str]:
 
 def _given(values: Mapping[str, int]) -> Iterator[str]:
     return (f"{name}={value}" for name, value in values.items())
-
-
-def _labels(targets: Sequence[str], width: int) -> Mapping[str, str]:
-    """The callable alone where that tells a target from the others."""
-    names = {target: clean(target).partition("::")[2] for target in targets}
-    known = list(names.values())
-    full = {t: name if known.count(name) == 1 else clean(t) for t, name in names.items()}
-    short = style.elide_apart(full.values(), width)
-    return {target: short[text] for target, text in full.items()}

@@ -69,6 +69,6 @@ def _lines(result: SweepResult) -> tuple[Parts, ...]:
     worst = sorted(tally.reasons.items(), key=lambda one: -one[1])
     for reason, number in worst[:_REASONS]:
         lines.append(Parts((("red", f"not counted: {number:,}× {clean(reason)}"),)))
-    if left := len(worst) - _REASONS:
-        lines += [Parts((("dim", f"… and {plural(left, 'more reason')}"),))] * (left > 0)
+    if (left := len(worst) - _REASONS) > 0:
+        lines.append(Parts((("dim", f"… and {plural(left, 'more reason')}"),)))
     return tuple(lines)

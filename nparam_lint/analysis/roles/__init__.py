@@ -80,11 +80,11 @@ def find_roles(measured: Measured) -> Roles:
         if row.also and role == "embedding":
             names = (row.name, *row.also)
             output_tied = output_tied or not all(tree.is_embedding(name) for name in names)
-    found = tuple(
+    parts = tuple(
         RolePart(path, tree.modules[path].type, role, counts[path, role], because)
         for (path, role), because in reasons.items()
     )
-    return Roles(found, tuple(tied), output_tied)
+    return Roles(parts, tuple(tied), output_tied)
 
 
 # --- the modules ----------------------------------------------------------------------------------
@@ -122,8 +122,10 @@ class RoleTree:
             module = self.modules[row.path] = _Module(row.path, name, kind, row.embedding)
             if row.path:
                 above = self.modules[outer]
-                above.children[module.name] = module
-                above.attends = above.attends or _is_attention(module)
+                above.children[name] = module
+                is_named = not words.ATTENTION_WORDS.isdisjoint(words.words_of(name))
+                is_attention = is_named or words.ATTENTION_CLASS.search(kind) is not None
+                above.attends = above.attends or is_attention
         for parameter in parameters:
             name = parameter.name.rpartition(".")[2]
             self._layer(parameter.name).shapes[name] = parameter.shape
@@ -146,16 +148,18 @@ class RoleTree:
             if self.is_embedding(name):
                 return "embedding", f"held by {self._layer(name).type}"
         module, name = self._layer(row.name), row.name.rpartition(".")[2]
-        own = self._by_layer(module, name)
-        if own is not None:
-            return own
+        layer_role = self._by_layer(module, name)
+        if layer_role is not None:
+            return layer_role
         if words.embeds_directly(name):
             return "embedding", f"called {name}"
         if name in words.OUTPUT_NAMES:
             return "output", f"called {name}"
         decided = self._decided(module.path)
-        convolution = self._convolution(module)
-        if convolution and not (decided and self._reaches(module, *decided, convolution)):
+        is_convolution = words.CONVOLUTION_CLASS.search(module.type) or (
+            "Conv" in module.type and len(module.weight) > 2
+        )
+        if is_convolution and not (decided and self._reaches(module, *decided)):
             return "convolution", f"held by {module.type}"
         if decided is None:
             return self._by_place(module)
@@ -186,18 +190,11 @@ class RoleTree:
             return "recurrent", f"held by {module.type}"
         return None
 
-    def _convolution(self, module: _Module) -> Literal["", "pointwise", "spatial"]:
-        if words.CONVOLUTION_CLASS.search(module.type) is None and not (
-            "Conv" in module.type and len(module.weight) > 2
-        ):
-            return ""
-        return "pointwise" if set(module.weight[2:]) == {1} else "spatial"
-
-    def _reaches(self, module: _Module, role: Role, place: str, convolution: str) -> bool:
+    def _reaches(self, module: _Module, role: Role, place: str) -> bool:
         """Whether a convolution is part of what is around it: pointwise ones are the Linear layers
         of an attention or a feed-forward; those that cut patches stand in the embedding alone."""
         if role in ("attention", "feed-forward"):
-            return convolution == "pointwise"
+            return set(module.weight[2:]) == {1}
         if role != "embedding":
             return False
         between = _above(module.path) if module.path != place else place
@@ -214,7 +211,10 @@ class RoleTree:
             if role:
                 block = self.modules[_above(at)]
                 return role, f"by the shapes in {block.path or '(root)'}, {block.type}"
-        if module is self._last():
+        # The last layer of a model of several parts, if it is Linear and changes the width.
+        parts = [c for c in self.modules[""].children.values() if c.children or c.shapes]
+        is_last = len(parts) > 1 and module is parts[-1] and _is_dense(module)
+        if is_last and module.weight[0] != module.weight[1]:
             return "output", "the last layer"
         return "other", ""
 
@@ -224,14 +224,15 @@ class RoleTree:
         block = self.modules[path]
         dense = {n: c for n, c in block.children.items() if _is_dense(c)}
         free = {n: c.weight for n, c in dense.items() if self._says(c.path) is None}
-        if block.type == "Sequential" and _is_chain([*free.values()]):
+        is_chain = all(taken[0] == given[1] for taken, given in pairwise(free.values()))
+        if block.type == "Sequential" and len(free) > 2 and is_chain:
             return dict.fromkeys(free, "feed-forward")
         named = {c.weight for c in dense.values() if self._says(c.path) == "attention"}
         beside = self.modules[_above(path)].children.values() if path else ()
         forward = any(c is not block and self._is_feed_forward(c) for c in beside)
-        found = shape_roles(free, named, beside_feed_forward=forward)
-        attends = named or block.attends or "attention" in found.values()
-        return {**found} if path or attends else {}
+        roles = shape_roles(free, named, beside_feed_forward=forward)
+        attends = named or block.attends or "attention" in roles.values()
+        return {**roles} if path or attends else {}
 
     def _is_feed_forward(self, module: _Module) -> bool:
         """Whether a module is a feed-forward, by its name, or because its layers are."""
@@ -239,13 +240,6 @@ class RoleTree:
             return True
         free = {n: c.weight for n, c in module.children.items() if _is_dense(c)}
         return "feed-forward" in shape_roles(free, set()).values()
-
-    def _last(self) -> _Module | None:
-        """The last layer of a model of several parts, if it is Linear and changes the width."""
-        parts = [c for c in self.modules[""].children.values() if c.children or c.shapes]
-        last = parts[-1] if len(parts) > 1 else None
-        is_output = last and _is_dense(last) and last.weight[0] != last.weight[1]
-        return last if is_output else None
 
     # --- what is around a layer ---------------------------------------------------------------
 
@@ -326,16 +320,6 @@ class RoleTree:
 
 def _is_dense(module: _Module) -> bool:
     return "Linear" in module.type and not module.children and len(module.weight) == 2
-
-
-def _is_chain(shapes: Sequence[tuple[int, ...]]) -> bool:
-    """Whether three layers or more each take what the one before gives."""
-    return len(shapes) > 2 and all(one[0] == two[1] for one, two in pairwise(shapes))
-
-
-def _is_attention(module: _Module) -> bool:
-    named = set(words.words_of(module.name)) & words.ATTENTION_WORDS
-    return bool(named) or words.ATTENTION_CLASS.search(module.type) is not None
 
 
 def _above(path: str) -> str:

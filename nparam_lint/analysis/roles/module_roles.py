@@ -22,17 +22,12 @@ def module_roles(
     shapes, what the classes and names of the modules say."""
     tree = RoleTree(modules, parameters)
     counts: dict[str, Counter[str]] = {}
-    for row in parameters or _unknown(modules):
+    for row in parameters or [
+        ParameterRow(f"{module.path}.weight".removeprefix("."), (module.own,), "", True)
+        for module in modules
+        if module.own
+    ]:
         role, _ = tree.role_of(row)
-        own = counts.setdefault(row.name.rpartition(".")[0], Counter())
-        own[role] += math.prod(row.shape)
-    return {path: own.most_common(1)[0][0] for path, own in counts.items()}
-
-
-def _unknown(modules: Sequence[ModuleRow]) -> list[ParameterRow]:
-    """One for each module that holds some."""
-    return [
-        ParameterRow(f"{row.path}.weight" if row.path else "weight", (row.own,), "", True)
-        for row in modules
-        if row.own
-    ]
+        roles = counts.setdefault(row.name.rpartition(".")[0], Counter())
+        roles[role] += math.prod(row.shape)
+    return {path: roles.most_common(1)[0][0] for path, roles in counts.items()}

@@ -129,7 +129,19 @@ def of_hydra(
     """The jobs of a multirun, in their order, and which key each argument has its value from.
     `arguments`: those that the model has; `mapping`: keys by argument, where the names differ.
     Raises UsageError."""
-    jobs = _jobs(Path(folder))
+    place = Path(folder)
+    if not place.is_dir():
+        raise UsageError(f"there is no directory {place}")
+    jobs = [hidden.parent for hidden in place.rglob(".hydra") if hidden.is_dir()]
+    if not jobs:
+        raise UsageError(f"{place} has no job of Hydra: no directory in it has a .hydra inside")
+
+    def order(job: Path) -> list[tuple[int, str]]:
+        """`10` after `9`."""
+        parts = re.findall(r"\d+|\D+", job.relative_to(place).as_posix())
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+    jobs.sort(key=order)
     keys = _keys(_config(jobs[0]), arguments, mapping, jobs[0])
 
     def points() -> Iterator[Point]:
@@ -138,21 +150,6 @@ def of_hydra(
             yield {name: config[key] for name, key in keys.items() if key in config}
 
     return Configurations(tuple(keys), points, len(jobs)), keys
-
-
-def _jobs(folder: Path) -> list[Path]:
-    """The directories that Hydra made, `10` after `9`."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}")
-    found = [place.parent for place in folder.rglob(".hydra") if place.is_dir()]
-    if not found:
-        raise UsageError(f"{folder} has no job of Hydra: no directory in it has a .hydra inside")
-
-    def order(place: Path) -> list[tuple[int, str]]:
-        parts = re.findall(r"\d+|\D+", place.relative_to(folder).as_posix())
-        return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
-
-    return sorted(found, key=order)
 
 
 def _config(job: Path) -> dict[str, Value]:

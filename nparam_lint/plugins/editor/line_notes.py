@@ -101,7 +101,20 @@ class FileNotes:
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
         there any more, or not yet saved, are left out. Lines count from 1."""
-        return _same_lines(self.answer.text, text)
+        old, new = self.answer.text, text
+        start = 0
+        while start < min(len(old), len(new)) and old[start] == new[start]:
+            start += 1
+        end = 0
+        while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+            end += 1
+        places = {n + 1: n + 1 for n in range(start)}
+        middle = SequenceMatcher(
+            None, old[start : len(old) - end], new[start : len(new) - end], autojunk=False
+        )
+        for block in middle.get_matching_blocks():
+            places |= {start + block.a + n + 1: start + block.b + n + 1 for n in range(block.size)}
+        return places | {len(old) - n: len(new) - n for n in range(end)}
 
 
 def label(one: AnnotatedModel, row: LineRow) -> str:
@@ -137,22 +150,6 @@ def _title(models: Sequence[ModelReport]) -> str:
         ends = " … ".join(style.rounded(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
         parts.append(f"{style.plural(len(sizes), 'other size')}: {ends}")
     return " · ".join(parts)
-
-
-def _same_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    same = {n + 1: n + 1 for n in range(start)}
-    middle = SequenceMatcher(
-        None, old[start : len(old) - end], new[start : len(new) - end], autojunk=False
-    )
-    for block in middle.get_matching_blocks():
-        same |= {start + block.a + n + 1: start + block.b + n + 1 for n in range(block.size)}
-    return same | {len(old) - n: len(new) - n for n in range(end)}
 
 
 # --- what is told when the mouse rests on a line: Markdown ---------------------------------------

@@ -141,7 +141,10 @@ class EditorServer(LanguageServer):
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
         self._publish({path, *self.board.replace(answer.settings.root, findings, owner)})
-        self._refresh()
+        if self.can("workspace.inlay_hint.refresh_support"):
+            self.workspace_inlay_hint_refresh(None)
+        if self.can("workspace.code_lens.refresh_support"):
+            self.workspace_code_lens_refresh(None)
         if before is not None and before.answer.text != answer.text:
             self.check_around(path)
 
@@ -200,12 +203,6 @@ class EditorServer(LanguageServer):
             ]
             uri = self.open.get(path, path.as_uri())
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown))
-
-    def _refresh(self) -> None:
-        if self.can("workspace.inlay_hint.refresh_support"):
-            self.workspace_inlay_hint_refresh(None)
-        if self.can("workspace.code_lens.refresh_support"):
-            self.workspace_code_lens_refresh(None)
 
     @property
     def codec(self) -> PositionCodec:
@@ -364,7 +361,8 @@ def _notes(server: EditorServer) -> None:
             if line := now.get(next(is_model, 0)):
                 title = "not counted: that would run this folder's code · trust it"
                 found[line] = types.Command(title, TRUST)
-        return [types.CodeLens(_line(n), command) for n, command in sorted(found.items())]
+        starts = ((types.Position(n - 1, 0), command) for n, command in sorted(found.items()))
+        return [types.CodeLens(types.Range(start, start), command) for start, command in starts]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def rest(params: types.HoverParams) -> types.Hover | None:
@@ -378,10 +376,6 @@ def _notes(server: EditorServer) -> None:
         texts = [*map(finding_text, findings), line_text(notes, number)]
         text = "\n\n".join(text for text in texts if text)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
-
-
-def _line(number: int) -> types.Range:
-    return types.Range(types.Position(number - 1, 0), types.Position(number - 1, 0))
 
 
 def _offers(server: EditorServer) -> None:
