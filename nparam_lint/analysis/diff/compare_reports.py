@@ -70,7 +70,7 @@ def compare(
     models = [
         _with_findings(model, after.report)
         for model in every
-        if model.declared or Measured in (type(model.before), type(model.after))
+        if model.declared or isinstance(model.before, Measured) or isinstance(model.after, Measured)
     ]
     names = {model.bare for model in models}  # one that was built in another way is not missed
     unmeasured = [m for m in every if m.bare not in names and isinstance(m.after, NotMeasured)]
