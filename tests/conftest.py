@@ -46,6 +46,7 @@ _PERSONAL = re.compile(
     r"|PRE_COMMIT(_.*)?"
     r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|WARNINGS|UTF8|IOENCODING)"
 )
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is imported a hundred times is compiled once
 
 
 @pytest.hookimpl(optionalhook=True)

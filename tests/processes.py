@@ -27,7 +27,7 @@ def waiting_worker(*, imports: bool) -> Iterator[None]:
     it, and it ends where they need another. Who uses this sees to the last end."""
     # One that keeps imports knows of the time before: nothing would be remembered of files that
     # were made since.
-    if not imports and any(worker.keeps_imports for worker in worker_process._waiting):
+    if not imports and any(worker.keeps_imports == -1 for worker in worker_process._waiting):
         worker_process.end_waiting()
     worker_process._reuses.append((-1 if imports else 0, False))  # one for all of them
     try:

@@ -121,6 +121,7 @@ else:
 """
 
 
+@pytest.mark.thorough
 def test_what_was_marked_before_it_came_is_left_alone_by_it() -> None:
     command = [PYTHON, "-c", COMPILED, WORKER]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
