@@ -13,7 +13,9 @@ from worker_runs import MODES, PYTHON, run
 from nparam_lint.count.worker_process import WORKER
 
 PACKAGE = Path(WORKER).parent
-PARTS = sorted(PACKAGE.rglob("*.py"))
+GROUND = PACKAGE.parent / "ground"  # as much of it as the worker reads
+SHARED = [GROUND / name for name in ("__init__.py", "facts.py", "metrics.py")]
+PARTS = sorted([*PACKAGE.rglob("*.py"), *SHARED])
 NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})
 if find_spec("cuda"):  # comes with some builds of torch; a project's file does not hide it
     NAMES.remove("cuda")
@@ -39,7 +41,11 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
 @pytest.mark.thorough
 def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(PACKAGE, tmp_path / "worker", ignore=lambda *_: ["__pycache__"]))
-    for folder in (copy, *filter(Path.is_dir, copy.iterdir())):
+    ground = tmp_path / "ground"
+    ground.mkdir()
+    for path in SHARED:
+        shutil.copy(path, ground)
+    for folder in (ground, copy, *filter(Path.is_dir, copy.iterdir())):
         (folder / "__pycache__").touch()  # in the way, for whoever may write too
     done = subprocess.run(
         [PYTHON, copy / "launch.py"],
@@ -53,7 +59,7 @@ def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("path", PARTS, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("path", PARTS, ids=lambda p: p.relative_to(PACKAGE.parent).as_posix())
 def test_it_keeps_to_the_standard_library_and_to_the_syntax_of_the_oldest_python(
     path: Path,
 ) -> None:
