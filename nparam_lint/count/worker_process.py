@@ -17,6 +17,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from nparam_lint.count.worker_environment import worker_environment
+from nparam_lint.ground import PACKAGE
 from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import Cause
 
 TAB = b"\t"  # between a frame and what it carries
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
-WORKER = os.path.join(_PACKAGE, "worker", "launch.py")  # noqa: PTH118
+WORKER = os.path.join(PACKAGE, "worker", "launch.py")  # noqa: PTH118
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 

@@ -1,2 +1,6 @@
 """What every room stands on, and what needs none of them. The worker reads `metrics` and `facts`,
 too: standard library alone, Python 3.9 syntax."""
+
+import os
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where the rooms are

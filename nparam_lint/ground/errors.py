@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from nparam_lint.ground import PACKAGE
+
 ISSUES = "https://github.com/nparam-lint/nparam-lint/issues"
 
 
@@ -19,7 +21,7 @@ def defect(error: Exception) -> str:
 
     if sys.flags.dev_mode:
         traceback.print_exception(error)
-    home = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+    home = os.path.join(PACKAGE, "")
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if frame.filename.startswith(home)]
     at = f" in {os.path.relpath(inside[-1].filename, home)}:{inside[-1].lineno}" if inside else ""

@@ -1,8 +1,7 @@
 """What can be counted, and where models can be built: the metrics, the names of the devices, and
 those of packages to install.
 
-The front end imports this file of the worker, and no other: no torch here, nothing but the standard
-library.
+Both the worker and the front end read this file: no torch here, nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
+
+from . import PACKAGE
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,12 +35,11 @@ INSTALLED_AS = {
 
 # --- devices: one file for each in a folder, of which only the name is read here ---
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 AUTO = "auto"  # meta, then every device with IS_AUTOMATIC that is present
 LADDER = ("meta", "cpu")  # where models are counted; always there
 DEVICES = sorted(
     file[: -len(".py")]
-    for file in os.listdir(os.path.join(_PACKAGE, "worker", "building", "devices"))
+    for file in os.listdir(os.path.join(PACKAGE, "worker", "building", "devices"))
     if file.endswith(".py") and file[0] != "_"
 )
 DEVICE_NAMES = (AUTO, *LADDER, *(name for name in DEVICES if name not in LADDER))  # for `--device`

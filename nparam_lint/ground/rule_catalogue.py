@@ -10,6 +10,7 @@ from importlib import import_module
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from nparam_lint.ground import PACKAGE
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.ground.values import Severity
 
-_HOME = os.path.join(os.path.dirname(os.path.dirname(__file__)), "rules")
 _STRIPPED = "Its text is not available: Python runs with -OO, which removes docstrings."
 
 
@@ -59,7 +59,7 @@ class _Catalogue(Mapping[str, Rule]):
     @cached_property
     def _modules(self) -> dict[str, str]:
         # Not with pathlib, which takes longer to import than all else here.
-        files = sorted(os.listdir(_HOME))
+        files = sorted(os.listdir(os.path.join(PACKAGE, "rules")))
         modules = (file[: -len(".py")] for file in files if file.endswith(".py"))
         return {_code_and_name(name)[0]: name for name in modules if name.startswith("npl")}
 
@@ -117,14 +117,16 @@ def explain(code: str) -> str:
     paragraphs = (
         f"{rule.code}  {rule.name}  ({state(rule)})",
         rule.summary,
-        rule.explanation,
-        "Reported:",
-        indent(rule.example_bad, "    "),
-        "Better:",
-        indent(rule.example_good, "    "),
+        *explanation(rule),
         f"What to do: {rule.remedy}\n",
     )
     return "\n\n".join(paragraphs)
+
+
+def explanation(rule: Rule) -> tuple[str, ...]:
+    """Its explanation and examples, in paragraphs."""
+    bad, good = indent(rule.example_bad, "    "), indent(rule.example_good, "    ")
+    return rule.explanation, "Reported:", bad, "Better:", good
 
 
 def state(rule: Rule) -> str:

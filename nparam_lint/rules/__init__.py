@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,8 @@ from nparam_lint.ground.rule_catalogue import RULES
 if TYPE_CHECKING:
     import ast
 
-    from nparam_lint.rules.source_file import Class
-    from nparam_lint.rules.values import Values
-
     # What a rule finds in a class that is an `nn.Module`: where, what, and what to do.
     Found = tuple[ast.expr | ast.stmt, str, str]
-    Check = Callable[[Class, Values], Iterable[Found]]
 
 # --- how the rules write their cases: source in which positions are easy to see ---
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import indent
-
-from nparam_lint.ground.rule_catalogue import RULES, state
+from nparam_lint.ground.rule_catalogue import RULES, explanation, state
 
 
 def rule_page(code: str) -> str:
@@ -13,11 +11,7 @@ def rule_page(code: str) -> str:
     paragraphs = (
         f"# {rule.code} {rule.name}",
         f"{rule.summary} ({state(rule).capitalize()}.)",
-        rule.explanation,
-        "Reported:",
-        indent(rule.example_bad, "    "),
-        "Better:",
-        indent(rule.example_good, "    "),
+        *explanation(rule),
         f"**What to do:** {rule.remedy}\n",
     )
     return "\n\n".join(paragraphs)

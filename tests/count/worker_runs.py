@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nparam_lint.count import worker_process
 from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.worker_process import wait_for_end
 from nparam_lint.discover import discover, list_files
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
@@ -80,8 +80,7 @@ def run(
     names = tuple(sorted(path.stem for path in root.iterdir()))
     context = BuildContext(PYTHON, root, everything, limits, names, progress=progress)
     answers = run_jobs(context, listed)
-    if not worker_process._reuses:  # no other run takes this worker
-        worker_process.wait_for_end()  # as a command does before it ends
+    wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 
 
