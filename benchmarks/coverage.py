@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 
 from unused import unused
 
-from nparam_lint.config import load_settings
+from nparam_lint.config.session import open_session
 from nparam_lint.discover.containment import find_containment
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.gate.reading import read_source
@@ -144,8 +144,7 @@ def cover(repository: str, commit: str, clones: Path, python: Path) -> Coverage:
 
 
 def _compare(result: Coverage, place: Path, document: Json, python: Path) -> None:
-    settings = load_settings(place, None, os.environ, {})
-    source = read_source(settings, [])
+    source = read_source(open_session(place, os.environ), [])
     structure = find_containment(source.found)
     targets = dict.fromkeys(item.target for item in source.found.definitions)
     result.definitions = len(targets)

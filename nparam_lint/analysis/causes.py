@@ -14,8 +14,8 @@ from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.context import Cause
 from nparam_lint.gate.explanations import lines_of
+from nparam_lint.gate.hooks import BudgetCause
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import requests_of_other_revision
 from nparam_lint.ground.values import Position, SourceLine
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.claims.budget import Budget
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Broken, RunContext
+    from nparam_lint.gate.hooks import Broken
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult
 
@@ -36,10 +36,10 @@ _WORD = re.compile(r"[^\s,()\[\]{}:]+")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A state of the project that is compared with: its settings, and what it is `called` in a
-    sentence (`HEAD`). `moved`: files of it → where they are now."""
+    """A state of the project that is compared with: what it is `called` in a sentence (`HEAD`).
+    `moved`: files of it → where they are now."""
 
-    settings: Settings
+    session: Session
     called: str
     moved: Mapping[str, str]
 
@@ -49,22 +49,19 @@ class Past:
         return {new: old for old, new in self.moved.items()}
 
 
-def find_causes(
-    broken: Broken, source: ProjectSource, context: RunContext, past: Past
-) -> list[Cause]:
+def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
     """Of each broken budget, what made the difference."""
     keys = list(dict.fromkeys((str(r.target), _metric(result)) for r, result in broken))
     by_target = {str(request.target): request for request, _ in broken}
     wanted = [_with_parameters(by_target[target], metric) for target, metric in keys]
-    now = count_models(wanted, source.found, context)
-    settings = comparable(past.settings, source.settings, past.back)
-    context = replace(context, settings=settings, interpreter=now.interpreter)
-    then = _models_then(wanted, source, context, past)
-    edited = cache(lambda file: tuple(_edited(file, source, settings.root, past)))
+    now = count_models(wanted, source)
+    session = comparable(past.session, source.session, past.back)
+    then = _models_then(wanted, source, replace(session, interpreter=now.interpreter), past)
+    edited = cache(lambda file: tuple(_edited(file, source, session.root, past)))
     measurements = now.measurements
 
     @cache  # a model may have many budgets
-    def changes(number: int) -> ParameterChanges | Cause:
+    def changes(number: int) -> ParameterChanges | BudgetCause:
         _, built = then.get(number, (None, None))
         return _changes(built, measurements[number], keys[number][1], past)
 
@@ -72,7 +69,7 @@ def find_causes(
     for request, result in broken:
         number = keys.index((str(request.target), _metric(result)))
         cause = changes(number)
-        if not isinstance(cause, Cause):
+        if not isinstance(cause, BudgetCause):
             cause = _cause(result, cause, then[number][0].budgets, past)
         made = (Position.read(change.source) for change in cause.changes)
         files = {request.position.path, *(at.path for at in made if at)}
@@ -123,16 +120,16 @@ def _with_parameters(request: ModelRequest, metric: str) -> ModelRequest:
 
 
 def _models_then(
-    wanted: Sequence[ModelRequest], source: ProjectSource, context: RunContext, past: Past
+    wanted: Sequence[ModelRequest], source: ProjectSource, session: Session, past: Past
 ) -> dict[int, tuple[ModelRequest, Measurement]]:
     """Which of the models that were asked for → how it is declared at the other state, and what was
     built there; without those that it does not have."""
-    settings, back = context.settings, past.back
-    if not settings.root.is_dir():
+    root, back = session.root, past.back
+    if not root.is_dir():
         return {}
     locations = (request.target.location for request in wanted)
-    places = dict.fromkeys(settings.root / back.get(place, place) for place in locations)
-    then = read_source(settings, [place for place in places if place.is_file()])
+    places = dict.fromkeys(root / back.get(place, place) for place in locations)
+    then = read_source(session, [place for place in places if place.is_file()])
     theirs = [*then.requests, *requests_of_other_revision(then, source, back)]
     known = {str(request.target): request for request in theirs}
     found: dict[int, ModelRequest] = {}
@@ -142,35 +139,35 @@ def _models_then(
         if here is not None:
             found[number] = here
     builds = [_with_parameters(here, wanted[number].metric) for number, here in found.items()]
-    answers = count_models(builds, then.found, context).measurements
+    answers = count_models(builds, then).measurements
     return {number: (here, answers[n]) for n, (number, here) in enumerate(found.items())}
 
 
 def _changes(
     then: Measurement | None, now: Measurement, metric: str, past: Past
-) -> ParameterChanges | Cause:
+) -> ParameterChanges | BudgetCause:
     """What changed in a model, or why that is not known."""
     at = past.called
     if isinstance(then, NotMeasured):
-        return Cause(f"at {at} it could not be built: {then.reason}")
+        return BudgetCause(f"at {at} it could not be built: {then.reason}")
     if then is None or not isinstance(now, Measured):
-        return Cause(f"it is new: {at} does not have it")
+        return BudgetCause(f"it is new: {at} does not have it")
     return ParameterChanges(then, now, metric)
 
 
 def _cause(
     result: BudgetResult, known: ParameterChanges, budgets: Iterable[Budget], past: Past
-) -> Cause:
+) -> BudgetCause:
     """`budgets`: those of the model at the other state."""
     at = past.called
     count, changes = known.of(result.module or "")
     if count is None:
-        return Cause(f"it is new: {at} does not have it")
+        return BudgetCause(f"it is new: {at} does not have it")
     held = (result.low or 0) <= count and (result.high is None or count <= result.high)
     if changes:
         too = "" if held else ", which broke the budget too"
-        return Cause(f"changed since {at}, when it had {count:,}{too}", changes)
+        return BudgetCause(f"changed since {at}, when it had {count:,}{too}", changes)
     own = result.selector, result.declared
     is_same = any((str(budget.selector), budget.declared) == own for budget in budgets)
     why = "the budget was broken there too" if is_same else "the budget is new or was changed"
-    return Cause(f"the model is as it was at {at}: {why}")
+    return BudgetCause(f"the model is as it was at {at}: {why}")

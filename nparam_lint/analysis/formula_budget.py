@@ -11,7 +11,7 @@ from nparam_lint.rewrite import docstring_edits
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, is_outside, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
     from nparam_lint.analysis.closed_forms.observations import Value
@@ -37,10 +37,10 @@ def _condition(name: str, value: Value) -> str:
     return f"{name} == {value!r}"
 
 
-def write_budget(model: Model, text: str, environ: Mapping[str, str]) -> Position | None:
+def write_budget(model: Model, text: str) -> Position | None:
     """Write the formula into the docstring of what was built; where it stands, None where it stood
     there before. Raises Unsafe or CannotWrite; nothing was written then."""
-    target, settings, definition = model.target, model.settings, model.definition
+    target, session, definition = model.target, model.source.session, model.definition
     if not target.is_path:
         raise Unsafe(f"{target.location} is an installed package; nothing is written there")
     if definition is None:
@@ -51,10 +51,10 @@ def write_budget(model: Model, text: str, environ: Mapping[str, str]) -> Positio
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
     if any(line.arguments is None and line.text == text for line in declared):
         return None
-    path = settings.root / target.location
-    if is_outside(path, settings.root, environ):
+    path = session.root / target.location
+    if is_outside(path, session.root, session.environ):
         raise Unsafe(f"{target.location} is outside of the repository")
-    old = model.found.tree.source(target.location)
+    old = model.source.found.tree.source(target.location)
     new, failed = docstring_edits.add(old, {definition: [(None, text)]})
     if definition in failed:
         raise Unsafe(failed[definition])

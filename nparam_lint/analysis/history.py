@@ -18,29 +18,27 @@ import msgspec
 from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import digest
-from nparam_lint.count.jobs import BuildContext
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run_jobs import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import built_in_a_way, measure
-from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judge import amount, selected
 from nparam_lint.gate.reading import read_targets
 from nparam_lint.gate.requests import Selection
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
-from nparam_lint.repository.snapshot import Snapshot, copied
+from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from nparam_lint.claims import Selector, Target
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Progress
     from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.repository.git import Repository
+    from nparam_lint.repository.snapshot import Snapshot
 
 # What the next attempt might not repeat.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
@@ -49,13 +47,13 @@ _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the history is asked for. `settings_of`: those of a copy of a commit, by its own config;
+    """What the history is asked for. `session_of`: that of a copy of a commit, by its own config;
     it raises UsageError."""
 
     target: Target
     selector: Selector
-    settings: Settings
-    settings_of: Callable[[Snapshot], Settings]
+    session: Session
+    session_of: Callable[[Snapshot], Session]
     since: str | None = None
     first_parent: bool = False
 
@@ -98,28 +96,21 @@ class History:
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(
-    wanted: Wanted,
-    repository: Repository,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
-) -> History:
+def read_history(wanted: Wanted, repository: Repository) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
     start = time.monotonic()
     tip = repository.resolve("HEAD")
     since = repository.resolve(wanted.since) if wanted.since else None
-    walk = _Walk(wanted, repository, environ, _Memory(wanted, environ))
+    walk, progress = _Walk(wanted, repository), wanted.session.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
         while fresh := walk.unseen(tip, since):
             for number, commit in enumerate(fresh):
-                if progress:
-                    progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
+                progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
                 walk.visit(commit)
             if walk.error:
                 break
-    if progress:
-        progress(1, 1, "")
+    progress(1, 1, "")
     if walk.error:
         return History(str(wanted.target), error=walk.error)
     notes = ["built with the packages that are installed now"]
@@ -137,16 +128,13 @@ def read_history(
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(
-        self, wanted: Wanted, repository: Repository, environ: Mapping[str, str], memory: _Memory
-    ) -> None:
-        self.wanted, self.repository, self.environ = wanted, repository, environ
-        self.memory = memory
+    def __init__(self, wanted: Wanted, repository: Repository) -> None:
+        self.wanted, self.repository, self.memory = wanted, repository, _Memory(wanted)
         self.states: dict[str, CommitState] = {}
         self.cached: set[str] = set()
         self.error: str | None = None
-        settings = wanted.settings
-        self.below = settings.home.relative_to(repository.top).as_posix()
+        settings = wanted.session.settings
+        self.below = wanted.session.home.relative_to(repository.top).as_posix()
         own = [settings.config, *settings.extended]
         inside = [path for path in own if path and path.is_relative_to(repository.top)]
         self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
@@ -200,43 +188,40 @@ class _Walk:
         try:
             with copied(self.repository, sha) as copy:
                 # The working tree's other files have nothing to do with it.
-                then = self.wanted.settings_of(replace(copy, untracked=()))
-                settings = comparable(then, self.wanted.settings, moved)
-                state, lasts = self.counted(_at(self.wanted.target, location), settings)
+                then = self.wanted.session_of(replace(copy, untracked=()))
+                session = comparable(then, self.wanted.session, moved)
+                session = replace(session, interpreter=self.memory.session.interpreter)
+                state, lasts = self.counted(_at(self.wanted.target, location), session)
         except UsageError as error:
             state = CommitState(None, " ".join(str(error).split()))
             lasts = not isinstance(error, GitError)
         return replace(state, path=name), lasts
 
-    def counted(self, target: Target, settings: Settings) -> tuple[CommitState, bool]:
-        inputs = ReplayInputs(time.time_ns())
-        source = read_targets(settings, [target])
-        context = RunContext(
-            replace(settings, replay_inputs=inputs), self.environ, None, self.memory.interpreter
-        )
-        found = self.measured(source, context, target)
-        read = {*self.files(inputs, settings)} if inputs.is_complete else {_ANY_SOURCE}
+    def counted(self, target: Target, session: Session) -> tuple[CommitState, bool]:
+        source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
+        source = replace(source, session=replace(session, inputs=inputs))
+        found = self.measured(source, target)
+        read = {*self.files(inputs, session)} if inputs.is_complete else {_ANY_SOURCE}
         request = source.requests[0]
         if request.needs_way(found):
             read.add(_ANY_SOURCE)  # any file may say how to build it
-            if known := built_in_a_way(request, context):
-                way, whole = known
-                assert way.way is not None
-                source = replace(source, found=whole, requests=[way])
-                found = self.measured(source, context, target)
-                read.add(os.path.normpath(f"{self.below}/{way.way.position.path}"))
+            if whole := built_in_a_way(request, source.session):
+                way = whole.requests[0].way
+                assert way is not None
+                found = self.measured(whole, target)
+                read.add(os.path.normpath(f"{self.below}/{way.position.path}"))
         count, reason = _count(found, self.wanted.selector)
         lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
         return CommitState(count, reason, read=tuple(sorted(read))), lasts and self.error is None
 
-    def measured(self, source: ProjectSource, context: RunContext, target: Target) -> Measurement:
-        report = measure(source, Selection(source.requests, skip_failures=False), context)
+    def measured(self, source: ProjectSource, target: Target) -> Measurement:
+        report = measure(source, Selection(source.requests, skip_failures=False))
         self.error = self.error or report.error
         return next(one.measurement for one in report.models if one.target == str(target))
 
-    def files(self, inputs: ReplayInputs, settings: Settings) -> Iterator[str]:
+    def files(self, inputs: ReplayInputs, session: Session) -> Iterator[str]:
         """The files of the repository that a build read."""
-        top, copy = self.repository.top, settings.snapshot
+        top, copy = self.repository.top, session.snapshot
         assert copy is not None
         tracked = {*copy.importable}
         names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.paths)
@@ -291,15 +276,12 @@ class _Memory:
     """The states of commits that earlier runs have found. They hold for one interpreter with its
     packages, and for what is asked; what a commit holds is its name."""
 
-    def __init__(self, wanted: Wanted, environ: Mapping[str, str]) -> None:
-        settings = wanted.settings
-        self.store = store = settings.store
-        self.interpreter = settings.interpreter(environ)
-        python, root = self.interpreter.python, settings.root
-        like_a_copy = Snapshot(root, root, (), ())
-        self.context = BuildContext(python, root, environ, snapshot=like_a_copy, store=store)
+    def __init__(self, wanted: Wanted) -> None:
+        self.session, settings = wanted.session.with_interpreter(), wanted.session.settings
+        self.store = self.session.store
         own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
-        asked = (str(wanted.target), str(wanted.selector), str(settings.home), repr(own))
+        home = str(self.session.home)
+        asked = (str(wanted.target), str(wanted.selector), home, repr(own))
         self.asked = tuple(map(str.encode, asked))
         self._place: str | None = None
 
@@ -308,7 +290,7 @@ class _Memory:
         """What the names of the entries begin with; "" while nothing is known of the
         interpreter."""
         if not self._place and self.store.folder:
-            name = name_of_interpreter(self.context)
+            name = name_of_interpreter(self.session)
             self._place = name and f"commit-{digest(name.encode(), *self.asked)}"
         return self._place or ""
 

@@ -14,14 +14,15 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, variabl
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
+from nparam_lint.config.session import silent
 from nparam_lint.count.measured import Measured
 
 if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
-    from nparam_lint.gate.context import RunContext
+    from nparam_lint.config.session import Session
 
 
-def missing_term(budget: Budget, context: RunContext) -> str:
+def missing_term(budget: Budget, session: Session) -> str:
     """The term that must be added to a budget's formula, in the names of the arguments, and the
     parameters that it stands for; empty where the form was not derived. If the formula is right for
     the declared arguments, this is about the first others for which it is wrong."""
@@ -30,7 +31,7 @@ def missing_term(budget: Budget, context: RunContext) -> str:
         return ""
     try:
         declared = polynomial_of(formula)
-        forms = _derived(budget, context)
+        forms = _derived(budget, session)
     except (NothingBuilt, ArithmeticError):
         return ""
     form = next((form for form in forms if form.total != declared), None)
@@ -43,10 +44,10 @@ def missing_term(budget: Budget, context: RunContext) -> str:
     return f"{word}: {text}{_parameters(missing, form)}" + (f" where {where}" if where else "")
 
 
-def _derived(budget: Budget, context: RunContext) -> list[ClosedForm]:
+def _derived(budget: Budget, session: Session) -> list[ClosedForm]:
     """The forms of what the budget counts, that for the declared arguments first."""
     one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
-    model = Model(context.settings, budget.target, one, context.environ)
+    model = Model(replace(session, progress=silent), budget.target, one)
     first = model.first()
     if not isinstance(first, Measured) or model.why_unknown(first):
         return []

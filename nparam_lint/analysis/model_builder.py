@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
-from nparam_lint.discover import Discovery, discover
+from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.context import RunContext
-from nparam_lint.gate.requests import ModelRequest, request_model
+from nparam_lint.gate.requests import ModelRequest, ProjectSource, request_model
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.values import Position
@@ -23,10 +22,9 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Set
 
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
     from nparam_lint.discover.definitions import Definition
-    from nparam_lint.gate.context import Progress
 
 
 SHARE = 0.5  # of the time for one model, in which it is built at several points
@@ -41,27 +39,21 @@ class NothingBuilt(Exception):
 class Model:
     """A target that is built many times, with different arguments."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        target: Target,
-        selector: Selector,
-        environ: Mapping[str, str],
-        progress: Progress | None = None,
-    ) -> None:
+    def __init__(self, session: Session, target: Target, selector: Selector) -> None:
         """Raises UsageError for a class inside another model."""
         if target.host:
             raise UsageError(
                 f"{target} stands inside another model, and has no arguments of its own; next: ask "
                 f"for the model, {target.host}, or for a part of it, such as {target.host}[h.*]"
             )
-        self.context = RunContext(settings, environ, progress)
-        self.settings, self.target, self.selector = settings, target, selector
+        self.target, self.selector = target, selector
         files = [target.location] if target.is_path else []
-        self.found: Discovery = discover(settings.root, files, wanted=files, store=settings.store)
-        self.request = request_model(target, Position(target.location), settings, self.found)
+        found = discover(session.root, files, wanted=files, store=session.store)
+        request = request_model(target, Position(target.location), session.settings, found)
+        self.source = ProjectSource(session, files, found, [request], [])
+        self.request = request
         at = target.location, target.callable
-        self.request.definitions = [d for d in self.found.definitions if (d.path, d.qualname) == at]
+        request.definitions = [d for d in found.definitions if (d.path, d.qualname) == at]
         self.request.parameters, self.request.metric = True, selector.metric
         self.request.device = "meta"  # the others would give the same result, and take time
         self.request.origins = bool(_INDEX.search(selector.module)) and "*" not in selector.module
@@ -75,10 +67,10 @@ class Model:
         """As the target names it, or else as the project builds it; with the arguments that could
         be varied."""
         found = self.as_named()
-        known = self.request.needs_way(found) and built_in_a_way(self.request, self.context)
+        known = self.request.needs_way(found) and built_in_a_way(self.request, self.source.session)
         if not known:
             return found
-        way, self.found = known
+        self.source, way = known, known.requests[0]
         self.request = replace(self.request, recipe=way.recipe, file=way.file, way=way.way)
         return self.as_named()
 
@@ -122,16 +114,17 @@ class Model:
     ) -> list[Traces | None]:
         """Build with traced numbers at these points, one job for each batch, as many as there is
         time for; None where nothing could be traced. `base`: a point that was built."""
-        within = min(seconds, SHARE * self.settings.timeout)
+        within = min(seconds, SHARE * self.source.settings.timeout)
         request = replace(self.request, values=base, seconds=within)
         found = self._measured([replace(request, points=points) for points in batches])
         return [one.traces if isinstance(one, Measured) else None for one in found]
 
     def _measured(self, requests: Sequence[ModelRequest]) -> list[Measurement]:
-        counted = count_models(requests, self.found, self.context)
+        counted = count_models(requests, self.source)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
-        self.context = replace(self.context, interpreter=counted.interpreter)
+        session = replace(self.source.session, interpreter=counted.interpreter)
+        self.source = replace(self.source, session=session)
         self.environment = counted.environment(["meta"])
         return [counted.measurements[number] for number in range(len(requests))]
 
@@ -163,7 +156,7 @@ class Model:
         path = self.target.location
         if not self.target.is_path:
             return []
-        source = self.found.tree.source(path).decode(errors="replace")
+        source = self.source.found.tree.source(path).decode(errors="replace")
         if self.definition is not None:  # its own first
             lines = source.splitlines()
             source = "\n".join(lines[self.definition.line - 1 :] + lines)

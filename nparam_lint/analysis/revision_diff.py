@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import as_the_project_builds, measure
-from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.report import Report
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Session
     from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One state of the project: its settings, and the paths to look under (none: all of it).
+    """One state of the project, and the paths to look under (none: all of it).
     `exists`: whether anything of it is there."""
 
-    settings: Settings
+    session: Session
     paths: Sequence[Path] = ()
     exists: bool = True
 
@@ -41,8 +39,6 @@ def compare_revisions(
     base: Checkout,
     now: Checkout,
     about: Base,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
     *,
     moved: Mapping[str, str],
     staged: bool,
@@ -55,19 +51,18 @@ def compare_revisions(
     that explains it; None: any. Raises NoInterpreter."""
     start = time.monotonic()
     back = {new: old for old, new in moved.items()}
-    settings = now.settings
-    then = _read(replace(base, settings=comparable(base.settings, settings, back)))
+    then = _read(replace(base, session=comparable(base.session, now.session, back)))
     today = _read(now)
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
     some = select_then.requests or select_now.requests
-    interpreter = settings.interpreter(environ) if some else None
+    interpreter = now.session.with_interpreter().interpreter if some else None
 
     def count(source: ProjectSource | None, selection: Selection) -> Report:
         if source is None:
             return Report(None, (), ())
-        context = RunContext(source.settings, environ, progress, interpreter)
-        return measure(source, selection, context)
+        session = replace(source.session, interpreter=interpreter)
+        return measure(replace(source, session=session), selection)
 
     with reused_worker(imports=False):  # each side has modules of its own
         before, after = count(then, select_then), count(today, select_now)
@@ -85,33 +80,33 @@ def compare_revisions(
         notes.append(f"it did not exist at {about.called}: everything is new")
     elif not now.exists:
         notes.append("it does not exist any more: everything is gone")
-    copy = base.settings.snapshot
+    copy = base.session.snapshot
     if copy and copy.absent:
         which = f"{copy.absent[0]} and what else is outside of the sparse checkout"
         notes.append(f"not compared: {which}, which this partial clone lacks")
     return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
-def comparable(base: Settings, now: Settings, back: Mapping[str, str]) -> Settings:
+def comparable(base: Session, now: Session, back: Mapping[str, str]) -> Session:
     """The base's own budgets and arguments; today's limits, device and excluded files, and today's
     arguments for what the base says nothing about."""
+    today = now.settings
     arguments = {
         replace(target, location=back.get(target.location, target.location)): recipe
-        for target, recipe in now.arguments.items()
+        for target, recipe in today.arguments.items()
     }
-    return replace(
-        base,
-        device=now.device,
-        timeout=now.timeout,
-        memory=now.memory,
-        jobs=now.jobs,
-        exclude=now.exclude,
-        arguments={**arguments, **base.arguments},
+    return base.with_settings(
+        device=today.device,
+        timeout=today.timeout,
+        memory=today.memory,
+        jobs=today.jobs,
+        exclude=today.exclude,
+        arguments={**arguments, **base.settings.arguments},
     )
 
 
 def _read(checkout: Checkout) -> ProjectSource | None:
-    return read_source(checkout.settings, checkout.paths) if checkout.exists else None
+    return read_source(checkout.session, checkout.paths) if checkout.exists else None
 
 
 def _unreadable(source: ProjectSource | None) -> dict[str, str]:

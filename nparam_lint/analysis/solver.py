@@ -28,16 +28,15 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.case_solver import CaseAnswer
     from nparam_lint.analysis.closed_forms.form_records import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.analysis.solutions import Met, Question
     from nparam_lint.claims import Selector, Target
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.count.measured import VariableRow
-    from nparam_lint.gate.context import Progress
 
 SECONDS = 10  # of each search
 NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default
@@ -46,17 +45,15 @@ NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by def
 def solve(
     question: Question,
     given: str,
-    settings: Settings,
+    session: Session,
     target: Target,
     selector: Selector,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
 ) -> list[Solved]:
     """The answers for one target, one for each budget; `given`: as it was written. Raises
     UsageError and NoInterpreter."""
     with reused_worker():
         try:
-            model = Model(settings, target, selector, environ, progress)
+            model = Model(session, target, selector)
             first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:

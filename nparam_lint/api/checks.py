@@ -17,7 +17,6 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nparam_lint.gate.context import FormulaAnalysis
     from nparam_lint.gate.report import Report
 
 
@@ -36,7 +35,9 @@ def check(
     `report.ok` says whether all budgets hold; `report.findings` what is wrong. Raises UsageError
     where nothing can be checked: no such path, a wrong configuration, no interpreter with torch.
     """
-    from nparam_lint.config import ConfigError, load_settings
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+    from nparam_lint.config.load import ConfigError
+    from nparam_lint.config.session import open_session
     from nparam_lint.discover import find_root
     from nparam_lint.gate import check as check_project
 
@@ -48,24 +49,16 @@ def check(
         raise UsageError(f"there is no config file {os.fspath(config or '')}")
     root = file.parent if file else find_root(place)
     try:
-        settings = load_settings(root, file, os.environ, {}).remembering(os.environ)
+        session = open_session(root, os.environ, config=file)
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     return check_project(
-        settings,
+        session,
         () if place == root else (place,),
-        os.environ,
         declared_only=declared,
         static_only=static,
-        analysis=formula_analysis,
+        analysis=ANALYSIS,
     )
-
-
-def formula_analysis() -> FormulaAnalysis:
-    """What formulas are checked with; loaded where there are any."""
-    from nparam_lint.analysis.formula_analysis import ANALYSIS
-
-    return ANALYSIS
 
 
 def assert_nparams(

@@ -40,15 +40,15 @@ def run(options: Namespace) -> int:
         if path.is_dir():
             step = f"next: nparam-lint {asked} lists its models"
             raise UsageError(f"{asked} is a directory, expected a file or a target\n{step}")
-        settings = common.settings_for(options, path)
-        file = place_of(path, settings.root)
-        with common.progress() as progress:
-            report = models_of_file(settings, path, options.environ, progress)
+        session = common.session_for(options, path)
+        file = place_of(path, session.root)
+        with common.showing_progress(session) as shown:
+            report = models_of_file(shown, path)
     else:
-        settings, target, _ = locate(options, asked)
-        with common.progress() as progress:
-            report = show(settings, [target], options.environ, progress)
+        session, target, _ = locate(options, asked)
+        with common.showing_progress(session) as shown:
+            report = show(shown, [target])
         refuse_misnamed(report.models)
-    document = annotate_document(report, settings.root, asked, file)
+    document = annotate_document(report, session.root, asked, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
-    return common.deliver(document, options, settings, failed=failed)
+    return common.deliver(document, options, session, failed=failed)

@@ -18,38 +18,38 @@ from nparam_lint.repository.git import GitError, Repository, open_repository
 from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Broken, Cause, RunContext
+    from nparam_lint.config.session import Session
+    from nparam_lint.gate.hooks import Broken, BudgetCause
     from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)
 class BaseState:
-    """`base`: the revision; `copy`: what it holds; `settings`: its own, from its own config;
-    `moves`: where things were then."""
+    """`base`: the revision; `copy`: what it holds; `session`: with its own config; `moves`: where
+    things were then."""
 
     base: Base
     copy: Snapshot
-    settings: Settings
+    session: Session
     moves: Moves
 
 
 def base_state(
-    base: Base, settings: Settings, repository: Repository, options: Namespace, stack: ExitStack
+    base: Base, now: Session, repository: Repository, options: Namespace, stack: ExitStack
 ) -> BaseState:
-    """The project of the `settings` as it was at `base`; the copy lives as long as the `stack`."""
+    """The project as it was at `base`; the copy lives as long as the `stack`."""
     # The working tree's other files have nothing to do with the base.
     copy = replace(stack.enter_context(copied(repository, base.commit)), untracked=())
-    staged = settings.snapshot is not None
-    inside = path_inside(settings.home, copy)
-    renames = repository.renames(base.commit, staged=staged)
+    inside = path_inside(now.home, copy)
+    renames = repository.renames(base.commit, staged=now.snapshot is not None)
     moves = find_moves(renames, inside, lambda path: (copy.directory / path).is_dir())
     root = copy.directory / moves.root_then  # today's counts for both
     if not root.is_dir():  # there was no project yet
-        then = replace(settings, root=root, config=None, budgets=(), snapshot=copy)
-        return BaseState(base, copy, then, moves)
+        then = now.with_settings(root=root, config=None, budgets=())
+        return BaseState(base, copy, replace(then, snapshot=copy), moves)
     try:
-        return BaseState(base, copy, settings_in(copy, options, root, root), moves)
+        then = session_in(copy, options, root, root)
+        return BaseState(base, copy, replace(then, progress=now.progress), moves)
     except UsageError as error:
         raise UsageError(f"at {base.called}: {error}") from None
 
@@ -84,19 +84,19 @@ def causes_since(
     options: Namespace,
     broken: Broken,
     source: ProjectSource,
-    context: RunContext,
-) -> list[Cause]:
+) -> list[BudgetCause]:
     """What made these budgets break since the revision that was asked for, or since the usual one;
     nothing where there is none. `pushed`: the commit that is checked."""
+    source.session.inputs.is_complete = False  # another commit may be the last one next time
     with ExitStack() as stack:
         try:
-            repository = open_repository(source.settings.home, options.environ)
+            repository = open_repository(source.session.home, options.environ)
             base = _base_of_check(repository, options, pushed)
             if base is None:
                 return []
-            state = base_state(base, source.settings, repository, options, stack)
-            past = Past(state.settings, base.called, state.moves.files)
-            return find_causes(broken, source, context, past)
+            state = base_state(base, source.session, repository, options, stack)
+            past = Past(state.session, base.called, state.moves.files)
+            return find_causes(broken, source, past)
         except UsageError:
             if options.since:
                 raise
@@ -128,12 +128,12 @@ def path_inside(path: Path, copy: Snapshot) -> str:
     return "" if text == "." else text
 
 
-def settings_in(
+def session_in(
     copy: Snapshot, options: Namespace, start: Path, root: Path | None = None
-) -> Settings:
-    """Those of a copy, by the config file that it has."""
+) -> Session:
+    """A run on a copy, by the config file that it has."""
     options = Namespace(**vars(options))
     if options.config:
         config = copy.copy_of(Path(options.config))
         options.config = str(config) if config.is_file() else None
-    return common.settings_for(options, start, copy, root)
+    return common.session_for(options, start, copy, root)

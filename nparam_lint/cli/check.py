@@ -8,23 +8,25 @@ import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.formula_analysis import ANALYSIS
+from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cli import common
+from nparam_lint.config.projects import Project, inner_projects, projects_of
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.printable import clean
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    from nparam_lint.cache.replay_inputs import ReplayInputs
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Broken, Cause, Causes, FormulaAnalysis, RunContext
+    from nparam_lint.gate.hooks import Broken, BudgetCause, FindCauses
     from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.gate.shards import Division
     from nparam_lint.repository.snapshot import Snapshot
@@ -95,82 +97,80 @@ def run(options: Namespace) -> int:
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
     division = _division(options)
-    inputs, code = None, 0
-    reports: list[tuple[Report, _Project]] = []
+    code = 0
+    answers: list[tuple[Report, Project, str]] = []  # and the heading of each
+
+    def find_causes(broken: Broken, source: ProjectSource) -> list[BudgetCause]:
+        from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
+
+        return causes_since(_pushed(given.environ), given, broken, source)
+
     with ExitStack() as stack:
         if options.staged:
             paths, copy = _staged(options, stack)
         else:
             paths, copy = _given_paths(options), None
         projects = _projects(options, paths, copy)
-        settings = projects[0].settings
-        if options.fix and (left := _fix(options, paths, settings)) is not None:
+        session, inputs = projects[0].session, ReplayInputs(start)
+        if options.fix and (left := _fix(options, paths, session)) is not None:
             return left
-        if _is_replayable(options, settings):
-            from nparam_lint.cache.replay_inputs import ReplayInputs
-
-            inputs = ReplayInputs(start)
-        for project in projects:
-            heading = project.heading if common.format_for(options, settings) == "text" else ""
+        has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"
+        for number, project in enumerate(projects):
+            heading = _heading(project, session.home, number == 0) if has_headings else ""
             common.write(heading, None)
-            causes = partial(_causes, given)
-            report, project_code = _check(project, inputs, options, causes, division)
+            project = replace(project, session=replace(project.session, inputs=inputs))
+            report, project_code = _check(project, options, find_causes, division)
             code = max(code, project_code)
-            reports.append((report, project))
+            answers.append((report, project, heading))
     with Aside("what the cache keeps of this answer"):
-        if inputs and code < 2:
-            _keep(reports, inputs, options, code)
-        if settings.store.wants_trim():
+        if code < 2 and _is_replayable(options, session.settings):
+            _keep(answers, inputs, options, code)
+        if session.store.wants_trim():
             from nparam_lint.cache.housekeeping import trim
 
-            trim(settings.store.base or "")
+            trim(session.store.base or "")
     return code
 
 
 def _keep(
-    reports: Sequence[tuple[Report, _Project]], inputs: ReplayInputs, options: Namespace, code: int
+    answers: Sequence[tuple[Report, Project, str]],
+    inputs: ReplayInputs,
+    options: Namespace,
+    code: int,
 ) -> None:
     """Keep the answer, for the next run to print again."""
-    texts = [_again(report, project, inputs, options) for report, project in reports]
+    texts = [_again(report, project.session, head, options) for report, project, head in answers]
     if None in texts:
         return
-    where = reports[-1][0].environment
+    where = answers[-1][0].environment
     text = "".join(map(str, texts))
     # The answer alone may be what is new: it counts for when there is too much.
     python = where.python if where else ""
     size = inputs.keep(options.given, options.environ, text, code, python)
-    reports[0][1].settings.store.saved += size
+    answers[0][1].session.store.saved += size
 
 
 def _check(
-    project: _Project,
-    inputs: ReplayInputs | None,
-    options: Namespace,
-    causes: Causes,
-    division: Division | None,
+    project: Project, options: Namespace, find_causes: FindCauses, division: Division | None
 ) -> tuple[Report, int]:
     """Check one project and print what is found: the report, and its exit code."""
     from nparam_lint.gate import check
     from nparam_lint.report.check_document import check_document
 
-    settings = replace(project.settings, replay_inputs=inputs, why_built=options.why_built)
-    settings = replace(settings, ways=0) if options.all_ways else settings
-    with common.progress() as progress:
+    with common.showing_progress(project.session) as session:
         report = check(
-            settings,
+            session,
             project.paths,
-            options.environ,
             left_out=project.left_out,
             declared_only=options.declared,
             static_only=options.static,
             dependents=bool(options.paths),  # else they are checked as models of their own project
-            progress=progress,
-            analysis=_formula_analysis,
-            causes=None if options.static else causes,
+            analysis=ANALYSIS,
+            find_causes=None if options.static else find_causes,
             division=division,
         )
     document = check_document(report, why_built=options.why_built)
-    return report, common.deliver(document, options, settings)
+    return report, common.deliver(document, options, project.session)
 
 
 def _division(options: Namespace) -> Division | None:
@@ -191,13 +191,13 @@ def _division(options: Namespace) -> Division | None:
     return Division(int(match[1]), int(match[2]), costs)
 
 
-def _fix(options: Namespace, paths: list[Path], settings: Settings) -> int | None:
+def _fix(options: Namespace, paths: list[Path], session: Session) -> int | None:
     """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
     exit code, 1 where something is left."""
     from nparam_lint.rewrite.edits import unified_diff, write_all
     from nparam_lint.rewrite.module_lists import plan_fixes
 
-    fixes = plan_fixes(settings, paths, options.environ)
+    fixes = plan_fixes(session, paths)
     if not options.diff:
         write_all(fixes.files)
     lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
@@ -209,13 +209,12 @@ def _fix(options: Namespace, paths: list[Path], settings: Settings) -> int | Non
     return int(bool(fixes.left))
 
 
-def _again(
-    report: Report, project: _Project, inputs: ReplayInputs, options: Namespace
-) -> str | None:
-    """The answer as the next run will give it, from the cache. None: it is not kept."""
+def _again(report: Report, session: Session, heading: str, options: Namespace) -> str | None:
+    """The answer as the next run will give it, from the cache, and what it rests on besides what
+    was read. None: it is not kept."""
     from nparam_lint.report.check_document import check_document
 
-    settings = project.settings
+    settings, inputs = session.settings, session.inputs
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
         return None  # to write every row of every model once more takes longer than it saves
@@ -225,14 +224,14 @@ def _again(
     ]
     again = replace(report, models=tuple(models), seconds=0.0)
     document = check_document(again, why_built=options.why_built)
-    text = render(name, document, common.layout(options, settings))
-    inputs.add_project(str(settings.home), options.environ)
+    text = render(name, document, common.layout(options, session))
+    inputs.add_project(str(session.home), session.environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
-    copy = settings.snapshot  # of which the index tells
+    copy = session.snapshot  # of which the index tells
     inputs.paths.update(
         str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
     )
-    return project.heading + text if name == "text" else text
+    return heading + text
 
 
 def _is_replayable(options: Namespace, settings: Settings) -> bool:
@@ -274,7 +273,7 @@ def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]
 def _config_for_all(config: Path, copy: Snapshot) -> str | None:
     """The config that a hook was given: that of the whole repository, or one that is found where it
     is (None). Raises UsageError where a hook that reads it would leave out what is around it."""
-    from nparam_lint.config import find_config
+    from nparam_lint.config.load import find_config
 
     config = Path(os.path.normpath(config))
     if config.parent == copy.directory:
@@ -328,153 +327,54 @@ def _is_gone(path: Path) -> bool:
 # --- the projects of a repository -------------------------------------------------------------
 
 
-def _causes(
-    options: Namespace, broken: Broken, source: ProjectSource, context: RunContext
-) -> list[Cause]:
-    from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
-
-    if source.settings.replay_inputs:
-        source.settings.replay_inputs.is_complete = False  # another commit may be the last one then
-    return causes_since(_pushed(options.environ), options, broken, source, context)
-
-
-def _formula_analysis() -> FormulaAnalysis:
-    from nparam_lint.analysis.formula_analysis import ANALYSIS
-
-    return ANALYSIS
-
-
-@dataclass(frozen=True, slots=True)
-class _Project:
-    """A project that is checked separately, with its own settings and interpreter. `paths`: what is
-    asked about; empty: all of it. `left_out`: directories whose entries in the config are looked at
-    in another project. `heading`: what stands above its report, where it is one of several."""
-
-    settings: Settings
-    paths: Sequence[Path]
-    left_out: Sequence[Path] = ()
-    heading: str = ""
-
-
-def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) -> list[_Project]:
-    """What the paths lead to (none: all around the current directory). A directory with a config
-    of its own is a project, and so is one with an environment of its own."""
-    from nparam_lint.discover import find_root, list_below
-
-    below = cache(list_below)
+def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) -> list[Project]:
+    """What the paths lead to (none: all around the current directory)."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
     start = Path(os.path.commonpath(paths)) if paths else here
-    first = replace(common.settings_for(options, start, copy), below=below)
-    name = common.format_for(options, first)
+    first = common.session_for(options, start, copy)
+    name = common.format_for(options, first.settings)
     alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
-    one = next((option for option, given in alone.items() if given), f"--format {name}")
+    option = next((option for option, given in alone.items() if given), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
         if options.declared or not options.fix:
-            _refuse_unread(first, paths, one)
-        return [_Project(first, paths)]
+            _refuse_unread(first, paths, option)
+        return [Project(first, paths)]
 
-    def load(place: Path, root: Path) -> Settings:
+    def open_at(place: Path, root: Path) -> Session:
         if root == first.root:
             return first
         own_options = Namespace(**{**vars(options), "config": None})  # which is about the first
         try:
-            own = common.settings_for(own_options, place, copy, root)
+            inner = common.session_for(own_options, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {clean(os.path.relpath(root, first.root))}: {error}") from None
-        return replace(own, format=first.format, below=below)
+        inner = replace(inner, inputs=first.inputs, list_below=first.list_below)
+        return inner.with_settings(format=first.settings.format)
 
-    asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
-    for path in paths:
-        top = copy.directory if copy else common.repository_top(path)
-        root = first.root if options.config else find_root(path, top)
-        near = next(iter(asked), root)
-        if top is None or not near.is_relative_to(top):  # no repository of both
-            if not path.is_relative_to(near):
-                raise UsageError(f"{path} is outside the project root {near}")
-            root = near
-        asked.setdefault(root, []).append(path)
-    parts = (project for root in sorted(asked) for project in _split(root, asked[root], load))
-    found: dict[object, _Project] = {}
-    for part in parts:  # the outermost first, which may ask about all that is inside
-        found.setdefault((part.settings.root, part.settings.place), part)
-    if len(found) > 1:
+    projects = projects_of(paths, first, open_at, is_whole=bool(options.config))
+    if len(projects) > 1:
         options.asked = first.home
-        for number, (key, part) in enumerate(found.items()):
-            found[key] = replace(part, heading=_heading(part, first.home, number == 0))
-    return list(found.values())
+    return projects
 
 
-def _split(
-    root: Path, paths: Sequence[Path], load: Callable[[Path, Path], Settings]
-) -> Iterator[_Project]:
-    """The project at `root`, with the paths that are in it, and the projects inside it."""
-    settings = load(Path(os.path.commonpath(paths or [root])), root)
-    inner = _inner(settings)
-    for place in (root, *inner):
-        deeper = [other for other in inner if other != place and other.is_relative_to(place)]
-        others = [path for path in paths if any(path.is_relative_to(other) for other in deeper)]
-        mine = [path for path in paths if path.is_relative_to(place) and path not in others]
-        if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
-            mine.append(place)
-        if paths and not mine:
-            continue
-        if inner.get(place):
-            yield from _split(place, mine, load)
-            continue
-        exclude = (f"/{_literal(other.relative_to(root).as_posix())}/" for other in deeper)
-        own = replace(
-            settings,
-            exclude=(*settings.exclude, *exclude),
-            place=settings.home / place.relative_to(root),
-        )
-        left_out = [other for other in deeper if not inner[other]]
-        yield _Project(own, mine, left_out)
-
-
-def _inner(settings: Settings) -> dict[Path, str]:
-    """The projects inside of one, outer ones first, and their config; "" of one that has none, but
-    an environment of its own. What is in a project with a config is left to that."""
-    from nparam_lint.count.interpreter import environments_in
-    from nparam_lint.discover import inner_folders, list_below, matcher
-
-    copy, root = settings.snapshot, settings.root
-    below = settings.below or list_below
-    folders = inner_folders(root, copy.files(root, (".py", ".toml")) if copy else below(root))
-    environments = {} if settings.python else environments_in(settings.home, folders)
-    found: dict[Path, str] = {}
-    is_excluded = matcher(settings.exclude)
-    for folder, config in folders.items():
-        place = root / folder
-        is_left = any(found[outer] and place.is_relative_to(outer) for outer in found)
-        is_project = config or folder in environments
-        if is_project and not is_left and not is_excluded(config or f"{folder}/__init__.py"):
-            found[place] = config
-    return found
-
-
-def _literal(path: str) -> str:
-    """A path as a pattern that stands for it alone."""
-    return re.sub(r"([][*?!#\\ ])", r"\\\1", path)
-
-
-def _heading(project: _Project, home: Path, is_first: bool) -> str:
+def _heading(project: Project, home: Path, is_first: bool) -> str:
     """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
-    settings = project.settings
-    name = clean(os.path.relpath(settings.place or home, home).replace(os.sep, "/"))
-    config = f" ({settings.config.name})" if settings.config else ""
-    return f"{'' if is_first else chr(10)}project {name}{config}\n"
+    session, config = project.session, project.session.settings.config
+    name = clean(os.path.relpath(session.place or home, home).replace(os.sep, "/"))
+    made_by = f" ({config.name})" if config else ""
+    return f"{'' if is_first else chr(10)}project {name}{made_by}\n"
 
 
-def _refuse_unread(settings: Settings, paths: Sequence[Path], one: str) -> None:
+def _refuse_unread(session: Session, paths: Sequence[Path], option: str) -> None:
     """Refuse to skip the config of an inner project, in a format or file that can hold only one
     project."""
-    for place, file in _inner(settings).items():
+    for place, file in inner_projects(session).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
-            inner = clean(place.relative_to(settings.root).as_posix())
+            inner = clean(place.relative_to(session.root).as_posix())
             raise UsageError(
-                f"{clean(file)} configures a project of its own, but {one} reports on one project "
-                "only, and a check of the directory above it does not read this config\nnext: "
-                f"nparam-lint --declared {inner} {one}\n"
+                f"{clean(file)} configures a project of its own, but {option} reports on one "
+                "project only, and a check of the directory above it does not read this config\n"
+                f"next: nparam-lint --declared {inner} {option}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

@@ -8,8 +8,8 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,11 @@ from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.ground.printable import clean, inert
 from nparam_lint.report import Document, Options
 from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
+from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -139,12 +140,13 @@ def add_color(out: argparse._ArgumentGroup) -> None:
 # --- from options to settings -----------------------------------------------------------------
 
 
-def settings_for(
+def session_for(
     options: Namespace, start: Path, snapshot: Snapshot | None = None, root: Path | None = None
-) -> Settings:
-    """The settings of the project around `start`, in the working tree or in a copy; of that at
-    `root`, where this is known."""
-    from nparam_lint.config import ConfigError, load_settings
+) -> Session:
+    """A run on the project around `start`, in the working tree or in a copy; on that at `root`,
+    where this is known."""
+    from nparam_lint.config.load import ConfigError
+    from nparam_lint.config.session import open_session
     from nparam_lint.discover import find_root
 
     start = Path(os.path.abspath(start))
@@ -156,18 +158,23 @@ def settings_for(
     root = config.parent if config else root or find_root(start, top)
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
+    place = snapshot.original_of(start) if snapshot else start
     try:
-        settings = load_settings(root, config, options.environ, given, snapshot)
+        session = open_session(
+            root,
+            options.environ,
+            config=config,
+            options=given,
+            snapshot=snapshot,
+            place=nearest_directory(place) if start.is_relative_to(root) else None,
+            remembers=not options.no_cache,
+        )
     except ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
-    if settings.format not in FORMATS:
-        raise UsageError(refusal("nparam-lint", settings.format, formats_for("findings")))
-    if start.is_relative_to(root):
-        place = snapshot.original_of(start) if snapshot else start
-        settings = replace(settings, place=nearest_directory(place))
-    # What another machine found rests on files that cannot be seen from here.
-    forgets = options.no_cache or settings.on != "local"
-    return settings if forgets else settings.remembering(options.environ)
+    if session.settings.format not in FORMATS:
+        raise UsageError(refusal("nparam-lint", session.settings.format, formats_for("findings")))
+    ways = 0 if getattr(options, "all_ways", False) else session.settings.ways
+    return session.with_settings(ways=ways, why_built=getattr(options, "why_built", False))
 
 
 def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
@@ -191,13 +198,17 @@ def nearest_directory(path: Path) -> Path:
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 
-def progress() -> AbstractContextManager[Progress | None]:
-    """Shows what is being done while models are built; None if standard error is no terminal."""
+@contextmanager
+def showing_progress(session: Session) -> Iterator[Session]:
+    """The same, showing what is being done while models are built, if standard error is a
+    terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return nullcontext()
+        yield session
+        return
     from nparam_lint.cli.progress import progress_line
 
-    return progress_line()
+    with progress_line() as line:
+        yield replace(session, progress=line)
 
 
 # --- the way out ----------------------------------------------------------------------------------
@@ -210,11 +221,11 @@ def format_for(options: Namespace, settings: Settings) -> str:
 
 
 def deliver(
-    document: Document, options: Namespace, settings: Settings, *, failed: bool = False
+    document: Document, options: Namespace, session: Session, *, failed: bool = False
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
-    name, shown = format_for(options, settings), layout(options, settings)
+    name, shown = format_for(options, session.settings), layout(options, session)
     if name == "html":
         from nparam_lint.analysis.roles.module_roles import module_roles  # pictures have them
 
@@ -309,25 +320,21 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
 # --- the look -------------------------------------------------------------------------------------
 
 
-def layout(options: Namespace, settings: Settings) -> Options:
-    verbose = int(getattr(options, "verbose", 0))
-    inside = settings.home.relative_to(repository_top(settings.home) or settings.home).as_posix()
+def layout(options: Namespace, session: Session) -> Options:
+    verbose, home = int(getattr(options, "verbose", 0)), session.home
+    inside = home.relative_to(repository_top(home) or home).as_posix()
     return Options(
         width=terminal_width(),
-        color=_wants_color(options, settings),
-        depth=settings.depth,
+        color=_wants_color(options, session.settings),
+        depth=session.settings.depth,
         verbose=verbose,
         quiet=getattr(options, "quiet", False),
         tables=TABLES if not verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix="" if inside == "." else inside,
-        below=os.path.relpath(settings.home, getattr(options, "asked", settings.home)),
+        below=os.path.relpath(home, getattr(options, "asked", home)),
     )
-
-
-def repository_top(place: Path) -> Path | None:
-    return next((top for top in (place, *place.parents) if (top / ".git").exists()), None)
 
 
 def terminal_width() -> int:

@@ -43,14 +43,14 @@ def run(options: Namespace) -> int:
     targets = [locate(options, text)[:2] for text in options.targets]
     start = time.monotonic()
     reports = {}  # one of each project
-    with common.progress() as progress:
-        for root, settings in {settings.root: settings for settings, _ in targets}.items():
-            inside = [target for project, target in targets if project.root == root]
-            reports[root] = show(settings, inside, options.environ, progress)
-            refuse_misnamed(reports[root].models)
+    for root, session in {session.root: session for session, _ in targets}.items():
+        inside = [target for project, target in targets if project.root == root]
+        with common.showing_progress(session) as shown:
+            reports[root] = show(shown, inside)
+        refuse_misnamed(reports[root].models)
     models = []  # each called as it was written, which is how the user knows it
-    for text, (settings, target) in zip(options.targets, targets, strict=True):
-        report = reports[settings.root]
+    for text, (session, target) in zip(options.targets, targets, strict=True):
+        report = reports[session.root]
         model = next(model for model in report.models if model.target == str(target))
         measured = model.measurement
         roles = find_roles(measured) if isinstance(measured, Measured) else None

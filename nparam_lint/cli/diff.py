@@ -13,14 +13,14 @@ from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_b
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
-from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, settings_in
+from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, session_in
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
 
 USAGE = "nparam-lint diff REV [PATH…] [options]"
 DESCRIPTION = (
@@ -79,38 +79,34 @@ def run(options: Namespace) -> int:
             index = stack.enter_context(copied(repository))
             if options.config and not index.copy_of(Path(options.config)).is_file():
                 raise UsageError(f"{options.config} is not in the index; next: git add it")
-            settings = settings_in(index, options, index.copy_of(start))
+            session = session_in(index, options, index.copy_of(start))
         else:
-            settings = common.settings_for(options, start)
-        state = base_state(base, settings, repository, options, stack)
-        with common.progress() as progress:
+            session = common.session_for(options, start)
+        with common.showing_progress(session) as shown:
+            state = base_state(base, shown, repository, options, stack)
             report = compare_revisions(
-                *_checkouts(options, settings, state),
+                *_checkouts(options, shown, state),
                 base,
-                options.environ,
-                progress,
                 moved=state.moves.files,
                 staged=options.staged,
                 declared_only=options.declared,
                 tolerance=tolerance,
             )
-        return common.deliver(diff_document(report), options, settings)
+        return common.deliver(diff_document(report), options, session)
 
 
-def _checkouts(
-    options: Namespace, settings: Settings, state: BaseState
-) -> tuple[Checkout, Checkout]:
+def _checkouts(options: Namespace, session: Session, state: BaseState) -> tuple[Checkout, Checkout]:
     """Where the base is and where the present is."""
-    then, copy, moves = state.settings, state.copy, state.moves
+    then, copy, moves = state.session, state.copy, state.moves
     if not options.paths:
-        return Checkout(then, exists=then.root.is_dir()), Checkout(settings)
-    top = settings.snapshot.directory if settings.snapshot else copy.home
+        return Checkout(then, exists=then.root.is_dir()), Checkout(session)
+    top = session.snapshot.directory if session.snapshot else copy.home
     old: dict[Path, None] = {}
     new: dict[Path, None] = {}
     for text in options.paths:
         path = path_inside(Path(text), copy)
         if not is_below(path, moves.root):
-            raise UsageError(f"{text} is outside the project root {settings.home}")
+            raise UsageError(f"{text} is outside the project root {session.home}")
         before = [place for name in moves.then(path) if (place := copy.directory / name).exists()]
         after = [place for name in moves.now(path) if (place := top / name).exists()]
         if not (before or after):
@@ -119,4 +115,4 @@ def _checkouts(
             raise UsageError(hint + state.base.called)
         old |= dict.fromkeys(before)
         new |= dict.fromkeys(after)
-    return Checkout(then, list(old), bool(old)), Checkout(settings, list(new), bool(new))
+    return Checkout(then, list(old), bool(old)), Checkout(session, list(new), bool(new))

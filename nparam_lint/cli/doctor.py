@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
-from nparam_lint.count.interpreter import environments_in
-from nparam_lint.count.jobs import BuildContext
-from nparam_lint.count.run_jobs import run_jobs
-from nparam_lint.discover import inner_folders, list_below
-from nparam_lint.gate.building import limits
+from nparam_lint.config.interpreter import environments_in
+from nparam_lint.config.settings import LOCAL
+from nparam_lint.count.run_jobs import limits, run_jobs
+from nparam_lint.discover import inner_folders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
 from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural
@@ -31,21 +30,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    settings = common.settings_for(options, Path.cwd())
-    if settings.on != "local":
+    session = common.session_for(options, Path.cwd())
+    settings, root = session.settings, session.root
+    if settings.on != LOCAL:
         return _tell_machines(settings)
-    found = settings.interpreter(options.environ)
-    limit = limits(settings)
-    answers = run_jobs(BuildContext(found.python, settings.root, options.environ, limit), [])
-    inside = environments_in(settings.root, inner_folders(settings.root, list_below(settings.root)))
+    session = session.with_interpreter()
+    found, limit = session.interpreter, limits(settings)
+    assert found is not None
+    answers = run_jobs(session, frozenset(), [])
+    inside = environments_in(root, inner_folders(root, session.list_below(root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in answers.devices]
     usable = ", ".join(name for name in names if name in answers.devices or name in LADDER)
-    allowed = f"{limit.timeout:g} s and {limit.memory >> 20:,} MB per model"
+    allowed = f"{settings.timeout:g} s and {limit['memory'] >> 20:,} MB per model"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
-        ("project", settings.root),
+        ("project", root),
         ("config", settings.config or no_config),
         ("budgets", f"{len(settings.budgets)} in the config"),
         ("python", found.python),
@@ -56,8 +57,8 @@ def run(options: Namespace) -> int:
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", f"{usable}; not {', '.join(absent)}" if absent else usable),
         ("guards", ", ".join(answers.guards) or "?"),
-        ("limits", f"{allowed}, {limit.jobs} at a time"),
-        ("cache", "not used: --no-cache" if options.no_cache else _cache(settings.store)),
+        ("limits", f"{allowed}, {limit['jobs']} at a time"),
+        ("cache", "not used: --no-cache" if options.no_cache else _cache(session.store)),
     ]
     for name, value in rows:
         print(f"{name:<15} {value}")

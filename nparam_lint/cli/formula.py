@@ -58,14 +58,14 @@ def failure(error: str, options: Namespace) -> Document:
 
 
 def run(options: Namespace) -> int:
-    settings, target, selector = locate(options, options.target, selects=True)
+    session, target, selector = locate(options, options.target, selects=True)
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     found = FormulaResult(options.target)
-    with reused_worker(), common.progress() as progress:
+    with reused_worker(), common.showing_progress(session) as shown:
         try:
-            model = Model(settings, target, selector, options.environ, progress)
+            model = Model(shown, target, selector)
             found = replace(_derived(found, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
             found = replace(found, error=str(error))
@@ -73,7 +73,7 @@ def run(options: Namespace) -> int:
     if options.write and found.has_form:
         _write(found, model)
     failed = not found.has_form
-    return common.deliver(formula_document(found), options, settings, failed=failed)
+    return common.deliver(formula_document(found), options, session, failed=failed)
 
 
 def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaResult:
@@ -109,7 +109,7 @@ def _write(result: FormulaResult, model: Model) -> None:
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, left = budget_of(forms, result.order)
     try:
-        at = write_budget(model, text, model.context.environ)
+        at = write_budget(model, text)
     except (Unsafe, CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.documents.history_document import history_document
 from nparam_lint.analysis.history import History, Wanted, read_history
 from nparam_lint.cli import common
-from nparam_lint.cli.base_state import settings_in
+from nparam_lint.cli.base_state import session_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
@@ -16,7 +16,7 @@ from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.repository.snapshot import Snapshot
 
 USAGE = "nparam-lint history TARGET [--since REV] [--first-parent] [options]"
@@ -45,7 +45,7 @@ def failure(error: str, options: Namespace) -> Document:
 
 
 def run(options: Namespace) -> int:
-    settings, target, selector = locate(options, options.target, selects=True, may_be_gone=True)
+    session, target, selector = locate(options, options.target, selects=True, may_be_gone=True)
     if options.config:
         raise UsageError("history reads the config that each commit has; next: leave out --config")
 
@@ -55,15 +55,15 @@ def run(options: Namespace) -> int:
             "next: name a model of the project, as nets/gpt.py::GPT"
         )
 
-    def settings_of(copy: Snapshot) -> Settings:
-        root = copy.copy_of(settings.home)
-        return settings_in(copy, options, root, root)
+    def session_of(copy: Snapshot) -> Session:
+        root = copy.copy_of(session.home)
+        return session_in(copy, options, root, root)
 
-    wanted = Wanted(target, selector, settings, settings_of, options.since, options.first_parent)
-    repository = open_repository(settings.home, options.environ)
-    with common.progress() as progress:
-        history = read_history(wanted, repository, options.environ, progress)
+    repository = open_repository(session.home, options.environ)
+    asked = session_of, options.since, options.first_parent
+    with common.showing_progress(session) as shown:
+        history = read_history(Wanted(target, selector, shown, *asked), repository)
         if not history.is_counted and not history.error:
-            refuse_misnamed(show(settings, [target], options.environ, progress).models)
+            refuse_misnamed(show(shown, [target]).models)
     document, failed = history_document(history), not history.is_counted
-    return common.deliver(document, options, settings, failed=failed)
+    return common.deliver(document, options, session, failed=failed)

@@ -47,18 +47,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     paths = common.checked_paths(options.paths)
     here = Path.cwd()
-    settings = common.settings_for(options, paths[0] if paths else here)
-    if settings.config is None and settings.root.is_relative_to(here):
+    session = common.session_for(options, paths[0] if paths else here)
+    if session.settings.config is None and session.root.is_relative_to(here):
         # Where nothing marks the project, what is made must be found again from here.
-        settings = common.settings_for(options, here)
+        session = common.session_for(options, here)
     if options.docs:
         from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
 
-        with common.progress() as progress:
-            found = suggest(settings, paths, options.environ, progress)
-        return common.deliver(suggestions_document(*found), options, settings)
+        with common.showing_progress(session) as shown:
+            found = suggest(shown, paths)
+        return common.deliver(suggestions_document(*found), options, session)
     wishes = Wishes(options.into, options.rounded, options.all)
-    with common.progress() as progress:
-        plan = plan_init(settings, paths, wishes, options.environ, progress)
+    with common.showing_progress(session) as shown:
+        plan = plan_init(shown, paths, wishes)
     failed = any(item.count is not None for item in plan.left)
-    return carry_out(plan, options, settings, dry=options.diff, failed=failed)
+    return carry_out(plan, options, session, dry=options.diff, failed=failed)

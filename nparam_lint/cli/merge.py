@@ -30,11 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
-    settings = common.settings_for(options, Path.cwd())
+    session = common.session_for(options, Path.cwd())
     report, notes = united({name: _read(name) for name in options.reports})
     for note in notes:
         common.tell(note)
-    return common.deliver(check_document(report), options, settings)
+    return common.deliver(check_document(report), options, session)
 
 
 def _read(name: str) -> Report:

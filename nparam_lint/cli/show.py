@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
@@ -38,11 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    settings, target, _ = locate(options, options.target)
-    ways = 0 if options.all_ways else settings.ways
-    settings = replace(settings, ways=ways, why_built=options.why_built)
-    with common.progress() as progress:
-        report = show(settings, [target], options.environ, progress)
+    session, target, _ = locate(options, options.target)
+    with common.showing_progress(session) as shown:
+        report = show(shown, [target])
     refuse_misnamed(report.models)
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
@@ -52,5 +49,5 @@ def run(options: Namespace) -> int:
             f"--training is about a whole model, and {target.callable} is counted inside one\n"
             f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
         )
-    document = show_document(report, settings.root, optimizer)
-    return common.deliver(document, options, settings, failed=failed)
+    document = show_document(report, session.root, optimizer)
+    return common.deliver(document, options, session, failed=failed)

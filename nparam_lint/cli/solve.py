@@ -92,11 +92,10 @@ def run(options: Namespace) -> int:
     if others:
         raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
     question = _question(options, metric)
-    with common.progress() as progress:
-        found = [
-            solve(question, text, *one, options.environ, progress)
-            for text, one in zip(options.targets, asked, strict=True)
-        ]
+    found = []
+    for text, (session, target, selector) in zip(options.targets, asked, strict=True):
+        with common.showing_progress(session) as shown:
+            found.append(solve(question, text, shown, target, selector))
     answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)

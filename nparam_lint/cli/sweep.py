@@ -24,13 +24,14 @@ from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
+from nparam_lint.config.session import silent
 from nparam_lint.count.measured import Measured, NotMeasured, VariableRow
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Progress
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
 DESCRIPTION = (
@@ -81,17 +82,17 @@ def run(options: Namespace) -> int:
         raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
     start = time.monotonic()
-    settings, target, selector = locate(options, options.target, selects=True)
+    session, target, selector = locate(options, options.target, selects=True)
     grid = of_grid(grid_of(options.vary)) if options.vary else None
     given = of_file(options.file) if options.file else grid
-    with reused_worker(), common.progress() as progress:
+    with reused_worker(), common.showing_progress(session) as shown:
         try:
-            model = Model(settings, target, selector, options.environ, progress)
+            model = Model(shown, target, selector)
             first = model.as_named()
             if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
                 called = ", ".join(filter(None, (target.arguments, values)))
                 target = replace(target, arguments=called)
-                model = Model(settings, target, selector, options.environ, progress)
+                model = Model(shown, target, selector)
             first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
@@ -106,7 +107,7 @@ def run(options: Namespace) -> int:
             ]
             forms = [] if options.built else _forms(model, variables)
             sweep = Sweep(_forgetting(model), forms)
-            shown = _written(options, kind, given, sweep, progress)
+            rows_shown = _written(options, kind, given, sweep, shown.progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
         except Mismatch as error:
@@ -114,9 +115,9 @@ def run(options: Namespace) -> int:
             return 1
     said = [] if options.built else _said(forms)
     seconds = time.monotonic() - start
-    result = SweepResult(options.target, given.names, shown, sweep.tally, said, seconds)
+    result = SweepResult(options.target, given.names, rows_shown, sweep.tally, said, seconds)
     if kind == "table":
-        text = render("text", sweep_document(result), common.layout(options, settings))
+        text = render("text", sweep_document(result), common.layout(options, session))
         common.write(text, None)
     else:
         for line in summary(result):
@@ -202,8 +203,8 @@ def _said(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
 
 def _forgetting(model: Model) -> Model:
     """The same, which keeps nothing of what it builds: a sweep is too much for a cache."""
-    settings = replace(model.settings, store=Store(None, ""))
-    model.context = replace(model.context, settings=settings, progress=None)
+    session = replace(model.source.session, store=Store(None, ""), progress=silent)
+    model.source = replace(model.source, session=session)
     return model
 
 
@@ -211,7 +212,7 @@ def _forgetting(model: Model) -> Model:
 
 
 def _written(
-    options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress | None
+    options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
     line = partial(csv_line, given.names) if kind == "csv" else json_line
@@ -223,8 +224,7 @@ def _written(
         else:
             _append("".join([head, *map(line, rows)]), options.out)
             head = ""
-        if progress:
-            progress(sweep.tally.rows, given.count or sweep.tally.rows, str(sweep.model.target))
+        progress(sweep.tally.rows, given.count or sweep.tally.rows, str(sweep.model.target))
     return shown
 
 

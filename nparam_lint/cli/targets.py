@@ -22,7 +22,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
 
 if TYPE_CHECKING:
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
 
 _NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")
 _CANDIDATES = 8
@@ -30,9 +30,9 @@ _CANDIDATES = 8
 
 def locate(
     options: Namespace, text: str, *, selects: bool = False, may_be_gone: bool = False
-) -> tuple[Settings, Target, Selector]:
-    """The target that a text names, relative to its project, with the project's settings; and the
-    selector at the end of the text, where it may have one. `GPT` alone will do where the project
+) -> tuple[Session, Target, Selector]:
+    """A run on the project of the target that a text names, the target relative to the project, and
+    the selector at the end of the text, where it has one. `GPT` alone will do where the project
     has one model of that name. Raises UsageError if the text is not a target, if there is no such
     file or model, or if several models have that name. `may_be_gone`: its file need not have it any
     more."""
@@ -45,18 +45,20 @@ def locate(
         step = f"\nnext, for the models in it: nparam-lint {text}" if Path(text).is_file() else ""
         raise UsageError(f"{text!r} is not a target: {error}{step}") from None
     start = Path(target.location) if target.is_path else Path.cwd()
-    settings = common.settings_for(options, start)
+    session = common.session_for(options, start)
     if target.is_path and not start.is_file():
-        near = _called(_tail(target.callable), settings) if target.callable else []
-        hint = f"; did you mean {_listed(near, settings)}?" if near else did_you_mean_path(start)
+        near = _called(_tail(target.callable), session) if target.callable else []
+        hint = (
+            f"; did you mean {_listed(near, session.root)}?" if near else did_you_mean_path(start)
+        )
         raise UsageError(f"there is no file {target.location}{hint}")
     if target.is_path:
-        target = _below(target, settings.root)
+        target = _below(target, session.root)
         if not may_be_gone:
-            _refuse_gone(target, settings)
+            _refuse_gone(target, session)
     if target.host and target.host.is_path:
-        target = replace(target, host=_below(target.host, settings.root))
-    return settings, target, selector
+        target = replace(target, host=_below(target.host, session.root))
+    return session, target, selector
 
 
 def refuse_misnamed(models: Iterable[ModelReport]) -> None:
@@ -68,17 +70,17 @@ def refuse_misnamed(models: Iterable[ModelReport]) -> None:
             raise UsageError(measurement.reason)
 
 
-def _refuse_gone(target: Target, settings: Settings) -> None:
+def _refuse_gone(target: Target, session: Session) -> None:
     """Raises UsageError where a file is sure not to define what the target calls, and says what it
     defines. A name that occurs in it at all is left to the worker."""
     first = target.callable.split(".")[0]
-    path = settings.root / target.location
+    root, path = session.root, session.root / target.location
     if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
         return
-    _, importable = list_project(settings.root, (), settings.exclude)
+    _, importable = list_project(root, (), session.settings.exclude)
     file = [target.location]
-    found = discover(settings.root, file, importable=importable, wanted=file, store=settings.store)
-    if gone := why_gone(target, settings.root, found):
+    found = discover(root, file, importable=importable, wanted=file, store=session.store)
+    if gone := why_gone(target, root, found):
         own = [one.qualname for one in found.definitions if one.path == target.location]
         models = f"{target.location} defines {', '.join(own[:_CANDIDATES])}" if own else ""
         raise UsageError("\n".join(filter(None, (gone, models))))
@@ -96,61 +98,61 @@ def _tail(name: str) -> str:
 
 def _in_full(options: Namespace, name: str, rest: str) -> str:
     """The target of the one model of the project that has this name."""
-    settings = common.settings_for(options, Path.cwd())
-    found = _called(name, settings)
+    session = common.session_for(options, Path.cwd())
+    found, root = _called(name, session), session.root
     if len(found) == 1:
-        return f"{_from_here(found[0], settings)}{rest}"
+        return f"{_from_here(found[0], root)}{rest}"
     if found:
-        listed = "\n".join(f"  {_from_here(one, settings)}" for one in found[:_CANDIDATES])
+        listed = "\n".join(f"  {_from_here(one, root)}" for one in found[:_CANDIDATES])
         left = len(found) - _CANDIDATES
         more = f"\n  … and {left:,} more" if left > 0 else ""
         said = f"{len(found)} models are called {name}"
         raise UsageError(f"{said}\nnext: name one of them:\n{listed}{more}")
-    every = _definitions(settings, lambda _: True)
+    every = _definitions(session, lambda _: True)
     by_name = {_tail(one.qualname): one for one in reversed(every)}
     close = nearest(_tail(name), by_name, 3)
-    hint = f"; did you mean {_listed([by_name[one] for one in close], settings)}?" if close else ""
+    hint = f"; did you mean {_listed([by_name[one] for one in close], root)}?" if close else ""
     raise UsageError(
         f"no model of this project is called {name}{hint}\n"
         "next: name it in full, as nets/vit.py::ViT or torchvision.models::resnet50"
     )
 
 
-def _called(name: str, settings: Settings) -> list[Definition]:
+def _called(name: str, session: Session) -> list[Definition]:
     """The models of this name: first those called so in full, and those outside of tests."""
     word = _tail(name).encode()
-    found = _definitions(settings, lambda source: word in source)
+    found = _definitions(session, lambda source: word in source)
     same = [one for one in found if one.qualname == name]
     inside = [one for one in found if one.qualname.endswith(f".{name}")]
     return list({one.target: one for one in same or inside}.values())
 
 
-def _definitions(settings: Settings, may_hold: Callable[[bytes], bool]) -> list[Definition]:
+def _definitions(session: Session, may_hold: Callable[[bytes], bool]) -> list[Definition]:
     """The models in the files whose source may hold them; in tests where there are no others."""
-    files, importable = list_project(settings.root, (), settings.exclude)
-    read, chosen = reader(settings.root), []
+    files, importable = list_project(session.root, (), session.settings.exclude)
+    read, chosen = reader(session.root), []
     for path in files:
         with suppress(OSError):
             chosen += [path] if may_hold(read(path)) else []
     for wanted in ((), chosen):
         found = discover(
-            settings.root,
+            session.root,
             chosen,
             importable=importable,
             wanted=wanted,
-            store=settings.store,
-            timeout=settings.timeout,
+            store=session.store,
+            timeout=session.settings.timeout,
         )
         if found.definitions:
             break
     return list(found.definitions)
 
 
-def _listed(found: list[Definition], settings: Settings) -> str:
-    return " or ".join(_from_here(one, settings) for one in found[:3])
+def _listed(found: list[Definition], root: Path) -> str:
+    return " or ".join(_from_here(one, root) for one in found[:3])
 
 
-def _from_here(definition: Definition, settings: Settings) -> str:
+def _from_here(definition: Definition, root: Path) -> str:
     """Its target as it is named in the current directory."""
-    place = os.path.relpath(settings.root / definition.path).replace(os.sep, "/")
+    place = os.path.relpath(root / definition.path).replace(os.sep, "/")
     return f"{place}::{definition.qualname}"

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from nparam_lint.cli import common
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
+from nparam_lint.repository import repository_top
 from nparam_lint.rewrite.budget_updates import plan_update, read_named
 from nparam_lint.rewrite.edits import Plan, write_all
 from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
 if TYPE_CHECKING:
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
 
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
@@ -58,30 +59,28 @@ def add_writing(parser: ArgumentParser, verbose: str) -> None:
 def run(options: Namespace) -> int:
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
-    settings = common.settings_for(options, start)
-    named = [read_named(text, settings.root) for text in options.targets]
-    with common.progress() as progress:
-        plan = plan_update(settings, named, options.environ, progress)
+    session = common.session_for(options, start)
+    named = [read_named(text, session.root) for text in options.targets]
+    with common.showing_progress(session) as shown:
+        plan = plan_update(shown, named)
     dry = options.diff or options.check
     broken = any(item.origin != "prose" for item in plan.left)
     failed = broken or (options.check and bool(plan.edits))
-    return carry_out(plan, options, settings, dry=dry, failed=failed)
+    return carry_out(plan, options, session, dry=dry, failed=failed)
 
 
-def carry_out(
-    plan: Plan, options: Namespace, settings: Settings, *, dry: bool, failed: bool
-) -> int:
+def carry_out(plan: Plan, options: Namespace, session: Session, *, dry: bool, failed: bool) -> int:
     """Write the files of a plan unless `dry`, and say what was done. Gives the exit code."""
     if plan.error:
         raise UsageError(plan.error)
     if not dry:
         write_all(plan.files)
-        if plan.edits and common.repository_top(settings.home):
+        if plan.edits and repository_top(session.home):
             names = " ".join(shlex.quote(file.name) for file in plan.files)
             plan = replace(plan, step=f"next: git add {names}")
     document = plan_document(plan, options.command, dry)
-    if options.diff and common.format_for(options, settings) == "text":
+    if options.diff and common.format_for(options, session.settings) == "text":
         common.write(diff_of(plan), options.output_file)  # and beside it what people read
-        sys.stderr.write(render("text", document, common.layout(options, settings)))
+        sys.stderr.write(render("text", document, common.layout(options, session)))
         return int(failed)
-    return common.deliver(document, options, settings, failed=failed)
+    return common.deliver(document, options, session, failed=failed)

@@ -1,5 +1,5 @@
 """The settings of a run as one frozen value, and what each key of the configuration may contain, in
-whichever source."""
+whichever source. What a run uses besides is its `Session`."""
 
 from __future__ import annotations
 
@@ -7,32 +7,28 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError, convert
 
-from nparam_lint.cache.store import Store, directory
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
+from nparam_lint.discover.files import matcher
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.repository import project_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.claims import Target
     from nparam_lint.claims.budget import Budget, Recipe
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.count.interpreter import Interpreter
     from nparam_lint.ground.values import Position, Severity
-    from nparam_lint.repository.snapshot import Snapshot
 
-_known_name = cache(project_name)  # an editor's server does not ask git at every edit
+LOCAL = "local"  # the machine that this runs on, without any engine
+ENGINES = ("dask",)  # each is a file in `count/engines/`
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +60,18 @@ class RecipePattern:
     def matches(self, target: Target) -> bool:
         from fnmatch import fnmatchcase
 
-        from pathspec import GitIgnoreSpec
-
         name = self.text.partition("::")[2]
-        return fnmatchcase(target.callable, name) and GitIgnoreSpec.from_lines(
-            [self.files]
-        ).match_file(target.location)
+        return fnmatchcase(target.callable, name) and matcher((self.files,))(target.location)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run is told. `python` may name an executable or an environment, relative to `home`;
-    `python_from` says who named it. `snapshot`: what `root` is a copy of, or lies in a copy of.
-    `on`: the address of the machines that build models, or "local"; `remote_python`: the
-    interpreter there. `why_built`: it is wanted why models are built that were measured before.
-    `ways`: how many of the ways to build a model are tried at most; 0: all.
-    `place`: what is asked about in `home`, for the environment that is nearest to it.
-    `extended`: the config files that `config` extends, as they are spelled.
-    `below`: lists the files below a directory, and remembers them for the run.
-    `cache`: the directory that was named for what is kept, absolute.
-    `store`: what earlier runs found out; it keeps nothing unless it is said where. `replay_inputs`:
-    is told what the answer rests on, where it may be given again."""
+    """What a run is told. `python` may name an executable or an environment, relative to the
+    project; `python_from` says who named it. `on`: the address of the machines that build models,
+    or "local"; `remote_python`: the interpreter there. `why_built`: it is wanted why models are
+    built that were measured before. `ways`: how many of the ways to build a model are tried at
+    most; 0: all. `extended`: the config files that `config` extends, as they are spelled. `cache`:
+    the directory that was named for what is kept, absolute."""
 
     root: Path
     config: Path | None = None
@@ -95,7 +82,7 @@ class Settings:
     timeout: float = 60.0
     memory: int | None = None
     jobs: int | None = None
-    on: str = "local"
+    on: str = LOCAL
     remote_python: str | None = None
     ways: int = 8
     why_built: bool = False
@@ -111,53 +98,28 @@ class Settings:
     recipe_positions: Mapping[Target, Position] = field(default_factory=dict)
     patterns: tuple[RecipePattern, ...] = ()
     overrides: tuple[Override, ...] = ()
-    snapshot: Snapshot | None = None
-    place: Path | None = None
     extended: tuple[Path, ...] = ()
-    below: Callable[[Path], list[str]] | None = None
-    store: Store = field(default_factory=lambda: Store(None, ""))
-    replay_inputs: ReplayInputs | None = None
-
-    @property
-    def home(self) -> Path:
-        """The project's directory in the working tree, also where `root` is one in a copy."""
-        return self.snapshot.original_of(self.root) if self.snapshot else self.root
-
-    def interpreter(self, environ: Mapping[str, str]) -> Interpreter:
-        """The one that builds the models. Raises NoInterpreter."""
-        from nparam_lint.count.interpreter import find_interpreter  # many runs build none
-
-        named = self.python, self.python_from
-        return find_interpreter(self.home, environ, self.place, *named)
 
     def recipe(self, target: Target) -> Recipe | None:
         """How the config says to build a target: its own entry, else the last pattern that matches
         it."""
-        if (own := self.arguments.get(target.bare)) is not None:
-            return own
+        if (entry := self.arguments.get(target.bare)) is not None:
+            return entry
         matching = (p.recipe for p in reversed(self.patterns) if p.matches(target))
         return next(matching, None)
-
-    def remembering(self, environ: Mapping[str, str]) -> Settings:
-        """The same, with what earlier runs found out about the project."""
-        base = str(self.cache) if self.cache else directory(environ)
-        store = Store(base, _known_name(self.home), shared=self.cache is not None)
-        return replace(self, store=store)
 
     def for_file(self, path: str) -> Settings:
         """The settings for what stands in a file: those of every override that matches, in order,
         on top."""
         settings = self
-        for own in self.overrides:
-            from pathspec import GitIgnoreSpec
-
-            if GitIgnoreSpec.from_lines(own.files).match_file(path):
+        for override in self.overrides:
+            if matcher(override.files)(path):
                 settings = replace(
                     settings,
-                    ignore=(*settings.ignore, *own.ignore),
-                    severity={**settings.severity, **own.severity},
-                    tolerance=own.tolerance or settings.tolerance,
-                    device=own.device or settings.device,
+                    ignore=(*settings.ignore, *override.ignore),
+                    severity={**settings.severity, **override.severity},
+                    tolerance=override.tolerance or settings.tolerance,
+                    device=override.device or settings.device,
                 )
         return settings
 
@@ -207,11 +169,10 @@ def _for_this_system(value: Any) -> Any:
 
 
 def _machines(text: str) -> str:
-    from nparam_lint.count.engines import ENGINES, EXPECTED, LOCAL, is_address
-
-    if text != LOCAL and not is_address(text):
-        hint = did_you_mean(text.partition("://")[0], [LOCAL, *ENGINES])
-        raise WrongValue(f"{text!r}, expected {EXPECTED}{hint}")
+    name, _, place = text.partition("://")
+    if text != LOCAL and not (name in ENGINES and place):
+        expected = ", ".join([LOCAL, *(f"{engine}://HOST:PORT" for engine in ENGINES)])
+        raise WrongValue(f"{text!r}, expected {expected}{did_you_mean(name, [LOCAL, *ENGINES])}")
     return text
 
 

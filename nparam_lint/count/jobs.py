@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 from nparam_lint.count.measured import Environment, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
-    from nparam_lint.cache.replay_inputs import ReplayInputs
-    from nparam_lint.cache.store import Store
-    from nparam_lint.count.interpreter import Interpreter
+    from nparam_lint.config.interpreter import Interpreter
     from nparam_lint.discover.definitions import ImportAttempt
     from nparam_lint.ground.values import NameValue
-    from nparam_lint.repository.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,42 +53,6 @@ class Job:
     points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
     seconds: float = 0.0
     way: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """`timeout`: seconds for one model. `memory`: resident bytes for one model. `jobs`: processes
-    that build at a time."""
-
-    timeout: float = 60.0
-    memory: int = 0
-    jobs: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class BuildContext:
-    """The project whose models are built, and how. `python`: the interpreter that builds them;
-    `environ`: the user's environment; `names`: those under which anything of the project could be
-    imported; `snapshot`: what `root` is a copy of; `store`: what earlier runs measured, None to
-    measure everything; `why_built`: it is to be told why a model is built. `progress(done, all,
-    label)` is called when a model is begun and after each answer, and before that with what is
-    waited for; `replay_inputs` collects what the answers depend on."""
-
-    python: str
-    root: Path
-    environ: Mapping[str, str]
-    limits: Limits = Limits()
-    names: tuple[str, ...] = ()
-    snapshot: Snapshot | None = None
-    store: Store | None = None
-    why_built: bool = False
-    progress: Callable[[int, int, str], None] = lambda *_: None
-    replay_inputs: ReplayInputs | None = None
-
-    @property
-    def home(self) -> Path:
-        """The project's directory in the working tree."""
-        return self.snapshot.original_of(self.root) if self.snapshot else self.root
 
 
 @dataclass(slots=True)

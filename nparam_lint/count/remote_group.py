@@ -15,19 +15,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.config.interpreter import Interpreter, named_interpreter
+from nparam_lint.config.session import Session
+from nparam_lint.config.settings import Settings
 from nparam_lint.count.bundle import unpacked
-from nparam_lint.count.interpreter import named_interpreter
-from nparam_lint.count.jobs import BuildContext, Limits
 from nparam_lint.count.run_jobs import worker_settings
 from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.machine import default_memory
 from nparam_lint.ground.version import __version__
 from nparam_lint.repository.snapshot import Snapshot
 
@@ -92,24 +91,21 @@ def run_group(order: dict[str, Any], data: bytes) -> dict[str, Any]:
 def _built(
     order: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
 ) -> dict[str, Any]:
-    limits = Limits(**order["limits"])
-    context = BuildContext(
-        python,
-        tree / order["inside"],
+    session = Session(
+        Settings(tree / order["inside"], **order["limits"]),
         {**os.environ, **order["environ"]},
-        replace(limits, memory=limits.memory or default_memory()),
-        tuple(order["names"]),
         _snapshot(order, tree),
+        interpreter=Interpreter(python, "on that machine"),
     )
+    names = frozenset(order["names"])
     # In texts the project is where its user has it.
     there, shown = (
-        json.dumps(path)[1:-1].encode() for path in (os.path.realpath(context.root), order["root"])
+        json.dumps(path)[1:-1].encode() for path in (os.path.realpath(session.root), order["root"])
     )
     frames: list[tuple[dict[str, Any], bytes]] = []
-    with lingering_worker(LINGER), running(python, context.environ) as worker:
-        worker.send(
-            {"settings": worker_settings(context, worker), "jobs": order["jobs"], "probe": False}
-        )
+    with lingering_worker(LINGER), running(python, session.environ) as worker:
+        settings = worker_settings(session, names, worker)
+        worker.send({"settings": settings, "jobs": order["jobs"], "probe": False})
         for frame, body in worker.frames():
             if frame.get("event") in ("alive", "building") and is_wanted():
                 continue

@@ -28,11 +28,12 @@ from nparam_lint.discover.files import list_buildable
 from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence, Set
     from concurrent.futures import Future
 
+    from nparam_lint.config.session import Session
     from nparam_lint.count.bundle import Bundle
-    from nparam_lint.count.jobs import BuildContext, Job
+    from nparam_lint.count.jobs import Job
 
 TRIES = 3  # of a group, before its models are not measured
 SHARE = 3  # groups for each call that runs at a time: the last ones end at about the same time
@@ -51,19 +52,16 @@ _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
 def run_jobs_on(
-    address: str,
-    python: str | None,
-    context: BuildContext,
+    session: Session,
+    names: Set[str],
     jobs: Sequence[Job],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """As `run_jobs`, on the machines at an address, in the interpreter that is called `python`
-    there. Nothing is recalled or remembered. Raises UsageError where there is no machine that can
-    build anything."""
-    if context.replay_inputs:
-        context.replay_inputs.is_complete = False
-    context.progress(0, len(jobs), "sending the project…")
-    run = _Run(address, python, context)
+    """As `run_jobs`, on the machines that the settings name. Nothing is recalled or remembered.
+    Raises UsageError where there is no machine that can build anything."""
+    session.inputs.is_complete = False
+    session.progress(0, len(jobs), "sending the project…")
+    run = _Run(session, names)
     answers = run.answers(run.grouped(jobs), meanwhile)
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
@@ -80,14 +78,15 @@ class _Group:
 
 
 class _Run:
-    def __init__(self, address: str, python: str | None, context: BuildContext) -> None:
-        self.address, self.python, self.context = address, python, context
-        self.machines = machines_at(address)
-        self.secrets = Secrets(context.environ)
-        self.bundle: Bundle = _packed(context)
+    def __init__(self, session: Session, names: Set[str]) -> None:
+        self.session, self.names = session, names
+        self.address, self.python = session.settings.on, session.settings.remote_python
+        self.machines = machines_at(self.address)
+        self.secrets = Secrets(session.environ)
+        self.bundle: Bundle = _packed(session)
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
-        self.first = dict([*interpreters(address, python).items()][:1])
+        self.first = dict([*interpreters(self.address, self.python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
         self.found = Answers(torch=first.get("torch"), python=first.get("python"))
@@ -125,7 +124,7 @@ class _Run:
                     if (ended := self.pending.pop(future, None)) is not None:
                         self._take(ended, future)
                         count = len(self.found.measurements)
-                        self.context.progress(count, every, ended.jobs[0].label)
+                        self.session.progress(count, every, ended.jobs[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -135,18 +134,25 @@ class _Run:
     # --- calls ----------------------------------------------------------------------------------
 
     def _order(self) -> dict[str, Any]:
-        context, snapshot = self.context, self.context.snapshot
+        session, snapshot = self.session, self.session.snapshot
+        settings = session.settings
         untracked = snapshot.untracked if snapshot else ()
         return {
             "engine": engine_of(self.address),
             "python": self.python,
             "digest": self.bundle.digest,
             "inside": self.bundle.inside,
-            "root": str(context.root),
+            "root": str(session.root),
             "copied": snapshot and (str(snapshot.home), untracked),
-            "environ": sent_environment(context.environ),
-            "limits": asdict(context.limits),
-            "names": sorted(context.names),
+            "environ": sent_environment(session.environ),
+            # The memory of each machine is found out there; it has as many builders as it runs
+            # groups.
+            "limits": {
+                "timeout": settings.timeout,
+                "memory": settings.memory,
+                "jobs": settings.jobs or 1,
+            },
+            "names": sorted(self.names),
         }
 
     def _submit(self, group: _Group) -> None:
@@ -286,9 +292,9 @@ def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _packed(context: BuildContext) -> Bundle:
+def _packed(session: Session) -> Bundle:
     """The files that a build may read, with the name that the directory of the project has."""
-    root, snapshot = context.root, context.snapshot
+    root, snapshot = session.root, session.snapshot
     inside = root.name or "root"
     if snapshot:  # its own name is another in each run
         inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])

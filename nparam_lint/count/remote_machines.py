@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint.config.interpreter import Interpreter
 from nparam_lint.count import remote_group
 from nparam_lint.count.engines import call_of, connect
-from nparam_lint.count.interpreter import Interpreter
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.version import __version__
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.count.current_state import InstalledFiles, places_of
-from nparam_lint.count.jobs import Answers, BuildContext, Job
+from nparam_lint.count.jobs import Answers, Job
 from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
@@ -24,12 +24,15 @@ from nparam_lint.count.worker_process import (
     running,
 )
 from nparam_lint.ground.facts import unescaped
+from nparam_lint.ground.machine import cores, default_memory
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Sequence, Set
 
+    from nparam_lint.config.session import Progress, Session
+    from nparam_lint.config.settings import Settings
     from nparam_lint.count.recall import MeasurementCache
 
 PROTOCOL = 10
@@ -37,19 +40,20 @@ STARTING, IMPORTING = "starting torch…", "importing the project…"  # what pr
 
 
 def run_jobs(
-    context: BuildContext,
+    session: Session,
+    names: Set[str],
     jobs: Sequence[Job],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every job, except those that the cache has from an earlier run. `meanwhile`
-    is called once the worker has its orders. Every job gets an answer: a failure is a
-    `NotMeasured`."""
-    cache = _cache_of(context) if context.store and jobs else None
+    """Build and count every job, except those that the cache has from an earlier run. `names`:
+    those under which anything of the project could be imported. `meanwhile` is called once the
+    worker has its orders. Every job gets an answer: a failure is a `NotMeasured`."""
+    cache = _cache_of(session, names) if jobs else None
     recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
     known = cache.installation() if cache and any(recalled.values()) else None
     if any(recalled.values()) and not known:  # by another interpreter
-        recalled, cache = {}, _cache_of(context)
-    secrets = Secrets(context.environ)
+        recalled, cache = {}, _cache_of(session, names)
+    secrets = Secrets(session.environ)
     found = {
         number: _with_hint(_without_secrets(measured, secrets), secrets)
         for number, measured in recalled.items()
@@ -57,7 +61,7 @@ def run_jobs(
     }
     left = [job for job in jobs if job.id not in found]
     reasons: dict[int, str] = {}
-    if context.why_built:
+    if session.settings.why_built:
         from nparam_lint.count.reasons import why_built  # few runs ask for them
 
         reasons = why_built(cache, jobs, left)
@@ -65,15 +69,14 @@ def run_jobs(
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
     else:
-        answers = _ask_worker(context, left, cache, meanwhile)
+        answers = _ask_worker(session, names, left, cache, meanwhile)
         answers.measurements.update(found)
     if cache:
         cache.store.keep(partial(_save, cache, answers))
-    if (inputs := context.replay_inputs) and jobs:
-        if cache and cache.known == len(jobs):
-            cache.tell_inputs(inputs, str(context.home))
-        else:  # some of them rest on nothing that is known
-            inputs.is_complete = False
+    if cache and cache.known == len(jobs):
+        cache.tell_inputs(session.inputs, str(session.home))
+    elif jobs:  # some of them rest on nothing that is known
+        session.inputs.is_complete = False
     for number, measured in answers.measurements.items():
         why = "" if measured.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
@@ -88,27 +91,27 @@ def _save(cache: MeasurementCache, answers: Answers) -> None:
 
 
 def what_was_read(
-    context: BuildContext, jobs: Sequence[Job], is_named: Callable[[str], bool]
+    session: Session, names: Set[str], jobs: Sequence[Job], is_named: Callable[[str], bool]
 ) -> list[str | None]:
     """For each job the first path, of those that are named, that an earlier build of it has read;
     empty where it read none of them, and would read the same now; None where that is not known."""
-    cache = _cache_of(context)
+    cache = _cache_of(session, names)
     if cache.installation() is None:
         return [None] * len(jobs)
     found = cache.paths_read(jobs, is_named)
-    if context.replay_inputs:
-        cache.tell_inputs(context.replay_inputs, str(context.home))
+    cache.tell_inputs(session.inputs, str(session.home))
     return found
 
 
-def name_of_interpreter(context: BuildContext) -> str | None:
+def name_of_interpreter(session: Session) -> str | None:
     """A name for the interpreter as it is, with its packages, and for all else that a build sees
     besides the project; None where it was never met, or has changed since."""
-    return _cache_of(context).name_of_interpreter()
+    return _cache_of(session, frozenset()).name_of_interpreter()
 
 
 def _ask_worker(
-    context: BuildContext,
+    session: Session,
+    names: Set[str],
     jobs: Sequence[Job],
     cache: MeasurementCache | None,
     meanwhile: Callable[[], None] = lambda: None,
@@ -117,16 +120,15 @@ def _ask_worker(
     answers, output = Answers(), ""
     cause: Cause = "no_worker"
     try:
-        secrets = Secrets(context.environ)
-        with running(context.python, context.environ) as worker:
+        secrets = Secrets(session.environ)
+        with running(session.python, session.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
-            context.progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
-            settings = worker_settings(context, worker)
-            jobs_given = [asdict(job) for job in jobs]
-            worker.send({"settings": settings, "jobs": jobs_given, "probe": not jobs})
+            session.progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
+            order = {"settings": worker_settings(session, names, worker), "probe": not jobs}
+            worker.send({**order, "jobs": [asdict(job) for job in jobs]})
             meanwhile()
-            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, context.progress)
+            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, session.progress)
             cause, why = ended or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
@@ -140,17 +142,17 @@ def _ask_worker(
     return answers
 
 
-def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
+def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[str, Any]:
     """What the worker has to know about the project, apart from the jobs."""
-    snapshot = context.snapshot
+    snapshot = session.snapshot
     return {
-        "root": str(context.root),
+        "root": str(session.root),
         "temporary": worker.temporary,
         "nonce": worker.nonce,
-        **asdict(context.limits),
-        "names": sorted(context.names),
-        "places": places_of(context.python, context.environ),
-        "top": _top_of(context.root),
+        **limits(session.settings),
+        "names": sorted(names),
+        "places": places_of(session.python, session.environ),
+        "top": str(repository_top(session.root.resolve()) or ""),
         # What keeps the working tree out of a copy of what git has.
         "snapshot": snapshot
         and {
@@ -164,23 +166,27 @@ def worker_settings(context: BuildContext, worker: Worker) -> dict[str, Any]:
     }
 
 
-def _top_of(root: Path) -> str:
-    """The top of the repository around a directory; "" without one."""
-    real = root.resolve()
-    return next((str(top) for top in (real, *real.parents) if (top / ".git").exists()), "")
+def limits(settings: Settings) -> dict[str, Any]:
+    """`timeout`: seconds for one model. `memory`: resident bytes for one model, by default half of
+    the machine's; 0: any. `jobs`: processes that build at a time, by default one for each core."""
+    memory = default_memory() if settings.memory is None else settings.memory
+    return {
+        "timeout": settings.timeout,
+        "memory": memory,
+        "jobs": settings.jobs or cores(),
+    }
 
 
-def _cache_of(context: BuildContext) -> MeasurementCache:
-    """The cache of a project that has a `store`."""
+def _cache_of(session: Session, names: Set[str]) -> MeasurementCache:
     from nparam_lint.count.current_state import ProjectState
     from nparam_lint.count.recall import MeasurementCache
 
-    assert context.store is not None
-    kept = context.store.beside(f"files installed for {context.python}")
-    installed = InstalledFiles(kept, places_of(context.python, context.environ))
-    environ = worker_environment(context.environ, "", context.python)
-    state = ProjectState(context.root, context.names, environ.visible, installed)
-    return MeasurementCache(context.store, state, context.python, environ.read_by_c)
+    python = session.python
+    kept = session.store.beside(f"files installed for {python}")
+    installed = InstalledFiles(kept, places_of(python, session.environ))
+    environ = worker_environment(session.environ, "", python)
+    state = ProjectState(session.root, names, environ.visible, installed)
+    return MeasurementCache(session.store, state, python, environ.read_by_c)
 
 
 def read_answers(
@@ -189,7 +195,7 @@ def read_answers(
     answers: Answers,
     secrets: Secrets,
     cache: MeasurementCache | None,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> tuple[Cause, str] | None:
     """Take in frames until the end marker; returns why a job without an answer has none, or None
     where there is no such marker."""

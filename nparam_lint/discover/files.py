@@ -247,13 +247,14 @@ def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _B
     return sorted(found)
 
 
-def matcher(exclude: Sequence[str]) -> Callable[[str], bool]:
+@cache
+def matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     """Whether patterns as in a `.gitignore` match a path."""
-    if not exclude:
+    if not patterns:
         return lambda _: False
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(exclude).match_file
+    return GitIgnoreSpec.from_lines(patterns).match_file
 
 
 def join(directory: str, name: str) -> str:

@@ -5,40 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.interpreter import Interpreter, NoInterpreter, environments_in, watched
-from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.config.interpreter import NoInterpreter, environments_in
+from nparam_lint.config.settings import LOCAL
+from nparam_lint.count.jobs import Answers, Job
 from nparam_lint.count.run_jobs import run_jobs, what_was_read
 from nparam_lint.count.worker_process import start_early
-from nparam_lint.discover import Discovery, within
+from nparam_lint.discover import within
 from nparam_lint.discover.definitions import Definition, ImportAttempt
 from nparam_lint.gate.requests import ModelRequest, may_be_built, one_reason
-from nparam_lint.ground.machine import cores, default_memory
 
 if TYPE_CHECKING:
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import RunContext
+    from nparam_lint.discover import Discovery
     from nparam_lint.gate.requests import ProjectSource
 
 
-def early_start(context: RunContext) -> Callable[[Definition], None]:
+def early_start(session: Session) -> Callable[[Definition], None]:
     """What starts the worker at the first model that can be built, before the others are known, so
     that it imports torch meanwhile; where the config has budgets, that is done here. Only where
     nothing is remembered of the project: then there is work for certain."""
-    settings = context.settings
-    folder = settings.store.folder
-    is_open = settings.on == "local" and not (folder and Path(folder).is_dir())
+    settings, folder = session.settings, session.store.folder
+    is_open = settings.on == LOCAL and not (folder and Path(folder).is_dir())
 
     def start() -> None:
         nonlocal is_open
         is_open = False
         with suppress(NoInterpreter):  # reported when the interpreter is needed
-            interpreter = _interpreter(context)
-            if interpreter.has_torch:
-                start_early(interpreter.python, context.environ)
+            interpreter = session.with_interpreter().interpreter
+            if interpreter and interpreter.has_torch:
+                start_early(interpreter.python, session.environ)
 
     def begin(definition: Definition) -> None:
         if is_open and may_be_built(definition, settings):
@@ -51,104 +50,72 @@ def early_start(context: RunContext) -> Callable[[Definition], None]:
 
 def count_models(
     requests: Sequence[ModelRequest],
-    found: Discovery,
-    context: RunContext,
+    source: ProjectSource,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every request; the measurements are by its number. `meanwhile` is called
-    while the worker is busy.
+    """Build and count every request; the measurements are by its number. `source`: the one that
+    they come from. `meanwhile` is called while the worker is busy.
 
     Raises NoInterpreter where the settings name an interpreter that does not exist.
     """
     if not requests:
         meanwhile()
         return Answers()
-    settings = context.settings
-    interpreter = _interpreter(context)
-    builds, jobs = _planned(requests, found, context, interpreter)
+    session = _with_interpreter(source.session)
+    names, jobs = _planned(requests, source)
     # A model, and the classes that are judged inside it, are one build.
     alike = {replace(job, id=0, label=""): job.id for job in reversed(jobs)}
     first = {job.id: alike[replace(job, id=0, label="")] for job in jobs}
     jobs = [job for job in jobs if first[job.id] == job.id]
     run = run_jobs
-    if settings.on != "local":
+    if session.settings.on != LOCAL:
         from nparam_lint.count.remote_jobs import run_jobs_on
 
-        run = partial(run_jobs_on, settings.on, settings.remote_python)
-    answers = run(builds, jobs, meanwhile)
+        run = run_jobs_on
+    answers = run(session, names, jobs, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, request in enumerate(requests):
         answers.measurements[number] = one_reason(request, answers.measurements[number])
-    answers.interpreter = interpreter
+    answers.interpreter = session.interpreter
     if answers.broken is not None:
-        answers.inside = environments_in(settings.home, sorted(found.tree.folders - {""}))
+        folders = sorted(source.found.tree.folders - {""})
+        answers.inside = environments_in(session.home, folders)
     return answers
 
 
-def paths_read(
-    requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
-) -> list[str | None]:
+def paths_read(requests: Sequence[ModelRequest], source: ProjectSource) -> list[str | None]:
     """Which of the given places earlier builds have read; see `what_was_read`."""
-    settings = source.settings
-    if not requests or not settings.store.folder:
+    if not requests or not source.session.store.folder:
         return [None] * len(requests)
-    builds, jobs = _planned(requests, source.found, context, _interpreter(context))
-    read = what_was_read(builds, jobs, within(source.places))
-    if None in read and settings.replay_inputs:  # the next run knows more
-        settings.replay_inputs.is_complete = False
+    session = _with_interpreter(source.session)
+    read = what_was_read(session, *_planned(requests, source), within(source.places))
+    if None in read:  # the next run knows more
+        session.inputs.is_complete = False
     return read
 
 
 def _planned(
-    requests: Sequence[ModelRequest],
-    found: Discovery,
-    context: RunContext,
-    interpreter: Interpreter,
-) -> tuple[BuildContext, list[Job]]:
-    """The orders for the worker, with a job for each request."""
-    settings = context.settings
+    requests: Sequence[ModelRequest], source: ProjectSource
+) -> tuple[frozenset[str], list[Job]]:
+    """The names under which anything of the project could be imported, and a job for each
+    request."""
+    settings, found = source.settings, source.found
     places = {request.location: request.is_file for request in requests}
     plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
     jobs = [_job(n, r, settings, plans[r.location]) for n, r in enumerate(requests)]
-    names = {part.removesuffix(".py") for path in found.tree.files for part in path.split("/")}
-    builds = BuildContext(
-        interpreter.python,
-        settings.root,
-        context.environ,
-        limits(settings),
-        tuple(names),
-        settings.snapshot,
-        settings.store,
-        settings.why_built,
-        context.progress or (lambda *_: None),
-        settings.replay_inputs,
-    )
-    return builds, jobs
+    names = (part.removesuffix(".py") for path in found.tree.files for part in path.split("/"))
+    return frozenset(names), jobs
 
 
-def limits(settings: Settings) -> Limits:
-    """The limits of the settings; by default half of the memory, and a builder for each core. On
-    other machines the first is found out there, and each has as many builders as it runs groups."""
-    if settings.on != "local":
-        return Limits(settings.timeout, settings.memory or 0, settings.jobs or 1)
-    memory = default_memory() if settings.memory is None else settings.memory
-    return Limits(settings.timeout, memory, settings.jobs or cores())
+def _with_interpreter(session: Session) -> Session:
+    """With the interpreter to build with, here or on the machines that the settings name."""
+    if session.settings.on == LOCAL:
+        return session.with_interpreter()
+    from nparam_lint.count.remote_machines import interpreter_at
 
-
-def _interpreter(context: RunContext) -> Interpreter:
-    """The interpreter to build with. A kept answer depends on which one it is."""
-    settings, inputs = context.settings, context.settings.replay_inputs
-    if settings.on != "local":
-        from nparam_lint.count.remote_machines import interpreter_at
-
-        return interpreter_at(settings.on, settings.remote_python)
-    interpreter = context.interpreter or settings.interpreter(context.environ)
-    if inputs:
-        unread = watched(interpreter)
-        inputs.unread.update(unread or ())
-        inputs.is_complete &= unread is not None
-    return interpreter
+    there = interpreter_at(session.settings.on, session.settings.remote_python)
+    return replace(session, interpreter=there)
 
 
 def _import_attempts(

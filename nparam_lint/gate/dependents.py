@@ -36,7 +36,7 @@ _DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pk
 
 def with_dependents(
     source: ProjectSource,
-    paths_read: Callable[[Sequence[ModelRequest]], Sequence[str | None]] | None,
+    paths_read: Callable[[Sequence[ModelRequest], ProjectSource], Sequence[str | None]] | None,
 ) -> tuple[ProjectSource, Elsewhere]:
     """A source that was read with its `dependents`, without the models elsewhere that depend on
     none of its `places`; and the number of these models. `paths_read`: for each model the place
@@ -62,7 +62,7 @@ def with_dependents(
         request.because = said or why.get(request.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
-    read = paths_read(left) if paths_read else [None] * len(left)
+    read = paths_read(left, source) if paths_read else [None] * len(left)
     for request, path in zip(left, read, strict=True):
         request.because = f"depends on {path}" if path else ""
         unknown += [request] if path is None else []
@@ -97,21 +97,21 @@ def that_reach(location: str, source: ProjectSource) -> list[ModelRequest]:
 def _tree(source: ProjectSource) -> SourceTree:
     """The project's files, and the deleted files among the places, so that files that still import
     them are found. Raises UsageError for a place that never was."""
-    tree, settings = source.found.tree, source.settings
+    tree, session = source.found.tree, source.session
     gone: set[str] = set()
     for place in source.places:
-        if not os.path.lexists(settings.root / place):
-            files = deleted_files(settings.home / place)
+        if not os.path.lexists(session.root / place):
+            files = deleted_files(session.home / place)
             if not files:
                 raise UsageError(f"there is no file or directory {place}")
-            gone.update(place_of(path, settings.home) for path in files)
+            gone.update(place_of(path, session.home) for path in files)
     if not tree.files:
-        path = settings.home / source.places[0]
+        path = session.home / source.places[0]
         raise UsageError(f"{path} is outside of a project: no Python file is around it")
     python = {path for path in gone if path.endswith(".py")}
     if not python:
         return tree
-    return SourceTree(tree.files | python, reader(settings.root), tree.name, settings.store)
+    return SourceTree(tree.files | python, reader(session.root), tree.name, session.store)
 
 
 def _file(tree: SourceTree, location: str) -> str:
@@ -202,10 +202,10 @@ def _note_perhaps(
 
 def _data(source: ProjectSource, tree: SourceTree) -> str | None:
     """A place that is no source, or a file in one that models may read: any code may do that."""
-    settings, git = source.settings, ("ls-files", "-co", "--exclude-standard", "-z")
+    git = ("ls-files", "-co", "--exclude-standard", "-z")
     for place in source.places:
         if place in tree.folders:
-            listed = ask_git(settings.home / place, *git) or b""
+            listed = ask_git(source.session.home / place, *git) or b""
             names = (os.fsdecode(name) for name in listed.split(b"\0"))
             if found := [join(place, name) for name in names if name.endswith(_DATA)]:
                 return found[0]

@@ -16,7 +16,7 @@ from nparam_lint.ground.values import Position, SourceLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.gate.context import Cause, RunContext
+    from nparam_lint.gate.hooks import BudgetCause, FindCauses
     from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult, Finding
@@ -29,11 +29,15 @@ _WORD = re.compile(r"[^\s\"'`|]+")
 
 
 def explained(
-    report: Report, requests: Sequence[ModelRequest], source: ProjectSource, context: RunContext
+    report: Report,
+    requests: Sequence[ModelRequest],
+    source: ProjectSource,
+    find_causes: FindCauses | None,
 ) -> Report:
-    """The report with an explanation of each broken budget."""
+    """The report with an explanation of each broken budget. `find_causes`: where there is another
+    state to compare with."""
     broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
-    causes = _causes(broken, requests, source, context)
+    causes = _causes(broken, requests, source, find_causes) if broken and find_causes else {}
     told: dict[Finding, Finding] = {}
     for model, finding, result in broken:
         with Aside(f"the explanation of {finding.code} at {finding.position}"):
@@ -50,17 +54,15 @@ def _causes(
     broken: Sequence[_Broken],
     requests: Sequence[ModelRequest],
     source: ProjectSource,
-    context: RunContext,
-) -> dict[Finding, Cause]:
-    if context.causes is None or not broken:
-        return {}
+    find_causes: FindCauses,
+) -> dict[Finding, BudgetCause]:
     by_target = {str(request.target): request for request in requests}
     asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
     wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
     pairs = [(by_target[finding.target], result) for finding, result in wanted]
-    found: list[Cause] = []
+    found: list[BudgetCause] = []
     with Aside("what broke the budgets"):
-        found = context.causes(pairs, source, context)
+        found = find_causes(pairs, source)
     return dict(zip((finding for finding, _ in wanted), found, strict=False))
 
 
@@ -68,7 +70,7 @@ def _explained(
     finding: Finding,
     result: BudgetResult,
     model: ModelReport,
-    cause: Cause | None,
+    cause: BudgetCause | None,
     source: ProjectSource,
 ) -> Finding:
     changes = cause.changes if cause else ()
@@ -89,7 +91,9 @@ def _declaration(at: Position, result: BudgetResult, source: ProjectSource) -> I
         yield SourceLine(replace(at, column=found.start() + 1), text, len(found[0]))
 
 
-def _edited(cause: Cause | None, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:
+def _edited(
+    cause: BudgetCause | None, finding: Finding, source: ProjectSource
+) -> Iterator[SourceLine]:
     """The lines that made the difference: those that were edited, or the one that makes what
     changed most."""
     if not (cause and cause.changes):

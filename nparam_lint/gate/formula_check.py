@@ -7,24 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
+from nparam_lint.gate.building import count_models
 from nparam_lint.gate.judge import judge
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.metrics import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.count.jobs import Answers
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.discover import Discovery
-    from nparam_lint.gate.context import RunContext
+    from nparam_lint.gate.hooks import FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
-    from nparam_lint.gate.requests import ModelRequest
+    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.ground.values import NameValue
 
     Change = tuple[int, int | None]
     Others = dict[int, list[tuple[ModelRequest, Measured]]]
@@ -40,20 +39,19 @@ TRACED = 10.0  # seconds in which a traced build has to begin
 
 
 def count_resized(
-    count: Callable[..., Answers],
     requests: Sequence[ModelRequest],
-    found: Discovery,
-    context: RunContext,
+    source: ProjectSource,
+    analysis: FormulaAnalysis,
     meanwhile: Callable[[], None],
 ) -> tuple[Answers, Others]:
-    """As `count_models`, which `count` is; those whose budgets are formulas are counted with other
-    arguments as well: first with multiples and primes, then on all sides of the conditions that
-    show while the declared call is traced. Others: by the number of the request."""
+    """As `count_models`; those whose budgets are formulas are counted with other arguments as well:
+    first with multiples and primes, then on all sides of the conditions that show while the
+    declared call is traced. Others: by the number of the request."""
     wanted = [n for n, one in enumerate(requests) if any(names_in(one.budgets))]
     resized = [(n, one) for n in wanted for one in resized_requests(requests[n])]
-    traced = [(n, traced_request(requests[n])) for n in wanted if context.analysis]
+    traced = [(n, traced_request(requests[n])) for n in wanted]
     more = [request for _, request in (*resized, *traced)]
-    counted = count([*requests, *more], found, context, meanwhile)
+    counted = count_models([*requests, *more], source, meanwhile)
     measured = counted.measurements
     first, second = len(requests), len(requests) + len(resized)
     others: Others = {}
@@ -61,10 +59,11 @@ def count_resized(
     sides = [
         (n, replace(request, values=values, points=(), variables=False))
         for place, (n, request) in enumerate(traced, second)
-        for values in _boundaries(measured[place], context)
+        if isinstance(own := measured[place], Measured)
+        for values in analysis.boundaries(own)
     ]
     if sides:
-        again = count([one for _, one in sides], found, context).measurements
+        again = count_models([one for _, one in sides], source).measurements
         _keep(others, sides, [again[n] for n in range(len(sides))])
     return counted, others
 
@@ -75,12 +74,6 @@ def _keep(
     for (number, request), one in zip(asked, found, strict=True):
         if isinstance(one, Measured):
             others.setdefault(number, []).append((request, one))
-
-
-def _boundaries(traced: Measurement, context: RunContext) -> Sequence[Mapping[str, NameValue]]:
-    if context.analysis is None or not isinstance(traced, Measured):
-        return ()
-    return context.analysis().boundaries(traced)
 
 
 def names_in(budgets: Sequence[Budget]) -> list[str]:
@@ -137,7 +130,10 @@ def check_formula(
 
 
 def with_missing_terms(
-    models: Sequence[ModelReport], requests: Sequence[ModelRequest], context: RunContext
+    models: Sequence[ModelReport],
+    requests: Sequence[ModelRequest],
+    source: ProjectSource,
+    analysis: FormulaAnalysis,
 ) -> list[ModelReport]:
     """With the term that each wrong formula lacks, of the first few: each takes many builds."""
     left, found = MOST_TERMS, []
@@ -152,7 +148,7 @@ def with_missing_terms(
             left -= 1
             line = ""
             with Aside(f"what the formula at {budget.position} lacks"):
-                line = context.analysis().missing_term(budget, context) if context.analysis else ""
+                line = analysis.missing_term(budget, source.session)
             if line:
                 new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
                 findings = tuple(new if f is one else f for f in model.findings)

@@ -28,9 +28,11 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.jobs import Answers
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.repository.snapshot import Snapshot
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
@@ -99,7 +101,7 @@ def _bare(target: str) -> str:
 def judge_models(
     selection: Selection,
     answers: Answers,
-    settings: Settings,
+    session: Session,
     resized: Mapping[int, _Resized],
 ) -> Outcomes:
     """Every selected model with its results and findings. `resized`: by the number of the request,
@@ -107,7 +109,8 @@ def judge_models(
     found = Outcomes()
     places = selection.shard.places if selection.shard else range(len(selection.requests))
     for number, (place, request) in enumerate(zip(places, selection.requests, strict=True)):
-        answer, own = answers.measurements[number], settings.for_file(request.target.location)
+        answer = answers.measurements[number]
+        settings = session.settings.for_file(request.target.location)
         judged: _Judged
         if request.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
@@ -119,12 +122,13 @@ def judge_models(
         elif isinstance(answer, Measured):
             if used := request.used(answer):
                 request.position = Position(used.path, used.line, used.column)
-            judged = _judge_measured(request, answer, own, resized.get(number, ()))
+            others = resized.get(number, ())
+            judged = _judge_measured(request, answer, settings, others, session.is_staged)
         elif selection.skip_failures and not request.is_declared:
             found.failures.append((place, str(request.target), answer))
             continue
         else:
-            judged = _judge_failure(request, answer, own)
+            judged = _judge_failure(request, answer, settings, session.snapshot)
         results, findings = judged
         host = answer if request.target.host and isinstance(answer, Measured) else None
         if host:
@@ -149,14 +153,17 @@ def judge_models(
     return found
 
 
-def _judge_failure(request: ModelRequest, failure: NotMeasured, settings: Settings) -> _Judged:
+def _judge_failure(
+    request: ModelRequest, failure: NotMeasured, settings: Settings, copy: Snapshot | None
+) -> _Judged:
     declared = [budget for budget in request.budgets if budget.origin != "prose"]
     if not declared:
         return [], []
-    hints = (
-        *_not_staged(failure, settings),
-        *arguments_entry(request.target, failure.missing, settings),
-    )
+    hints = arguments_entry(request.target, failure.missing, settings)
+    if copy is not None and failure.cause != "not_tracked":
+        # A file of the working tree that is missing in the index.
+        fault = copy.at_fault(failure.reason, settings.root)
+        hints = (fault, *hints) if fault else hints
     found = judge_not_measured(failure, declared[0].position, str(request.target), hints)
     return [no_result(budget) for budget in declared], [found]
 
@@ -166,15 +173,14 @@ def _judge_measured(
     measured: Measured,
     settings: Settings,
     resized: _Resized,
+    staged: bool,
 ) -> _Judged:
     target, position = str(request.target), request.position
     results: list[BudgetResult] = []
     findings: list[Finding] = []
     experts_hint = _experts_hint(request, measured, settings)
     for budget in request.budgets:
-        judged, broken = judge(
-            budget, measured, settings.tolerance, experts_hint, staged=is_staged(settings)
-        )
+        judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
@@ -219,15 +225,6 @@ def _experts_hint(request: ModelRequest, measured: Measured, settings: Settings)
     if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
         return ()
     return experts_entry(request.target, settings)
-
-
-def _not_staged(failure: NotMeasured, settings: Settings) -> tuple[str, ...]:
-    """The file of the working tree that is missing in the index, if the model failed because of
-    that."""
-    if settings.snapshot is None or failure.cause == "not_tracked":
-        return ()
-    fault = settings.snapshot.at_fault(failure.reason, settings.root)
-    return (fault,) if fault else ()
 
 
 # --- the report ---
@@ -276,7 +273,7 @@ def assemble_report(
         skipped=tuple(skipped),
         files=sum(path.endswith(".py") for path in source.files),
         error=counted.error,
-        staged=is_staged(source.settings),
+        staged=source.session.is_staged,
     )
 
 
@@ -286,11 +283,6 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
         findings,
         key=lambda f: (f.position.path, f.position.line, f.position.column, f.code, f.message),
     )
-
-
-def is_staged(settings: Settings) -> bool:
-    """Whether what is judged is what git would commit."""
-    return settings.snapshot is not None and settings.snapshot.commit is None
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:
@@ -308,7 +300,7 @@ def reported_findings(
         content = tree.source(path)
         return content if len(content) <= LARGEST else b""  # a skipped file is not read
 
-    files = {*source.files, *(b.position.path for b in settings.budgets)} if complete else set()
+    files = {*source.files, *(b.position.path for b in source.budgets)} if complete else set()
     findings = list(findings)
     files = {path for path in files if tree.names_us(path)}
     if any(_MAY_IGNORE.search(read(p)) for p in {*files, *(f.position.path for f in findings)}):
@@ -319,9 +311,9 @@ def reported_findings(
         )
     kept = []
     for item in findings:
-        own = settings.for_file(item.position.path)
-        if _is_on(item.code, own):
-            severity = own.severity.get(item.code)
+        there = settings.for_file(item.position.path)
+        if _is_on(item.code, there):
+            severity = there.severity.get(item.code)
             kept.append(replace(item, severity=severity) if severity else item)
     return kept
 

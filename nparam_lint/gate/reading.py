@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from nparam_lint.claims.docstring_budgets import (
 from nparam_lint.discover import (
     Discovery,
     discover,
-    list_below,
     list_files,
     list_importable,
     named_files,
@@ -50,13 +49,13 @@ from nparam_lint.rules import source_codes
 
 if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.discover.scan import Scan
     from nparam_lint.discover.ways.configs import ConfigModels
 
 
 def read_source(
-    settings: Settings,
+    session: Session,
     paths: Sequence[Path],
     scan: Scan = scan_source,
     *,
@@ -69,8 +68,8 @@ def read_source(
     what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
     is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
     then a path may be of any kind, or gone. `on_found`: see `discover`."""
-    root, copy = settings.root, settings.snapshot
-    settings, unread = with_doc_claims(settings)
+    settings, root, copy = session.settings, session.root, session.snapshot
+    budgets, unread = budgets_beside(session)
     places = dict.fromkeys(place_of(path, root) for path in paths)
     if dependents:  # others may know what a link leads to by its own name
         for path in paths:
@@ -78,7 +77,7 @@ def read_source(
                 places[place_of(path.resolve(), root.resolve())] = None
     places = {} if "" in places else places
     tracked = copy.files(root) if copy else None
-    below = settings.below or cache(list_below)
+    below = session.list_below
     there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110
     is_gone = bool(paths) and not there
     files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
@@ -86,7 +85,7 @@ def read_source(
     others: set[str] = set()
     if places and dependents:
         others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
-    budgeted = {b.target.location for b in settings.budgets if b.target.is_path}
+    budgeted = {b.target.location for b in budgets if b.target.is_path}
     found = discover(
         root,
         [*files, *sorted(others)],
@@ -96,17 +95,16 @@ def read_source(
         wanted=budgeted & {*files, *others},
         named=named_files(root, there),
         asked=tuple(place for place in places if place),
-        store=settings.store,
+        store=session.store,
         scan=scan,
         timeout=settings.timeout,
         on_found=on_found,
     )
-    if settings.replay_inputs:
-        settings.replay_inputs.add_source(str(settings.home), found.tree.files, found.tree.digest)
+    session.inputs.add_source(str(session.home), found.tree.files, found.tree.digest)
     in_scope = within(() if dependents else places)
     is_left = within([place_of(path, root) for path in left_out])
     requests, findings = declared_requests(
-        found, settings, lambda at: in_scope(at) and not (left_out and is_left(at))
+        found, session, budgets, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
     findings += [one for one in unread if in_scope(one.position.path)]
     if copy and copy.absent:
@@ -117,19 +115,20 @@ def read_source(
         # What is not there may depend on the given paths: it is told at one of them.
         at = next((at for at in (*absent[:1], *places) if within(places)(at)), "")
         findings += [not_fetched(absent, at)] if absent else []
-    return ProjectSource(settings, files, found, requests, findings, tuple(places))
+    return ProjectSource(session, files, found, requests, findings, tuple(places), budgets)
 
 
-def read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource:
+def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with the requests for these targets alone. Raises
     UsageError for a model that is called by its name where no file, or several, define it."""
     from nparam_lint.gate.inside import files_with, resolved
 
-    settings, _ = with_doc_claims(settings)
+    settings = session.settings
+    budgets, _ = budgets_beside(session)
     named = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
     found = discover(
-        settings.root, files, wanted=files, store=settings.store, timeout=settings.timeout
+        session.root, files, wanted=files, store=session.store, timeout=settings.timeout
     )
     targets = [resolved(target, found.tree) for target in targets]
     for target in targets:
@@ -139,7 +138,7 @@ def read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource
             step = f"write (in FILE.py::{name})"
             raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
-    requests, findings = declared_requests(found, settings, locations.__contains__)
+    requests, findings = declared_requests(found, session, budgets, locations.__contains__)
     requests = [request for request in requests if str(request.target) in wanted]
     declared = {str(request.target) for request in requests}
     requests += [
@@ -148,11 +147,11 @@ def read_targets(settings: Settings, targets: Sequence[Target]) -> ProjectSource
         if str(target) not in declared
     ]
     if unknown := [r for r in requests if not (r.target.callable or r.recipe.call)]:
-        known_kinds(unknown, found, settings)
+        known_kinds(unknown, found, session)
     for request in requests:
         request.parameters = True
     findings = [f for f in findings if f.target in wanted or f.code == "NPL003"]
-    return ProjectSource(settings, files, found, requests, findings)
+    return ProjectSource(session, files, found, requests, findings, budgets=budgets)
 
 
 def scan_of(declared_only: bool) -> Scan:
@@ -177,7 +176,7 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
 
     own = set(source.files)
     modules = [(path, found.modules(path)) for path in files if path in own]
-    return lint_files(found.tree, modules, source.settings.store, source.settings.timeout)
+    return lint_files(found.tree, modules, source.session.store, source.settings.timeout)
 
 
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
@@ -193,14 +192,18 @@ _FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 
 
 def declared_requests(
-    found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
+    found: Discovery,
+    session: Session,
+    budgets: Sequence[Budget],
+    in_scope: Callable[[str], bool],
 ) -> tuple[list[ModelRequest], list[Finding]]:
     """Every model to build, with its budgets, and the findings about the declarations themselves.
-    `in_scope`: whether the config's entries for a location are looked at."""
-    declared = _Declared(found, settings, in_scope)
+    `budgets`: those that stand outside of source. `in_scope`: whether the config's entries for a
+    location are looked at."""
+    declared, settings = _Declared(found, session, in_scope), session.settings
     for definition in found.definitions:
         declared.add_definition(definition)
-    declared.add_config_budgets()
+    declared.add_budgets(budgets)
     commented = declared.add_config_files()
     findings = declared.findings
     for target, at in settings.recipe_positions.items():
@@ -231,10 +234,9 @@ class _Declared:
     """What is declared, as it is read: the models to build, by their targets (or by these and how
     a budget of the config says to build them); and what is wrong with the declarations."""
 
-    def __init__(
-        self, found: Discovery, settings: Settings, in_scope: Callable[[str], bool]
-    ) -> None:
-        self.found, self.settings, self.in_scope = found, settings, in_scope
+    def __init__(self, found: Discovery, session: Session, in_scope: Callable[[str], bool]) -> None:
+        self.found, self.session, self.in_scope = found, session, in_scope
+        self.settings = session.settings
         self.requests: dict[object, ModelRequest] = {}
         self.findings: list[Finding] = []
 
@@ -266,8 +268,9 @@ class _Declared:
         for budget in budgets:
             self.request(budget.target, position).budgets.append(budget)
 
-    def add_config_budgets(self) -> None:
-        for declared in self.settings.budgets:
+    def add_budgets(self, budgets: Sequence[Budget]) -> None:
+        """What is declared of models outside of their source."""
+        for declared in budgets:
             target = declared.target
             if not (self.in_scope(target.location) or self.in_scope(target.built.location)):
                 continue
@@ -308,7 +311,7 @@ class _Declared:
         """The config files that are targets: by a recipe, or because a comment declares a budget.
         Gives those that are Python, whose comments were read."""
         requests, findings, settings = self.requests, self.findings, self.settings
-        every = _config_files(self.found, settings)
+        every = _config_files(self.found, self.session)
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
@@ -316,11 +319,11 @@ class _Declared:
             if target in requests or budgets or settings.recipe(target):
                 self.request(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
-            if "::" not in pattern.text and not any(map(matcher([pattern.files]), contents)):
+            if "::" not in pattern.text and not any(map(matcher((pattern.files,)), contents)):
                 message = f"no file of the project matches {pattern.text!r}"
                 findings.append(finding("NPL008", pattern.position, message, pattern.text))
         unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
-        several = known_kinds(unknown, self.found, settings) if unknown else {}
+        several = known_kinds(unknown, self.found, self.session) if unknown else {}
         for key, request in [*requests.items()]:
             if request.target.callable:
                 continue
@@ -337,31 +340,31 @@ class _Declared:
 
 
 def listed(
-    settings: Settings, kind: Callable[..., list[str]], *more: Callable[..., list[str]]
+    session: Session, kind: Callable[..., list[str]], *more: Callable[..., list[str]]
 ) -> list[str]:
     """The project's files of some kinds: what functions such as `list_configs` give."""
-    root, copy = settings.root, settings.snapshot
+    root, copy = session.root, session.snapshot
     tracked = copy.files(root, "") if copy else None
-    kinds = (kind, *more)
-    return [at for one in kinds for at in one(root, settings.exclude, tracked, settings.below)]
+    given = root, session.settings.exclude, tracked, session.list_below
+    return [at for files_of_kind in (kind, *more) for at in files_of_kind(*given)]
 
 
-def config_models(found: Discovery, settings: Settings) -> ConfigModels:
+def config_models(found: Discovery, session: Session) -> ConfigModels:
     """The models of the project's config files."""
     from nparam_lint.discover.ways.configs import ConfigModels  # few runs ask for them
 
-    paths, texts = listed(settings, list_configs), partial(listed, settings, list_texts)
-    return ConfigModels(found, paths, reader(settings.root), texts)
+    paths, texts = listed(session, list_configs), partial(listed, session, list_texts)
+    return ConfigModels(found, paths, reader(session.root), texts)
 
 
 def known_kinds(
-    requests: Sequence[ModelRequest], found: Discovery, settings: Settings
+    requests: Sequence[ModelRequest], found: Discovery, session: Session
 ) -> dict[str, str]:
     """Give the requests for files of a known kind their recipes; and what is said of files that
     hold several models."""
     several: dict[str, str] = {}
     by_path = {request.target.location: request for request in requests}
-    for path, models in config_models(found, settings).whole():
+    for path, models in config_models(found, session).whole():
         if path not in by_path:
             continue
         if len(models) == 1:
@@ -375,16 +378,17 @@ def known_kinds(
     return several
 
 
-def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
+def _config_files(found: Discovery, session: Session) -> dict[str, bytes]:
     """The content of each config file that a recipe is for, or that may declare a budget."""
-    others = listed(settings, list_configs)
+    others = listed(session, list_configs)
     contents = dict.fromkeys(others, b"")
-    contents |= _contents([path for path in others if not path.endswith(".json")], settings)
-    families = [pattern.files for pattern in settings.patterns if "::" not in pattern.text]
+    contents |= _contents([path for path in others if not path.endswith(".json")], session)
+    patterns = session.settings.patterns
+    families = tuple(pattern.files for pattern in patterns if "::" not in pattern.text)
     is_member = matcher(families)
     contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
     if claiming := {claim.position.path for claim in found.unread}:
-        known = {path for path, _ in config_models(found, settings).whole()}
+        known = {path for path, _ in config_models(found, session).whole()}
         contents |= {path: found.tree.source(path) for path in claiming & known}
     if families:
         modules = (path for path in found.files if not path.endswith("__init__.py"))
@@ -392,27 +396,25 @@ def _config_files(found: Discovery, settings: Settings) -> dict[str, bytes]:
     return contents
 
 
-def _contents(paths: Sequence[str], settings: Settings) -> dict[str, bytes]:
+def _contents(paths: Sequence[str], session: Session) -> dict[str, bytes]:
     """What is in files that are no source; nothing where one cannot be read."""
-    read, contents = reader(settings.root), dict.fromkeys(paths, b"")
+    read, contents = reader(session.root), dict.fromkeys(paths, b"")
     for path in paths:
         with suppress(OSError):
             contents[path] = read(path)
-    if settings.replay_inputs:
-        home = str(settings.home)
-        settings.replay_inputs.add_source(home, paths, lambda path: digest(contents[path]))
+    session.inputs.add_source(str(session.home), paths, lambda path: digest(contents[path]))
     return contents
 
 
-def with_doc_claims(settings: Settings) -> tuple[Settings, list[Finding]]:
-    """The settings with the budgets in the project's Markdown and reStructuredText beside those of
-    the config; and the findings about comments there that cannot be read."""
-    contents = _contents(listed(settings, list_docs), settings)
+def budgets_beside(session: Session) -> tuple[tuple[Budget, ...], list[Finding]]:
+    """The budgets that stand outside of source: those of the config, and those in the project's
+    Markdown and reStructuredText; and the findings about comments there that cannot be read."""
+    contents = _contents(listed(session, list_docs), session)
     findings: list[Finding] = []
-    budgets = [*settings.budgets]
+    budgets = [*session.settings.budgets]
     for path, text in contents.items():
         budgets += _doc_budgets(path, text, findings)
-    return replace(settings, budgets=tuple(budgets)), findings
+    return tuple(budgets), findings
 
 
 def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:

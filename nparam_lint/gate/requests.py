@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
     from nparam_lint.discover import Discovery
@@ -101,14 +102,20 @@ class ModelRequest:
 class ProjectSource:
     """The result of reading some files, before anything is built: the models to build, with their
     budgets, and the findings about the declarations themselves. `places`: the paths that were
-    given, relative to the root; empty where these are the whole project."""
+    given, relative to the root; empty where these are the whole project. `budgets`: those that
+    stand outside of source: in the config, and in the project's docs."""
 
-    settings: Settings
+    session: Session
     files: Sequence[str]
     found: Discovery
     requests: Sequence[ModelRequest]
     findings: Sequence[Finding]
     places: tuple[str, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        return self.session.settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +254,13 @@ def requests_of_other_revision(
     budget's recipe, if this source has them too and does not build them that way itself. `moved`:
     files of the other revision → their path in this one, where it differs."""
     own: set[_Key] = {(request.target, None, None) for request in source.requests}
-    own |= {(entry.target, entry.recipe, entry.device) for entry in source.settings.budgets}
+    own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
     targets = [request.target for request in other.requests]
     keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
     keys += [(target, None, None) for target in targets if not target.is_path]
     keys += [
         (entry.target, entry.recipe, entry.device)
-        for entry in other.settings.budgets
+        for entry in other.budgets
         if entry.recipe is not None and entry.target in targets
     ]
     settings, found = source.settings, source.found

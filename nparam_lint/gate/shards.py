@@ -66,7 +66,7 @@ def take_shard(
     chosen = [requests[place] for place in places]
     partition = Partition(
         __version__,
-        _commit(source.settings),
+        (ask_git(source.session.home, "rev-parse", "HEAD") or b"").decode().strip(),
         _sources(source),
         _settings(source.settings, source.places, asked),
         _models(requests, shards),
@@ -155,10 +155,6 @@ def _parts(
 
 
 # --- what tells one run from another ----------------------------------------------------------
-
-
-def _commit(settings: Settings) -> str:
-    return (ask_git(settings.home, "rev-parse", "HEAD") or b"").decode().strip()
 
 
 def _digest(*parts: object) -> str:

@@ -24,7 +24,7 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
     """A request for each config file of a known kind that nobody declares anything for."""
     requested = {request.target for request in source.requests}
     in_scope = within(source.places)
-    for path, models in config_models(source.found, source.settings).whole():
+    for path, models in config_models(source.found, source.session).whole():
         target = Target(path, "")
         if path.endswith(".py") and not source.places:
             continue  # hundreds, where there are any
@@ -37,7 +37,7 @@ def config_requests(source: ProjectSource) -> Iterator[ModelRequest]:
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     """The selection, with the ways to build the models that nobody declares a budget for; as many
     for each as the settings allow."""
-    settings, found = source.settings, source.found
+    session, found = source.session, source.found
     wanted = {r.target.bare for r in source.requests}
     requested = frozenset(wanted)
     wanted -= {r.target.bare for r in source.requests if r.is_declared}
@@ -45,23 +45,22 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         return selection
     from nparam_lint.discover.ways.find import find_ways  # many modules
 
-    others = listed(settings, list_configs, list_texts)
-    read = reader(settings.root)
-    if settings.replay_inputs:
-        settings.replay_inputs.add_source(str(settings.home), others, lambda at: digest(read(at)))
+    others = listed(session, list_configs, list_texts)
+    read = reader(session.root)
+    session.inputs.add_source(str(session.home), others, lambda at: digest(read(at)))
     definitions = {request.target: request.definitions for request in source.requests}
     tried: Counter[Target] = Counter()
     left: Counter[str] = Counter()
     added: list[ModelRequest] = []
     known: set[object] = set()
-    sought = WaySource(found, settings.root, wanted, others, read)
+    sought = WaySource(found, session.root, wanted, others, read)
     for one in find_ways(sought):
         key = (one.target, one.file, one.recipe)
         is_file = not one.target.callable and one.target not in requested
         if not (is_file or one.target in wanted) or key in known:
             continue
         known.add(key)
-        if tried[one.target] >= settings.ways > 0:
+        if tried[one.target] >= session.settings.ways > 0:
             left[str(one.target)] += 1
             continue
         tried[one.target] += 1

@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,9 +209,10 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    from nparam_lint.api.checks import formula_analysis
-    from nparam_lint.config import ConfigError, load_settings
-    from nparam_lint.count.interpreter import NoInterpreter
+    from nparam_lint.analysis.formula_analysis import ANALYSIS
+    from nparam_lint.config.interpreter import NoInterpreter
+    from nparam_lint.config.load import ConfigError
+    from nparam_lint.config.session import open_session
     from nparam_lint.discover import find_root
     from nparam_lint.gate import check
     from nparam_lint.ground.errors import defect
@@ -223,25 +224,21 @@ def _count(config: pytest.Config) -> list[Case]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
-            settings = load_settings(root, None, os.environ, {}).remembering(os.environ)
-            report = check(
-                settings,
-                (),
-                os.environ,
-                declared_only=True,
-                progress=_progress(config),
-                analysis=formula_analysis,
-            )
+            session = open_session(root, os.environ)
+            if shown := _progress(config):
+                session = replace(session, progress=shown)
+            report = check(session, (), declared_only=True, analysis=ANALYSIS)
             reporter = _reporter(config)
             color = reporter is not None and bool(reporter.hasmarkup)
-            found = cases(report, root, Options(_width(), color, settings.depth))
+            found = cases(report, root, Options(_width(), color, session.settings.depth))
         except ConfigError as error:
             first = error.problems[0]
             said = f"the configuration is wrong: {first.message}"
             text = f"the configuration is wrong\n{error}"
             return [_unasked("configuration", root, first.position, said, text)]
         except NoInterpreter as error:
-            at = Position(settings.config.name if settings.config else "")
+            path = session.settings.config
+            at = Position(path.name if path else "")
             return [_unasked("interpreter", root, at, str(error), str(error))]
         except Exception as error:  # the other tests are run
             said = defect(error)

@@ -56,6 +56,11 @@ def project_name(home: Path) -> str:
     return f"{url.replace(':', '/').rpartition('/')[2]}//{inside}"
 
 
+def repository_top(place: Path) -> Path | None:
+    """The nearest directory that holds a repository; None where none is around."""
+    return next((top for top in (place, *place.parents) if (top / ".git").exists()), None)
+
+
 def deleted_files(path: Path) -> list[Path]:
     """The files that git knows at or below a path where nothing is any more: those of the index,
     else of the last commit, else of the last one that deleted any."""

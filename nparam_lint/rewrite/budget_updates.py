@@ -25,7 +25,6 @@ from nparam_lint.claims import (
 from nparam_lint.claims.expression import Formula
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import measure
-from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.judge import judge
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import Selection, why_gone
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.claims.budget import Budget
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.context import Progress
     from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.values import Origin, Position
@@ -63,21 +62,19 @@ class _Wanted:
 
 
 def plan_update(
-    settings: Settings,
+    session: Session,
     named: Sequence[Named],
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
 ) -> Plan:
     """Measure the named models (or everything that is declared, if none is named), and plan every
     edit. Nothing is written. Raises UsageError."""
-    places = {settings.root / item.path for item in named if item.target is None}
-    places |= {settings.root / n.path for n in named if n.target is not None and n.target.is_path}
-    paths = [settings.root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
-    source = read_source(settings, [p for p in paths if p.exists()], declared_only=True)
-    _check_named(named, source, settings.root)
+    root = session.root
+    places = {root / item.path for item in named if item.target is None}
+    places |= {root / n.path for n in named if n.target is not None and n.target.is_path}
+    paths = [root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
+    source = read_source(session, [p for p in paths if p.exists()], declared_only=True)
+    _check_named(named, source, root)
     requests = [r for one in source.requests if (r := _only_named(one, named)).is_declared]
-    context = RunContext(settings, environ, progress)
-    report = measure(source, Selection(requests), context)
+    report = measure(source, Selection(requests))
     if report.error:
         return Plan(error=report.error)
     reported = {(f.code, f.position, f.message) for f in report.findings}  # not suppressed
@@ -87,7 +84,7 @@ def plan_update(
     held = 0
     for model, judged in zip(requests, report.models, strict=True):
         for budget in model.budgets:
-            item = _decide(budget, judged.host or judged.measurement, settings)
+            item = _decide(budget, judged.host or judged.measurement, session.settings)
             if isinstance(item, _Wanted):
                 wanted.append(item)
             elif item:
@@ -97,7 +94,7 @@ def plan_update(
 
     placed = [(item.edit.position.path, item) for item in wanted]
     rewrite = partial(_rewritten, source=source)
-    files, failed = edit_files(placed, settings.root, environ, rewrite)
+    files, failed = edit_files(placed, session, rewrite)
     edits = [item.edit for item in wanted if item not in failed]
     left += [item.left(reason) for item, reason in failed.items()]
     return Plan(
@@ -307,7 +304,7 @@ def _by_key(
     name: str, text: str, items: Sequence[_Wanted], source: ProjectSource
 ) -> dict[toml_edits.Key, _Wanted]:
     """The budgets by the keys at which a config file has them."""
-    entries = [entry for entry in source.settings.budgets if entry.position.path == name]
+    entries = [entry for entry in source.budgets if entry.position.path == name]
     keys = toml_edits.budget_keys(text, toml_edits.table_of(Path(name).name))
     free = dict(zip(keys, entries, strict=True)) if len(keys) == len(entries) else {}
     found: dict[toml_edits.Key, _Wanted] = {}

@@ -22,8 +22,7 @@ from nparam_lint.claims.grammar import parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.files import list_docs, reader
 from nparam_lint.gate import as_the_project_builds, measure
-from nparam_lint.gate.context import RunContext
-from nparam_lint.gate.reading import read_source
+from nparam_lint.gate.reading import listed, read_source
 from nparam_lint.gate.requests import select_models
 from nparam_lint.ground.values import Position
 from nparam_lint.ground.version import __version__
@@ -32,11 +31,10 @@ from nparam_lint.report.style import clean, plural
 from nparam_lint.rewrite.new_budgets import way_budgets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Session
     from nparam_lint.report import Json
 
 _SHORTEST = 3  # characters of a name
@@ -75,15 +73,13 @@ class Suggestion:
 
 
 def suggest(
-    settings: Settings,
+    session: Session,
     paths: Sequence[Path],
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
 ) -> tuple[list[Suggestion], str | None]:
     """The comments for the project's docs, and why nothing could be measured at all."""
-    source = read_source(settings, paths)
+    source = read_source(session, paths)
     selection = as_the_project_builds(source, select_models(source.requests))
-    report = measure(source, selection, RunContext(settings, environ, progress))
+    report = measure(source, selection)
     models = []
     for model in report.models:
         measured = model.measurement
@@ -95,10 +91,8 @@ def suggest(
             arguments = _STRING.findall(budget.measured.call)  # it is called by these, too
             names = (way, *arguments, _tail(budget.model.target))
             models.append(Known(budget.target, budget.measured.counts.total, names))
-    copy, root = settings.snapshot, settings.root
-    tracked = copy.files(root, "") if copy else None
-    read, suggestions = reader(root), list[Suggestion]()
-    for path in list_docs(root, settings.exclude, tracked, settings.below):
+    read, suggestions = reader(session.root), list[Suggestion]()
+    for path in listed(session, list_docs):
         with suppress(OSError):
             text = _Text(path, read(path).decode("utf-8", "replace"), models)
             suggestions += [*text.in_tables(), *text.in_paragraphs()]

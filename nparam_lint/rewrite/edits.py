@@ -20,6 +20,7 @@ from nparam_lint.repository.git import GitError, open_repository
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from nparam_lint.config.session import Session
     from nparam_lint.ground.values import Origin, Position
 
 Place = tuple[int, int]  # line and column, from 1
@@ -104,14 +105,14 @@ def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:
 
 def edit_files(
     items: Iterable[tuple[str, Item]],
-    root: Path,
-    environ: Mapping[str, str],
+    session: Session,
     rewrite: Callable[[str, list[Item]], tuple[bytes, bytes, Mapping[Item, str]]],
 ) -> tuple[list[FileEdit], dict[Item, str]]:
     """The files that are changed; and the items that could not be written, with the reason. Each
     item comes with the name of its file. One that has several names, by links, is changed once:
     under each it holds the same. `rewrite` gives a file before and after, and the items that it
     could not write."""
+    root = session.root
     files: list[FileEdit] = []
     failed: dict[Item, str] = {}
     base = os.path.realpath(root)
@@ -124,7 +125,7 @@ def edit_files(
         if (fault := faults.get(places[name])) is not None:
             failed |= dict.fromkeys(inside, fault) if fault else {}
             continue
-        if is_outside(root / name, root, environ):
+        if is_outside(root / name, root, session.environ):
             faults[places[name]] = "its file is outside of the repository"
             failed |= dict.fromkeys(inside, faults[places[name]])
             continue

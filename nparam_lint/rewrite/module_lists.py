@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.config.settings import Settings
+    from nparam_lint.config.session import Session
     from nparam_lint.ground.findings import Finding
     from nparam_lint.rules.source_file import Class, Method
 
@@ -62,14 +62,13 @@ class Fixes:
 
 
 def plan_fixes(
-    settings: Settings,
+    session: Session,
     paths: Sequence[Path],
-    environ: Mapping[str, str],
     line: int | None = None,
 ) -> Fixes:
     """What can be fixed of the findings that a check of `paths` reports; of those in one line, if
     that is given. Writes nothing."""
-    source = read_source(settings, paths, scan_and_lint)
+    source = read_source(session, paths, scan_and_lint)
     found = [f for f in reported_findings(static_findings(source), source) if f.code == CODE]
     if line is not None:
         found = [f for f in found if f.position.line == line]
@@ -79,7 +78,7 @@ def plan_fixes(
         return old, *fix(old, findings, source.found.modules(name))
 
     placed = [(finding.position.path, finding) for finding in found]
-    files, left = edit_files(placed, settings.root, environ, rewrite)
+    files, left = edit_files(placed, session, rewrite)
     fixed = tuple(finding for finding in found if finding not in left)
     return Fixes(tuple(files), fixed, tuple(left.items()))
 

@@ -13,7 +13,6 @@ from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import as_the_project_builds, measure
-from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.requests import arguments_entry, select_models
 from nparam_lint.gate.ways import config_requests
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Session
     from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
     from nparam_lint.ground.values import Origin
@@ -84,20 +82,18 @@ class _New:
 
 
 def plan_init(
-    settings: Settings,
+    session: Session,
     paths: Sequence[Path],
     wishes: Wishes,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
 ) -> Plan:
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
-    source = read_source(settings, paths)
+    source, settings = read_source(session, paths), session.settings
     selection = select_models(source.requests)
     configs = {str(request.target): request for request in config_requests(source)}
     selection = as_the_project_builds(source, selection)
     others = [r for r in selection.requests if r.way is None or r.target.callable]
     selection = replace(selection, requests=[*others, *configs.values()])
-    report = measure(source, selection, RunContext(settings, environ, progress))
+    report = measure(source, selection)
     if report.error:
         return Plan(error=report.error)
     declared = {str(model.target.bare) for model in source.requests if model.is_declared}
@@ -143,7 +139,7 @@ def plan_init(
     if wishes.only:
         new = [one for one in new if one.target == wishes.only and one.arguments is None]
         left = [one for one in left if one.model == wishes.only]
-    edits, files, lost = _written(new, source, wishes, environ)
+    edits, files, lost = _written(new, source, wishes)
     left += lost
     left += [
         _left(definitions[target], failure.reason)
@@ -177,14 +173,14 @@ def _place(at: Definition | Position) -> Position:
 
 
 def _written(
-    new: Sequence[_New], source: ProjectSource, wishes: Wishes, environ: Mapping[str, str]
+    new: Sequence[_New], source: ProjectSource, wishes: Wishes
 ) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
     keys = [item for item in new if item.is_key]
     placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
     placed.sort(key=lambda item: (item.definition is None, item.place.path))
     rewrite = partial(_with_budgets, source=source)
     by_file = [(item.place.path, item) for item in placed]
-    files, failed = edit_files(by_file, source.settings.root, environ, rewrite)
+    files, failed = edit_files(by_file, source.session, rewrite)
     edits = [item.edit(item.origin, item.place) for item in placed if item not in failed]
     left: list[Left] = []
     for_config = [*new] if wishes.into == "config" else [*failed, *keys]
@@ -193,7 +189,7 @@ def _written(
         left = [item.left(reason) for item, reason in reasons.items()]
     elif for_config:
         try:
-            file, places = _in_config(for_config, source.settings, environ)
+            file, places = _in_config(for_config, source.session)
             files.append(file)
             edits += [item.edit("config", places[item.target]) for item in for_config]
         except Unsafe as error:
@@ -221,16 +217,14 @@ def _with_budgets(
         return old, old, dict.fromkeys(items, str(error))
 
 
-def _in_config(
-    items: Sequence[_New], settings: Settings, environ: Mapping[str, str]
-) -> tuple[FileEdit, Mapping[str, Position]]:
+def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mapping[str, Position]]:
     """The config file with the budgets, and where each stands in it. Raises Unsafe."""
-    path = settings.config
+    path, root = session.settings.config, session.root
     if path is None:
-        project = settings.root / "pyproject.toml"
-        path = project if project.is_file() else settings.root / "nparam-lint.toml"
-    name = os.path.relpath(path, settings.root).replace(os.sep, "/")
-    if is_outside(path, settings.root, environ):
+        project = root / "pyproject.toml"
+        path = project if project.is_file() else root / "nparam-lint.toml"
+    name = os.path.relpath(path, root).replace(os.sep, "/")
+    if is_outside(path, root, session.environ):
         raise Unsafe(f"{name} is outside of the repository")
     values = dict(sorted((item.target, item.value) for item in items))
     try:

@@ -15,7 +15,7 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, exactly, variable_of
 from nparam_lint.analysis.model_builder import Model
 from nparam_lint.claims import parse_selected
-from nparam_lint.config import load_settings
+from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.judge import selected
@@ -142,10 +142,10 @@ QUICK = ("Words[bytes]", "Words[frozen]", "Stacked[active]", "Stack[blocks.3, ac
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
+def session(tmp_path_factory, environ):
     top = tmp_path_factory.mktemp("metrics")
     (top / "nets.py").write_text(MODELS)
-    return replace(load_settings(top, None, {}, {}), python=sys.executable, device="meta")
+    return open_session(top, environ, options={"python": sys.executable, "device": "meta"})
 
 
 def drawn(base, dice):
@@ -159,9 +159,9 @@ def drawn(base, dice):
 @pytest.mark.parametrize(
     "given", [g if g in QUICK else pytest.param(g, marks=pytest.mark.thorough) for g in FORMS]
 )
-def test_the_form_of_a_metric_is_its_count(settings, environ, given):
+def test_the_form_of_a_metric_is_its_count(session, given):
     target, selector = parse_selected(f"nets.py::{given}")
-    model = Model(settings, target, selector, environ)
+    model = Model(session, target, selector)
     variables = [variable_of(row) for row in model.first().variables]
     forms = derive(BuildHistory(model.build, variables), model)
     assert all(isinstance(form, ClosedForm) for form in forms), forms

@@ -13,7 +13,7 @@ from nparam_lint.api.schemas import schemas, text_of
 from nparam_lint.api.schemas.config_schema import config_schema, tool_schema
 from nparam_lint.api.schemas.report_schemas import REPORTS
 from nparam_lint.cli.main import COMMANDS, parser_of
-from nparam_lint.config import ConfigError, load_settings
+from nparam_lint.config.load import ConfigError, load_settings
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,5 +1,5 @@
-"""An engine is one file: one that uses threads of this process, and fails when it is told to, in a
-copy of the package."""
+"""An engine is one file, and its name: one that uses threads of this process, and fails when it is
+told to, in a copy of the package."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     code = section.partition("```python\n")[2].partition("```")[0]
     engines = found.root / "nparam_lint" / "count" / "engines"
     (engines / "threads.py").write_text(code)
+    settings = found.root / "nparam_lint" / "config" / "settings.py"
+    known = 'ENGINES = ("dask",)'
+    assert known in settings.read_text()
+    more = settings.read_text().replace(known, 'ENGINES = ("dask", "failing", "threads")')
+    settings.write_text(more)
     failing = code.replace(
         "return self.pool.submit(fn, *arguments, **more)",
         "self.failures -= 1\n"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from processes import marked, wait_until
-from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs
+from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs, make_session
 
 import nparam_lint
 from nparam_lint.count import worker_process
-from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.count.jobs import Answers, Job
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.run_jobs import PROTOCOL, run_jobs
 from nparam_lint.count.worker_environment import Secrets, worker_environment
@@ -63,7 +63,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[d
     script = place / "python"
     script.write_text(f'#!/bin/sh\n"{PYTHON}" "$@" | tee "{place}/record"\n')
     script.chmod(0o755)
-    run_jobs(BuildContext(str(script), PROJECTS / "counting", os.environ), jobs)
+    run_jobs(make_session(PROJECTS / "counting", python=str(script)), set(), jobs)
     lines = (place / "record").read_text().splitlines()
     parts = [line.partition(" ")[2].split("\t") for line in lines if line]
     frames = [
@@ -97,8 +97,8 @@ def ask(
 
         def work() -> None:
             try:
-                context = BuildContext(str(script), tmp_path, os.environ, Limits(0.1))
-                done.append(run_jobs(context, given))
+                session = make_session(tmp_path, python=str(script), timeout=0.1)
+                done.append(run_jobs(session, set(), given))
             except BaseException as error:
                 done.append(error)
 
@@ -312,14 +312,14 @@ def test_an_interpreter_that_cannot_be_started(tmp_path: Path, jobs: list[Job], 
     elif kind != "absent":
         python.write_bytes(b"\0\1\2")
         python.chmod(0o755 if kind == "no program" else 0o644)
-    answers = run_jobs(BuildContext(str(python), tmp_path, os.environ), jobs)
+    answers = run_jobs(make_session(tmp_path, python=str(python)), set(), jobs)
     for number in range(2):
         assert not_measured(answers, number).reason.startswith(f"cannot start {python}: ")
     assert answers.broken == not_measured(answers).reason
 
 
 def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
-    answers = run_jobs(BuildContext(PYTHON, tmp_path, os.environ), [])
+    answers = run_jobs(make_session(tmp_path), set(), [])
     assert answers.broken is None
     assert answers.torch
     assert answers.python == ".".join(map(str, sys.version_info[:3]))
@@ -329,14 +329,12 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_progress_is_told(jobs: list[Job]) -> None:
     told: list[tuple[int, int, str]] = []
-    context = BuildContext(
-        PYTHON,
+    session = make_session(
         PROJECTS / "counting",
-        os.environ,
-        Limits(jobs=1),
+        jobs=1,
         progress=lambda done, every, label: told.append((done, every, label)),
     )
-    run_jobs(context, jobs)
+    run_jobs(session, set(), jobs)
     built = [item for item in told if item[2].startswith("zoo.py::")]
     assert [done for done, _, _ in built] == sorted(done for done, _, _ in built)
     assert {(done, every) for done, every, _ in built} >= {(1, 2), (2, 2)}
@@ -492,7 +490,7 @@ def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
         "    m.add_module('\\udc80', nn.Linear(2, 2))\n    return m\n"
     )
     jobs = make_jobs(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])
-    found = run_jobs(BuildContext(PYTHON, tmp_path, os.environ), jobs).measurements
+    found = run_jobs(make_session(tmp_path), set(), jobs).measurements
     said, named = (found[job.id] for job in jobs)
     assert isinstance(said, NotMeasured)
     assert said.reason == r"said() raised ValueError: bad \ud800 here"
@@ -515,9 +513,9 @@ def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
         "def held():\n    return nn.Sequential(Part(open('.env').read()))\n"
     )
     environ = {**os.environ, "DATABASE_URL": "postgres://me:s3cr3tpw@db.example/x"}
-    context = BuildContext(PYTHON, tmp_path, environ)
+    session = make_session(tmp_path, environ)
     jobs = make_jobs(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked", "held")])
-    found = run_jobs(context, jobs).measurements
+    found = run_jobs(session, set(), jobs).measurements
     said, printed, asked, held = (found[job.id] for job in jobs)
     assert isinstance(held, Measured)
     assert [row.call for row in held.inside] == ["Part(url='…')"]

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from processes import marked, wait_until, waiting_worker
 from test_run import front_environment
-from worker_runs import LINUX, PYTHON, Run, make_jobs, run
+from worker_runs import LINUX, PYTHON, Run, make_jobs, make_session, run
 
 from nparam_lint.cache.store import Store
 from nparam_lint.count import worker_process
-from nparam_lint.count.jobs import BuildContext
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.count.worker_process import end_waiting, reused_worker, wait_for_end
@@ -270,8 +269,8 @@ class Project:
         jobs = make_jobs(self.root, [f"nets.py::Net({arguments})"])
         store = Store(str(self.root.parent / f"{self.root.name}-cache"), str(self.root))
         environ = os.environ | FORK
-        context = BuildContext(PYTHON, self.root, environ, names=self.names, store=store)
-        answers = run_jobs(context, jobs)
+        session = make_session(self.root, environ, store=store)
+        answers = run_jobs(session, {*self.names}, jobs)
         found = answers.measurements[0]
         assert isinstance(found, Measured), found
         return found

@@ -2,12 +2,18 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nparam_lint.count.jobs import Answers, BuildContext, Job, Limits
+from nparam_lint.cache.store import Store
+from nparam_lint.config.interpreter import Interpreter
+from nparam_lint.config.session import Progress, Session, silent
+from nparam_lint.config.settings import Settings
+from nparam_lint.count.jobs import Answers, Job
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.run_jobs import run_jobs
 from nparam_lint.count.worker_process import wait_for_end
@@ -71,17 +77,29 @@ def run(
     memory: int = 0,
     width: int = 2,
     environ: Mapping[str, str] | None = None,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
+    progress: Progress = silent,
 ) -> Run:
     listed = [j for j in jobs if isinstance(j, Job)]
     listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
-    limits = Limits(timeout, memory, width)
-    everything = os.environ | (environ or {})
-    names = tuple(sorted(path.stem for path in root.iterdir()))
-    context = BuildContext(PYTHON, root, everything, limits, names, progress=progress)
-    answers = run_jobs(context, listed)
+    limits = {"timeout": timeout, "memory": memory, "jobs": width}
+    session = make_session(root, os.environ | (environ or {}), progress=progress, **limits)
+    answers = run_jobs(session, {path.stem for path in root.iterdir()}, listed)
     wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
+
+
+def make_session(
+    root: Path,
+    environ: Mapping[str, str] = os.environ,
+    python: str = PYTHON,
+    progress: Progress = silent,
+    store: Store | None = None,
+    **settings: Any,
+) -> Session:
+    """A run on the project at `root` whose models are built with `python`."""
+    session = Session(Settings(root, **settings), environ, progress=progress)
+    session = replace(session, interpreter=Interpreter(python, "for the test"))
+    return replace(session, store=store) if store else session
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:

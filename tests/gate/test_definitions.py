@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nparam_lint.config import load_settings
+from nparam_lint.config.session import open_session
 from nparam_lint.gate import check
 
 if TYPE_CHECKING:
@@ -517,7 +517,7 @@ def report(environ, tmp_path_factory) -> Report:
     (root / "link.py").symlink_to("read_in_part_and_decorated.py")
     subprocess.run(["git", "init", "--quiet", root], check=True)
     options = {"device": "meta", "python": sys.executable}
-    return check(load_settings(root, None, {}, options), [], environ)
+    return check(open_session(root, environ, options=options, remembers=False), [])
 
 
 @pytest.mark.parametrize("name", CASES)

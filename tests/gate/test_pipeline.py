@@ -2,30 +2,38 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from sample_repository import Sample
 
+from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.claims import parse_target
-from nparam_lint.config import load_settings
+from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate import check, show
 from nparam_lint.ground.values import Position
 
 
 @pytest.fixture(scope="module")
-def checked(environ):
-    """The report on the project at a directory; on the meta device unless told otherwise."""
+def session_of(environ):
+    """A run on the project at a directory; on the meta device unless told otherwise."""
+
+    def opened(root, **options):
+        options = {"device": "meta", "python": sys.executable, **options}
+        return open_session(root, environ, options=options, remembers=False)
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def checked(session_of):
+    """The report on the project at a directory."""
 
     def run(root, *paths, declared_only=False, static_only=False, **options):
-        settings = load_settings(
-            root, None, {}, {"device": "meta", "python": sys.executable, **options}
-        )
         only = {"declared_only": declared_only, "static_only": static_only}
-        return check(settings, paths, environ, **only)
+        return check(session_of(root, **options), paths, **only, analysis=ANALYSIS)
 
     return run
 
@@ -315,7 +323,7 @@ def test_recipes_say_how_to_build_what_one_call_cannot(report_on):
     assert "input" in "\n".join(lazy.detail)
 
 
-def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(environ, tmp_path):
+def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(session_of, tmp_path):
     net = """\
         from torch import nn
 
@@ -338,8 +346,8 @@ def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(environ, 
         "net.py::Net[total]" = { budget = 6, setup = "config = dict", call = "Net(config(n=2))" }
         """
     write(tmp_path, {"net.py": net, "nparam-lint.toml": config.replace("[layer.*]", "[0.layer]")})
-    settings = load_settings(tmp_path, None, {}, {"device": "meta", "python": sys.executable})
-    report = check(settings, [], environ)
+    session = session_of(tmp_path)
+    report = check(session, [])
     assert report.findings == ()
     assert sorted(m.measurement.call for m in report.models) == [
         "Net(config(3))",
@@ -349,7 +357,7 @@ def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(environ, 
         "Net(config(n=2))",
         "nn.Sequential(Net(config(6)))",
     ]
-    shown = show(settings, [parse_target("net.py::Net(config(n=7))")], environ)
+    shown = show(session, [parse_target("net.py::Net(config(n=7))")])
     assert totals(shown) == {"net.py::Net(config(n=7))": 56}
 
 
@@ -631,10 +639,8 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
 # --- show -----------------------------------------------------------------------------------
 
 
-def test_show_measures_the_one_target_with_its_parameters(project, environ):
-    settings = load_settings(project("right"), None, {}, {"device": "meta"})
-    settings = replace(settings, python=sys.executable)
-    report = show(settings, [parse_target("nets/mlp.py::MLP(width=2)")], environ)
+def test_show_measures_the_one_target_with_its_parameters(project, session_of):
+    report = show(session_of(project("right")), [parse_target("nets/mlp.py::MLP(width=2)")])
     (mlp,) = report.models
     assert (mlp.measurement.counts.total, mlp.budgets) == (1_600, ())
     assert [(p.name, p.shape) for p in mlp.measurement.parameters] == [
@@ -738,9 +744,8 @@ def test_what_was_built_is_not_accused_of_never_being_initialised(checked, tmp_p
     assert found(checked(tmp_path)) == []
 
 
-def test_static_only_builds_nothing(hidden, environ):
-    settings = load_settings(hidden, None, {}, {"python": "/nonexistent/python"})
-    report = check(settings, [], environ, static_only=True)
+def test_static_only_builds_nothing(hidden, checked):
+    report = checked(hidden, static_only=True, python="/nonexistent/python")
     assert report.source_only
     assert report.models == ()
     assert found(report) == ["net.py:12 NPL101", "net.py:17 NPL101"]

@@ -8,7 +8,6 @@ the call. Its packages are an optional extra of ours with the same name.
 
 from __future__ import annotations
 
-import os
 import re
 from abc import abstractmethod
 from concurrent.futures import Executor
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-LOCAL = "local"  # the worker's process itself, without any engine
-ENGINES = sorted(
-    file.removesuffix(".py")
-    for file in os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208
-    if file.endswith(".py") and file[0] != "_"
-)
-EXPECTED = ", ".join([LOCAL, *(f"{name}://HOST:PORT" for name in ENGINES)])
 CONNECTING = 10.0  # seconds in which an address has to answer
 # A function is named, and found there: one that is sent as an object cannot be read by a process
 # without nparam-lint, which some engines do not survive.
@@ -75,12 +67,6 @@ class Machines(Executor):
 def call_of(name: str, *arguments: object) -> tuple[Any, ...]:
     """What to submit so that a function is called: `module:function`."""
     return eval, _CALL, {"name": name, "arguments": arguments}
-
-
-def is_address(text: str) -> bool:
-    """Whether it names an engine, and where it is."""
-    name, separator, place = text.partition("://")
-    return bool(name in ENGINES and separator and place)
 
 
 def engine_of(address: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.plugins.editor.answers import lines_of, settings_of
+from nparam_lint.plugins.editor.answers import lines_of, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Progress
     from nparam_lint.ground.findings import Finding
     from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.plugins.editor.line_notes import DefinitionNote
@@ -71,11 +71,11 @@ def plan(
     from pathlib import Path
 
     path = Path(data["path"])
-    settings = settings_of(path, environ).settings
+    session = replace(session_of(path, environ).session, progress=progress)
     if data["do"] == FIX:
         from nparam_lint.rewrite.module_lists import plan_fixes
 
-        fixes = plan_fixes(settings, [path], environ, data["line"])
+        fixes = plan_fixes(session, [path], data["line"])
         reasons = "; ".join(reason for _, reason in fixes.left)
         return _made(fixes.files, reasons)
     if data["do"] == UPDATE:
@@ -84,12 +84,12 @@ def plan(
 
         target = parse_target(data["target"])
         named = Named(str(target), target.location, target, parse_selector(data["selector"]))
-        planned = plan_update(settings, [named], environ, progress)
+        planned = plan_update(session, [named])
     else:
         from nparam_lint.rewrite.new_budgets import Wishes, plan_init
 
         wishes = Wishes(every=True, only=data["target"])
-        planned = plan_init(settings, [path], wishes, environ, progress)
+        planned = plan_init(session, [path], wishes)
     reasons = "; ".join(left.reason for left in planned.left if left.origin != "prose")
     return _made(planned.files, planned.error or reasons)
 

@@ -7,24 +7,25 @@ from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
-from nparam_lint.config import ConfigError, load_settings
+from nparam_lint.analysis.formula_analysis import ANALYSIS
+from nparam_lint.config.load import ConfigError
+from nparam_lint.config.session import Session, open_session
 from nparam_lint.config.settings import Settings
 from nparam_lint.discover import find_root, list_below, place_of
 from nparam_lint.gate import check, with_lines_of
-from nparam_lint.gate.context import RunContext
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
-    from nparam_lint.gate.context import FormulaAnalysis, Progress
+    from nparam_lint.config.session import Progress
 
 _NOTHING = Report(None, (), ())
 _ASKING = ThreadPoolExecutor(2)
@@ -36,7 +37,7 @@ class FileAnswer:
     `problem`: why nothing was checked or built, for a message. `is_built`: whether models were to
     be built at all."""
 
-    settings: Settings
+    session: Session
     place: str
     text: tuple[str, ...]
     report: Report
@@ -95,37 +96,29 @@ def check_file(
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
     file is not looked at. `folders`: what FileListings know. What was measured is kept once the
-    store of these settings is to catch up."""
+    store of the session is to catch up."""
     text = read_lines(path)
     if not inside:
-        alone = Settings(path.parent, below=lambda _: [path.name])
-        report = check(alone, [path], environ, static_only=True, dependents=False)
+        alone = Session(Settings(path.parent), environ, list_below=lambda _: [path.name])
+        report = check(alone, [path], static_only=True, dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
     listing = FileListing(folders)
-    answer = replace(settings_of(path, environ, listing), text=text)
+    answer = replace(session_of(path, environ), text=text)
     if answer.problem or answer.report.findings:
         return answer
-    settings, problem = answer.settings, ""
-    settings.store.late = []
+    session, problem = replace(answer.session, progress=progress, list_below=listing), ""
+    session.store.late = []
     try:
-        report = check(
-            settings,
-            [path],
-            environ,
-            static_only=not builds,
-            dependents=False,
-            progress=progress,
-            analysis=_formula_analysis,
-        )
+        report = check(session, [path], static_only=not builds, dependents=False, analysis=ANALYSIS)
         if builds and (report.models or report.skipped):
-            lines = with_lines_of(answer.place, report, RunContext(settings, environ, progress))
+            lines = with_lines_of(answer.place, report, session)
             report = replace(lines, findings=report.findings)
         problem = report.error or ""
     except UsageError as error:
         report, problem = _NOTHING, str(error)
     if not listing.held():  # a file came or went since the last check
         return check_file(path, environ, progress, builds=builds, folders=folders)
-    return FileAnswer(settings, answer.place, text, report, builds, problem)
+    return FileAnswer(session, answer.place, text, report, builds, problem)
 
 
 def check_around(
@@ -133,51 +126,36 @@ def check_around(
 ) -> tuple[Finding, ...] | None:
     """The findings of `check` for files of one project, and for what depends on them, with what
     made each difference. None where nothing could be checked, which `check_file` tells."""
-    answer = settings_of(paths[0], environ)
+    answer = session_of(paths[0], environ)
     if answer.problem or answer.report.findings:
         return None
     from nparam_lint.cli.base_state import causes_since
 
-    settings = answer.settings
+    session = replace(answer.session, progress=progress)
     options = Namespace(since=None, staged=False, config=None, no_cache=False, environ=environ)
     try:
         report = check(
-            settings,
-            paths,
-            environ,
-            progress=progress,
-            analysis=_formula_analysis,
-            causes=partial(causes_since, None, options),
+            session, paths, analysis=ANALYSIS, find_causes=partial(causes_since, None, options)
         )
     except UsageError:
         return None
-    if settings.store.wants_trim():
+    if session.store.wants_trim():
         from nparam_lint.cache.housekeeping import trim
 
-        trim(settings.store.base or "")
+        trim(session.store.base or "")
     return None if report.error else report.findings
 
 
-def settings_of(
-    path: Path, environ: Mapping[str, str], below: Callable[[Path], list[str]] | None = None
-) -> FileAnswer:
-    """The settings of the project of a file; where they are wrong, what is, as findings. `below`:
-    what lists its files."""
+def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
+    """A run on the project of a file; where its config is wrong, what is, as findings."""
     root = find_root(path)
     place = place_of(path, root)
     try:
-        settings = load_settings(root, None, environ, {}).remembering(environ)
+        return FileAnswer(open_session(root, environ, place=path.parent), place, (), _NOTHING)
     except ConfigError as error:
         there = [problem for problem in error.problems if problem.position.path]
         found = (Finding("", one.severity, one.position, one.message) for one in there)
         else_where = "\n".join(p.message for p in error.problems if p not in there)
         report = replace(_NOTHING, findings=tuple(found))
-        return FileAnswer(Settings(root), place, (), report, problem=else_where)
-    settings = replace(settings, place=path.parent, below=below or cache(list_below))
-    return FileAnswer(settings, place, (), _NOTHING)
-
-
-def _formula_analysis() -> FormulaAnalysis:
-    from nparam_lint.analysis.formula_analysis import ANALYSIS
-
-    return ANALYSIS
+        nothing = Session(Settings(root), environ)
+        return FileAnswer(nothing, place, (), report, problem=else_where)

@@ -17,7 +17,7 @@ from nparam_lint.count.worker_process import reused_worker, stop_working
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Progress
 
     Work = Callable[[Progress], None]
 

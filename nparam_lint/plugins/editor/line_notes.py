@@ -51,7 +51,7 @@ class FileNotes:
     def lines(self) -> dict[int, list[tuple[AnnotatedModel, LineRow]]]:
         """What a line makes of each model."""
         answer = self.answer
-        root, place = answer.settings.root, answer.place
+        root, place = answer.session.root, answer.place
         found = [annotated(model, root, place) for model in answer.report.models]
         shown, alike = covering([one for one in found if one is not None])
         pairs = ((one, row) for one in (*shown, *alike) for row in one.rows)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.gate.context import Progress
+    from nparam_lint.config.session import Progress
     from nparam_lint.plugins.editor.answers import FileAnswer
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
@@ -99,7 +99,7 @@ class EditorServer(LanguageServer):
             if not self.builds.is_stale:
                 self._later(self._found, path, answer)
                 self.builds.give_way()
-            answer.settings.store.catch_up()
+            answer.session.store.catch_up()
 
         self.builds.want(("file", path), work, rank)
 
@@ -107,8 +107,8 @@ class EditorServer(LanguageServer):
         """Check what is open of the project of a file, and what depends on it."""
         if not self.trust.covers(path) or path not in self.notes:
             return
-        root = self.notes[path].answer.settings.root
-        others = [one for one, notes in self.notes.items() if notes.answer.settings.root == root]
+        root = self.notes[path].answer.session.root
+        others = [one for one, notes in self.notes.items() if notes.answer.session.root == root]
         paths = [path, *(one for one in others if one != path and self.trust.covers(one))]
 
         def work(progress: Progress) -> None:
@@ -121,7 +121,7 @@ class EditorServer(LanguageServer):
     def changed(self, path: Path) -> None:
         """A file was saved: what was found before may be wrong."""
         if notes := self.notes.get(path):
-            self.builds.drop(("around", notes.answer.settings.root))
+            self.builds.drop(("around", notes.answer.session.root))
         self.check_open(first=path)
 
     def check_open(self, first: Path | None = None) -> None:
@@ -140,7 +140,7 @@ class EditorServer(LanguageServer):
         owner = None if is_config else answer.place
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
-        self._publish({path, *self.board.replace(answer.settings.root, findings, owner)})
+        self._publish({path, *self.board.replace(answer.session.root, findings, owner)})
         if self.can("workspace.inlay_hint.refresh_support"):
             self.workspace_inlay_hint_refresh(None)
         if self.can("workspace.code_lens.refresh_support"):
@@ -323,7 +323,7 @@ def _documents(server: EditorServer) -> None:
         server.builds.drop(("file", path))
         if notes := server.notes.pop(path, None):
             answer = notes.answer
-            server._publish(server.board.replace(answer.settings.root, (), answer.place))
+            server._publish(server.board.replace(answer.session.root, (), answer.place))
 
 
 def _notes(server: EditorServer) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import nparam_lint
-from nparam_lint.config.settings import Settings
-from nparam_lint.count.interpreter import (
+from nparam_lint.config.interpreter import (
     Interpreter,
     NoInterpreter,
     environments_in,
+    find_interpreter,
 )
 
 pytestmark = pytest.mark.skipif(
@@ -47,15 +47,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def find(root: Path, environ: Mapping[str, str] | None = None) -> Interpreter:
-    return Settings(root).interpreter(environ or {})
+    return find_interpreter(root, environ or {})
 
 
 # --- asked for ---------------------------------------------------------------------------------
 
 
 def named(root: Path, value: str) -> Interpreter:
-    settings = Settings(root, python=value, python_from="asked for by the test")
-    return settings.interpreter({})
+    return find_interpreter(root, {}, None, value, "asked for by the test")
 
 
 def test_an_absolute_path(root: Path, tmp_path: Path) -> None:
@@ -204,12 +203,11 @@ def test_the_nearest_environment_up_to_the_top_of_the_repository(
     environment(tmp_path / ".venv")  # outside of the repository
     for top in (main, linked):
         for root in (top, top / place):
-            found = Settings(root, place=top / place).interpreter({})
+            found = find_interpreter(root, {}, top / place)
             assert Path(found.python) == expected
     assert environments_in(linked, ["a", "a/deep", "b"]) == {"a": "a/.venv", "b": "b/venv"}
     own = environment(linked / "venv")  # what is in the worktree itself comes first
-    settings = Settings(linked, place=linked / place)
-    assert settings.interpreter({}).python == str(own)
+    assert find_interpreter(linked, {}, linked / place).python == str(own)
 
 
 def test_virtual_env(root: Path, tmp_path: Path) -> None:
@@ -241,7 +239,7 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
 ASK = """
 import dataclasses, json, os, sys
 from pathlib import Path
-from nparam_lint.count.interpreter import find_interpreter
+from nparam_lint.config.interpreter import find_interpreter
 found = find_interpreter(Path(sys.argv[1]), os.environ)
 print(json.dumps(dataclasses.asdict(found)))
 """

@@ -1,0 +1,104 @@
+"""The projects of a repository: a directory with a config of its own is one, and so is one with an
+environment of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nparam_lint.config.interpreter import environments_in
+from nparam_lint.discover.files import find_root, inner_folders, matcher
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.repository import repository_top
+
+if TYPE_CHECKING:
+    from nparam_lint.config.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project that is checked separately. `paths`: what is asked about; empty: all of it.
+    `left_out`: directories whose entries in the config are looked at in another project."""
+
+    session: Session
+    paths: Sequence[Path]
+    left_out: Sequence[Path] = ()
+
+
+def projects_of(
+    paths: Sequence[Path],
+    first: Session,
+    open_at: Callable[[Path, Path], Session],
+    *,
+    is_whole: bool = False,
+) -> list[Project]:
+    """What absolute `paths` lead to (none: all of the `first`), the outermost first. `open_at`:
+    opens the project at a root, for a place in it. `is_whole`: no path leads out of the first.
+    Raises UsageError for paths that have no repository in common."""
+    copy = first.snapshot
+    asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
+    for path in paths:
+        top = copy.directory if copy else repository_top(path)
+        root = first.root if is_whole else find_root(path, top)
+        near = next(iter(asked), root)
+        if top is None or not near.is_relative_to(top):  # no repository of both
+            if not path.is_relative_to(near):
+                raise UsageError(f"{path} is outside the project root {near}")
+            root = near
+        asked.setdefault(root, []).append(path)
+    projects: dict[object, Project] = {}
+    for root in sorted(asked):
+        for project in _divided(root, asked[root], open_at):
+            session = project.session  # one further out may ask about all that is inside
+            projects.setdefault((session.root, session.place), project)
+    return list(projects.values())
+
+
+def _divided(
+    root: Path, paths: Sequence[Path], open_at: Callable[[Path, Path], Session]
+) -> Iterator[Project]:
+    """The project at `root`, with the paths that are in it, and the projects inside it."""
+    session = open_at(Path(os.path.commonpath(paths or [root])), root)
+    inner = inner_projects(session)
+    for place in (root, *inner):
+        deeper = [other for other in inner if other != place and other.is_relative_to(place)]
+        others = [path for path in paths if any(path.is_relative_to(other) for other in deeper)]
+        mine = [path for path in paths if path.is_relative_to(place) and path not in others]
+        if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
+            mine.append(place)
+        if paths and not mine:
+            continue
+        if inner.get(place):
+            yield from _divided(place, mine, open_at)
+            continue
+        exclude = (f"/{_literal(other.relative_to(root).as_posix())}/" for other in deeper)
+        part = session.with_settings(exclude=(*session.settings.exclude, *exclude))
+        part = replace(part, place=session.home / place.relative_to(root))
+        yield Project(part, mine, [other for other in deeper if not inner[other]])
+
+
+def inner_projects(session: Session) -> dict[Path, str]:
+    """The projects inside of one, outer ones first, and their config; "" of one that has none, but
+    an environment of its own. What is in a project with a config is left to that."""
+    copy, root, settings = session.snapshot, session.root, session.settings
+    files = copy.files(root, (".py", ".toml")) if copy else session.list_below(root)
+    folders = inner_folders(root, files)
+    environments = {} if settings.python else environments_in(session.home, folders)
+    projects: dict[Path, str] = {}
+    is_excluded = matcher(settings.exclude)
+    for folder, config in folders.items():
+        place = root / folder
+        is_left = any(projects[outer] and place.is_relative_to(outer) for outer in projects)
+        is_project = config or folder in environments
+        if is_project and not is_left and not is_excluded(config or f"{folder}/__init__.py"):
+            projects[place] = config
+    return projects
+
+
+def _literal(path: str) -> str:
+    """A path as a pattern that stands for it alone."""
+    return re.sub(r"([][*?!#\\ ])", r"\\\1", path)

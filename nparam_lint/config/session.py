@@ -1,0 +1,112 @@
+"""One run on one project: what it is told, and what it may use."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nparam_lint.cache.replay_inputs import ReplayInputs
+from nparam_lint.cache.store import Store, directory
+from nparam_lint.config.load import load_settings
+from nparam_lint.config.settings import LOCAL, Settings
+from nparam_lint.discover.files import list_below
+from nparam_lint.repository import project_name
+
+if TYPE_CHECKING:
+    from nparam_lint.config.interpreter import Interpreter
+    from nparam_lint.repository.snapshot import Snapshot
+
+Progress = Callable[[int, int, str], None]  # done, all, the label of the last one
+
+_name_of_project = functools.cache(project_name)  # an editor does not ask git at every edit
+
+
+def silent(done: int, every: int, label: str) -> None:
+    """The progress of a run that shows none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`environ`: the user's environment. `snapshot`: what the project's root is a copy of, or lies
+    in a copy of. `place`: the directory that is asked about, in the working tree. `store`: what
+    earlier runs found out; it keeps nothing unless it is said where. `inputs` is told what the
+    answer rests on. `list_below` lists the files of a directory, once in a run. `progress` is
+    called when a model is begun and after each answer, and before that with what is waited for.
+    `interpreter`: the one that builds the models, once that is known."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    snapshot: Snapshot | None = None
+    place: Path | None = None
+    store: Store = field(default_factory=lambda: Store(None, ""))
+    inputs: ReplayInputs = field(default_factory=lambda: ReplayInputs(time.time_ns()))
+    list_below: Callable[[Path], list[str]] = field(
+        default_factory=lambda: functools.cache(list_below)
+    )
+    progress: Progress = silent
+    interpreter: Interpreter | None = None
+
+    @property
+    def root(self) -> Path:
+        """The project's directory."""
+        return self.settings.root
+
+    @property
+    def home(self) -> Path:
+        """The project's directory in the working tree, also where `root` is one in a copy."""
+        return self.snapshot.original_of(self.root) if self.snapshot else self.root
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether what is judged is what git would commit."""
+        return self.snapshot is not None and self.snapshot.commit is None
+
+    @property
+    def python(self) -> str:
+        """The executable of the interpreter, which has to be known."""
+        assert self.interpreter is not None
+        return self.interpreter.python
+
+    def with_interpreter(self) -> Session:
+        """The same, with the interpreter that builds the models: the one that is known, or named,
+        or the nearest to the place. Raises NoInterpreter."""
+        if self.interpreter:
+            return self
+        from nparam_lint.config.interpreter import find_interpreter, watched  # many build nothing
+
+        named = self.settings.python, self.settings.python_from
+        found = find_interpreter(self.home, self.environ, self.place, *named)
+        packages = watched(found)
+        self.inputs.unread.update(packages or ())
+        self.inputs.is_complete &= packages is not None
+        return replace(self, interpreter=found)
+
+    def with_settings(self, **values: Any) -> Session:
+        """The same, with other values for some settings."""
+        return replace(self, settings=replace(self.settings, **values))
+
+
+def open_session(
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    config: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    snapshot: Snapshot | None = None,
+    place: Path | None = None,
+    remembers: bool = True,
+) -> Session:
+    """A run on the project at `root`. `config`, `options`, `snapshot`: see `load_settings`;
+    `place`: see `Session`. `remembers`: what earlier runs found out is used. Raises ConfigError."""
+    settings = load_settings(root, config, environ, options or {}, snapshot)
+    session = Session(settings, environ, snapshot, place)
+    # What another machine found rests on files that cannot be seen from here.
+    if not remembers or settings.on != LOCAL:
+        return session
+    base = str(settings.cache) if settings.cache else directory(environ)
+    is_shared = settings.cache is not None
+    return replace(session, store=Store(base, _name_of_project(session.home), shared=is_shared))
