@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Outcome
     from nparam_lint.analysis.closed_forms.regions import ArgumentRule
     from nparam_lint.analysis.closed_forms.requirements import Arguments
-    from nparam_lint.analysis.closed_forms.search import Aim, Candidate, Search, Unknown, Whole
+    from nparam_lint.analysis.closed_forms.search import Aim, Search, Solution, Unknown, Whole
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory
 TENSORS = 20_000  # of the largest model that is built; one of a thousand layers has fewer
@@ -153,7 +153,7 @@ class CaseSolver:
         for _ in range(ROUNDS):
             found = self.find(replace(aim, number=aim.number + SPARE))
             answer.cut, answer.limits, answer.met = found.cut, found.limits, []
-            for one, values, built in self.built(found.candidates):
+            for one, values, built in self.built(found.solutions):
                 if isinstance(built, Built) and built.total == one.count:
                     answer.met.append(Met(values, built.total, built.call))
                     continue
@@ -163,19 +163,19 @@ class CaseSolver:
                     answer.refused += 1
                     answer.why = answer.why or built.reason
                     answer.cut |= built.code == TOO_LONG
-            if len(answer.met) >= min(aim.number, len(found.candidates)) or answer.cut:
+            if len(answer.met) >= min(aim.number, len(found.solutions)) or answer.cut:
                 break
         answer.met = answer.met[: aim.number]
         return answer
 
     def built(
-        self, candidates: Sequence[Candidate]
-    ) -> Iterator[tuple[Candidate, dict[str, int], Outcome]]:
+        self, solutions: Sequence[Solution]
+    ) -> Iterator[tuple[Solution, dict[str, int], Outcome]]:
         """All are built at once, unless the first takes too long."""
-        points = [self.values(one.point) for one in candidates]
+        points = [self.values(one.point) for one in solutions]
         for some in (slice(1), slice(1, None)):
             done = self.history.build(points[some])
-            yield from zip(candidates[some], points[some], (b for _, b in done), strict=True)
+            yield from zip(solutions[some], points[some], (b for _, b in done), strict=True)
             if any(isinstance(b, NotMeasured) and b.code == TOO_LONG for _, b in done):
                 return
 

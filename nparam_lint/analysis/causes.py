@@ -14,10 +14,11 @@ from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
+from nparam_lint.gate.candidates import candidates_of_other_revision
 from nparam_lint.gate.explanations import lines_of
 from nparam_lint.gate.hooks import BudgetCause
 from nparam_lint.gate.reading import read_source
-from nparam_lint.gate.requests import requests_of_other_revision
+from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import Broken
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
@@ -52,11 +53,11 @@ class Past:
 def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
     """Of each broken budget, what made the difference."""
     keys = list(dict.fromkeys((str(r.target), _metric(result)) for r, result in broken))
-    by_target = {str(request.target): request for request, _ in broken}
-    wanted = [_with_parameters(by_target[target], metric) for target, metric in keys]
-    now = count_models(wanted, source)
+    by_target = {str(candidate.target): candidate for candidate, _ in broken}
+    asked = [_as_it_is_told(by_target[target], metric) for target, metric in keys]
+    now = count_models(asked, source)
     session = comparable(past.session, source.session, past.back)
-    then = _models_then(wanted, source, replace(session, interpreter=now.interpreter), past)
+    then = _models_then(asked, source, replace(session, interpreter=now.interpreter), past)
     edited = cache(lambda file: tuple(_edited(file, source, session.root, past)))
     measurements = now.measurements
 
@@ -66,14 +67,14 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         return _changes(built, measurements[number], keys[number][1], past)
 
     causes = []
-    for request, result in broken:
-        number = keys.index((str(request.target), _metric(result)))
+    for candidate, result in broken:
+        number = keys.index((str(candidate.target), _metric(result)))
         cause = changes(number)
         if not isinstance(cause, BudgetCause):
             cause = _cause(result, cause, then[number][0].budgets, past)
         made = (Position.read(change.source) for change in cause.changes)
-        files = {request.position.path, *(at.path for at in made if at)}
-        files = {*(files & source.found.tree.files), request.target.built.location}
+        files = {candidate.position.path, *(at.path for at in made if at)}
+        files = {*(files & source.found.tree.files), candidate.target.built.location}
         lines = tuple(line for file in sorted(files) for line in edited(file))
         causes.append(replace(cause, edited=lines))
     return causes
@@ -115,30 +116,32 @@ def _metric(result: BudgetResult) -> str:
     return parse_selector(result.selector).metric
 
 
-def _with_parameters(request: ModelRequest, metric: str) -> ModelRequest:
-    return replace(request, parameters=True, metric=metric, device="meta", budgets=[])
+def _as_it_is_told(candidate: Candidate, metric: str) -> tuple[Candidate, Ask]:
+    """The model with all parameters that a metric counts."""
+    alone = replace(candidate.with_build(device="meta"), budgets=[])
+    return alone, Ask(parameters=True, metric=metric)
 
 
 def _models_then(
-    wanted: Sequence[ModelRequest], source: ProjectSource, session: Session, past: Past
-) -> dict[int, tuple[ModelRequest, Measurement]]:
+    asked: Sequence[tuple[Candidate, Ask]], source: ProjectSource, session: Session, past: Past
+) -> dict[int, tuple[Candidate, Measurement]]:
     """Which of the models that were asked for → how it is declared at the other state, and what was
     built there; without those that it does not have."""
     root, back = session.root, past.back
     if not root.is_dir():
         return {}
-    locations = (request.target.location for request in wanted)
+    locations = (candidate.target.location for candidate, _ in asked)
     places = dict.fromkeys(root / back.get(place, place) for place in locations)
     then = read_source(session, [place for place in places if place.is_file()])
-    theirs = [*then.requests, *requests_of_other_revision(then, source, back)]
-    known = {str(request.target): request for request in theirs}
-    found: dict[int, ModelRequest] = {}
-    for number, request in enumerate(wanted):
-        place = request.target.location
-        here = known.get(str(replace(request.target, location=back.get(place, place))))
+    theirs = [*then.candidates, *candidates_of_other_revision(then, source, back)]
+    known = {str(candidate.target): candidate for candidate in theirs}
+    found: dict[int, Candidate] = {}
+    for number, (candidate, _) in enumerate(asked):
+        place = candidate.target.location
+        here = known.get(str(replace(candidate.target, location=back.get(place, place))))
         if here is not None:
             found[number] = here
-    builds = [_with_parameters(here, wanted[number].metric) for number, here in found.items()]
+    builds = [_as_it_is_told(here, asked[number][1].metric) for number, here in found.items()]
     answers = count_models(builds, then).measurements
     return {number: (here, answers[n]) for n, (number, here) in enumerate(found.items())}
 

@@ -45,7 +45,7 @@ def write_budget(model: Model, text: str) -> Position | None:
         raise Unsafe(f"{target.location} is an installed package; nothing is written there")
     if definition is None:
         places = " and ".join(model.defined_at)
-        is_named = bool(model.request.definitions)
+        is_named = bool(model.candidate.definitions)
         other = f"; it is what {places} defines" if is_named and places else ""
         raise Unsafe(f"{target.location} does not define {target.callable} itself{other}")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])

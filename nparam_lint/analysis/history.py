@@ -19,12 +19,12 @@ from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import digest
 from nparam_lint.count.measured import Measured
-from nparam_lint.count.run_jobs import name_of_interpreter
+from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import built_in_a_way, measure
+from nparam_lint.gate.candidates import WITH_PARAMETERS, Selection
 from nparam_lint.gate.judge import amount, selected
 from nparam_lint.gate.reading import read_targets
-from nparam_lint.gate.requests import Selection
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.repository.git import Repository
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -202,11 +202,11 @@ class _Walk:
         source = replace(source, session=replace(session, inputs=inputs))
         found = self.measured(source, target)
         read = {*self.files(inputs, session)} if inputs.is_complete else {_ANY_SOURCE}
-        request = source.requests[0]
-        if request.needs_way(found):
+        candidate = source.candidates[0]
+        if candidate.needs_way(found):
             read.add(_ANY_SOURCE)  # any file may say how to build it
-            if whole := built_in_a_way(request, source.session):
-                way = whole.requests[0].way
+            if whole := built_in_a_way(candidate, source.session):
+                way = whole.candidates[0].way
                 assert way is not None
                 found = self.measured(whole, target)
                 read.add(os.path.normpath(f"{self.below}/{way.position.path}"))
@@ -215,7 +215,9 @@ class _Walk:
         return CommitState(count, reason, read=tuple(sorted(read))), lasts and self.error is None
 
     def measured(self, source: ProjectSource, target: Target) -> Measurement:
-        report = measure(source, Selection(source.requests, skip_failures=False))
+        report = measure(
+            source, Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
+        )
         self.error = self.error or report.error
         return next(one.measurement for one in report.models if one.target == str(target))
 

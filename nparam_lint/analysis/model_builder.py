@@ -14,13 +14,14 @@ from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.requests import ModelRequest, ProjectSource, request_model
+from nparam_lint.gate.candidates import Candidate, ProjectSource, candidate_for
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
@@ -49,14 +50,14 @@ class Model:
         self.target, self.selector = target, selector
         files = [target.location] if target.is_path else []
         found = discover(session.root, files, wanted=files, store=session.store)
-        request = request_model(target, Position(target.location), session.settings, found)
-        self.source = ProjectSource(session, files, found, [request], [])
-        self.request = request
+        candidate = candidate_for(target, Position(target.location), session.settings, found)
+        self.source = ProjectSource(session, files, found, [candidate], [])
         at = target.location, target.callable
-        request.definitions = [d for d in found.definitions if (d.path, d.qualname) == at]
-        self.request.parameters, self.request.metric = True, selector.metric
-        self.request.device = "meta"  # the others would give the same result, and take time
-        self.request.origins = bool(_INDEX.search(selector.module)) and "*" not in selector.module
+        candidate.definitions = [d for d in found.definitions if (d.path, d.qualname) == at]
+        # Other devices would give the same result, and take time.
+        self.candidate = candidate.with_build(device="meta")
+        has_index = bool(_INDEX.search(selector.module)) and "*" not in selector.module
+        self.ask = Ask(parameters=True, metric=selector.metric, origins=has_index)
         self.own: Set[str] = frozenset()  # origins of what only the selected module has
         self.environment: Environment | None = None
         # What was built: of several of one name, the one that Python uses.
@@ -67,38 +68,40 @@ class Model:
         """As the target names it, or else as the project builds it; with the arguments that could
         be varied."""
         found = self.as_named()
-        known = self.request.needs_way(found) and built_in_a_way(self.request, self.source.session)
+        known = self.candidate.needs_way(found) and built_in_a_way(
+            self.candidate, self.source.session
+        )
         if not known:
             return found
-        self.source, way = known, known.requests[0]
-        self.request = replace(self.request, recipe=way.recipe, file=way.file, way=way.way)
+        self.source, way = known, known.candidates[0]
+        build = replace(way.build, device=self.candidate.build.device)
+        self.candidate = replace(self.candidate, build=build, way=way.way)
         return self.as_named()
 
     def as_named(self) -> Measurement:
         """As the target names it."""
-        self.request.variables = True
-        (found,) = self._measured([self.request])
-        self.request.variables = False
+        (found,) = self._measured([self.candidate], replace(self.ask, variables=True))
         if isinstance(found, Measured):
-            self.definition, self.defined_at = self.request.used(found), found.definitions
-            self.own = self._own(_origins(found)) if self.request.origins else frozenset()
+            self.definition, self.defined_at = self.candidate.used(found), found.definitions
+            self.own = self._own(_origins(found)) if self.ask.origins else frozenset()
             if found.rung == "meta":  # what fails there from now on fails for its arguments
-                self.request.device = "meta only"
+                self.candidate = self.candidate.with_build(device="meta only")
         return found
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        requests = [replace(self.request, values=point) for point in points]
-        return list(map(self._outcome, self._measured(requests)))
+        return list(map(self._outcome, self._measured(map(self._at, points), self.ask)))
 
     def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
         """As `build`, where only the count is wanted."""
         if self.selector.module:
             found = self.build(points)
             return [one.total if isinstance(one, Built) else one for one in found]
-        request = replace(self.request, parameters=False)
-        measured = self._measured([replace(request, values=point) for point in points])
-        return list(map(self._count, measured))
+        ask = replace(self.ask, parameters=False)
+        return list(map(self._count, self._measured(map(self._at, points), ask)))
+
+    def _at(self, point: Point) -> Candidate:
+        return self.candidate.with_build(vary=tuple(point.items()))
 
     def _count(self, found: Measurement) -> int | NotMeasured:
         if not isinstance(found, Measured):
@@ -115,18 +118,22 @@ class Model:
         """Build with traced numbers at these points, one job for each batch, as many as there is
         time for; None where nothing could be traced. `base`: a point that was built."""
         within = min(seconds, SHARE * self.source.settings.timeout)
-        request = replace(self.request, values=base, seconds=within)
-        found = self._measured([replace(request, points=points) for points in batches])
+        candidate, ask = self._at(base), replace(self.ask, seconds=within)
+        pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
+        found = self._built([(candidate, replace(ask, points=points)) for points in pairs])
         return [one.traces if isinstance(one, Measured) else None for one in found]
 
-    def _measured(self, requests: Sequence[ModelRequest]) -> list[Measurement]:
-        counted = count_models(requests, self.source)
+    def _measured(self, candidates: Iterable[Candidate], ask: Ask) -> list[Measurement]:
+        return self._built([(candidate, ask) for candidate in candidates])
+
+    def _built(self, asked: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
+        counted = count_models(asked, self.source)
         if counted.error is not None:
             raise NothingBuilt(counted.error)
         session = replace(self.source.session, interpreter=counted.interpreter)
         self.source = replace(self.source, session=session)
         self.environment = counted.environment(["meta"])
-        return [counted.measurements[number] for number in range(len(requests))]
+        return [counted.measurements[number] for number in range(len(asked))]
 
     def _outcome(self, found: Measurement) -> Outcome:
         if not isinstance(found, Measured):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.candidates import Selection, candidates_of_other_revision, select_models
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.report import Report
-from nparam_lint.gate.requests import Selection, requests_of_other_revision, select_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.session import Session
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.candidates import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def compare_revisions(
     today = _read(now)
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
-    some = select_then.requests or select_now.requests
+    some = select_then.candidates or select_now.candidates
     interpreter = now.session.with_interpreter().interpreter if some else None
 
     def count(source: ProjectSource | None, selection: Selection) -> Report:
@@ -124,17 +124,19 @@ def _select(
     ways. `moved`: files of the other state → where they are in this one."""
     if source is None:
         return Selection()
-    others = other.requests if other else ()
-    more = requests_of_other_revision(source, other, moved) if other else []
-    selection = select_models([*source.requests, *more])
+    others = other.candidates if other else ()
+    more = candidates_of_other_revision(source, other, moved) if other else []
+    selection = select_models([*source.candidates, *more])
     if not declared_only:
         return as_the_project_builds(source, selection)
-    wanted = {request.target for request in source.requests if request.is_declared}
-    for request in others:
-        if request.is_declared:
-            at = moved.get(request.target.location, request.target.location)
-            wanted.add(replace(request.target, location=at))
-    return Selection([request for request in selection.requests if request.target in wanted])
+    wanted = {candidate.target for candidate in source.candidates if candidate.is_declared}
+    for candidate in others:
+        if candidate.is_declared:
+            at = moved.get(candidate.target.location, candidate.target.location)
+            wanted.add(replace(candidate.target, location=at))
+    return Selection(
+        [candidate for candidate in selection.candidates if candidate.target in wanted]
+    )
 
 
 # --- where things were: paths relative to the repository, with `/` --------------------------------

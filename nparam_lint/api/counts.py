@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.count.run_jobs import measurement
+from nparam_lint.count.run import measurement
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.nearest import did_you_mean

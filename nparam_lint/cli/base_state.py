@@ -19,8 +19,8 @@ from nparam_lint.repository.snapshot import Snapshot, copied
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
+    from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.gate.hooks import Broken, BudgetCause
-    from nparam_lint.gate.requests import ProjectSource
 
 
 @dataclass(frozen=True, slots=True)

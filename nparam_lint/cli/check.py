@@ -26,8 +26,8 @@ from nparam_lint.report.formats import render
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
+    from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.gate.hooks import Broken, BudgetCause, FindCauses
-    from nparam_lint.gate.requests import ProjectSource
     from nparam_lint.gate.shards import Division
     from nparam_lint.repository.snapshot import Snapshot
 

@@ -11,7 +11,7 @@ from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
-from nparam_lint.count.run_jobs import limits, run_jobs
+from nparam_lint.count.run import limits, run_orders
 from nparam_lint.discover import inner_folders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
 from nparam_lint.ground.version import __version__
@@ -37,7 +37,7 @@ def run(options: Namespace) -> int:
     session = session.with_interpreter()
     found, limit = session.interpreter, limits(settings)
     assert found is not None
-    answers = run_jobs(session, frozenset(), [])
+    answers = run_orders(session, frozenset(), [])
     inside = environments_in(root, inner_folders(root, session.list_below(root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     names = DEVICE_NAMES[1:]

@@ -85,7 +85,7 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
         return replace(found, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
         return replace(found, call=first.call, cases=(NoForm(why),))
-    way, variables = model.request.way, _variables(first, asked)
+    way, variables = model.candidate.way, _variables(first, asked)
     history = BuildHistory(model.build, variables)
     cases, also_matter = derive_all(history, model, chosen=bool(asked))
     return replace(

@@ -16,8 +16,8 @@ from nparam_lint.cli import common
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.discover import discover, list_project, reader
 from nparam_lint.discover.definitions import Definition
+from nparam_lint.gate.candidates import why_gone
 from nparam_lint.gate.report import ModelReport
-from nparam_lint.gate.requests import why_gone
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
 

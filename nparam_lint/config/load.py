@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.store import OLD_CACHE, RENAMED
 from nparam_lint.claims import TextError, parse_selected, parse_target
-from nparam_lint.claims.budget import Budget, Recipe
+from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.config.settings import (
     BUDGET,
@@ -29,6 +29,7 @@ from nparam_lint.config.settings import (
 )
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from nparam_lint.claims import Target
-    from nparam_lint.claims.budget import Budget, Recipe
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Position, Severity
 
 LOCAL = "local"  # the machine that this runs on, without any engine

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.count.jobs import Job
     from nparam_lint.count.recall import MeasurementCache
+    from nparam_lint.ground.orders import Order
 
 NEVER = "never built before, or its measurement was not kept"
 UNUSED = "the cache is not used"
@@ -27,31 +27,31 @@ _MACHINE = {
 
 
 def why_built(
-    cache: MeasurementCache | None, jobs: Sequence[Job], left: Sequence[Job]
+    cache: MeasurementCache | None, orders: Sequence[Order], left: Sequence[Order]
 ) -> dict[int, str]:
-    """Why each job is built, if it is, in words: the first of the changes. To be asked before
+    """Why each order is built, if it is, in words: the first of the changes. To be asked before
     anything is learned. `left`: those of which `cache` has no measurement that holds."""
     if cache is None or cache.store.base is None:
-        return {job.id: UNUSED for job in jobs}
+        return {order.id: UNUSED for order in orders}
     found = {}
     contexts = functools.cache(partial(_latest_contexts, cache.store.folder))
-    for job in left:
-        changes = dict.fromkeys(islice(_changes(job, cache, contexts), _MOST))
-        found[job.id] = "; ".join(changes) or NEVER
+    for order in left:
+        changes = dict.fromkeys(islice(_changes(order, cache, contexts), _MOST))
+        found[order.id] = "; ".join(changes) or NEVER
     return found
 
 
 def _changes(
-    job: Job, cache: MeasurementCache, contexts: Callable[[], Mapping[str, str]]
+    order: Order, cache: MeasurementCache, contexts: Callable[[], Mapping[str, str]]
 ) -> Iterator[str]:
     if cache.store.trouble:
         yield f"nothing is kept: {cache.store.trouble}"
-    elif latest := next(iter(cache.variants(job)), None):
+    elif latest := next(iter(cache.variants(order)), None):
         inputs, shared = cache.facts(latest.inputs), cache.facts(latest.shared)
         for known in (cache.facts_of_interpreter(), inputs, shared):
             for change in cache.state.changes(known):
                 yield in_words(*change)
-    elif before := contexts().get(cache.name_of(job)):
+    elif before := contexts().get(cache.name_of(order)):
         yield from _of_surroundings(cache.parts_of(before), cache.context_parts)
 
 

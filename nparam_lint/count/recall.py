@@ -13,7 +13,7 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from glob import glob
 from threading import Thread
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
-    from nparam_lint.count.jobs import Job
+    from nparam_lint.ground.orders import Order
 
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
@@ -98,7 +98,7 @@ class MeasurementCache:
         self.ended = False  # whether the worker came to its end
         self.known = 0  # measurements that are kept with what they rest on
         self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
-        self._key = cache(lambda job: f"{self.name_of(job)}-{self.context}")
+        self._key = cache(lambda order: f"{self.name_of(order)}-{self.context}")
         self._known_facts = cache(lambda name: load_packed(self.store, name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
@@ -136,10 +136,10 @@ class MeasurementCache:
         facts = encoded(self.checked["python"])
         return digest(self.context.encode(), variables.encode(), facts)
 
-    def recall(self, job: Job) -> Measurement | None:
+    def recall(self, order: Order) -> Measurement | None:
         """What a build would measure, if that is known."""
-        name = f"model-{self._key(job)}"
-        for entry in self.variants(job):
+        name = f"model-{self._key(order)}"
+        for entry in self.variants(order):
             # Its own first: they are few, and what has been edited is among them.
             if all(self._if_unchanged(facts) is not None for facts in (entry.inputs, entry.shared)):
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
@@ -149,19 +149,22 @@ class MeasurementCache:
                     return replace(found, cached=True)
         return None
 
-    def variants(self, job: Job) -> tuple[CachedMeasurement, ...]:
-        """What is known of a job, the latest first."""
+    def variants(self, order: Order) -> tuple[CachedMeasurement, ...]:
+        """What is known of an order, the latest first."""
         return (
-            load_packed(self.store, f"model-{self._key(job)}", tuple[CachedMeasurement, ...]) or ()
+            load_packed(self.store, f"model-{self._key(order)}", tuple[CachedMeasurement, ...])
+            or ()
         )
 
     def facts(self, name: str) -> Facts:
         """The facts of that name, whether or not they hold."""
         return self._known_facts(name) or {}
 
-    def paths_read(self, jobs: Iterable[Job], is_named: Callable[[str], bool]) -> list[str | None]:
-        """For each job the first of the named paths that a build of it has read; empty where it has
-        read none of them, and would read the same now; None where that is not known."""
+    def paths_read(
+        self, orders: Iterable[Order], is_named: Callable[[str], bool]
+    ) -> list[str | None]:
+        """For each order the first of the named paths that a build of it has read; empty where it
+        has read none of them, and would read the same now; None where that is not known."""
 
         @cache
         def read_in(name: str) -> str:
@@ -182,9 +185,9 @@ class MeasurementCache:
                     return place
             return ""
 
-        def read_by(job: Job) -> str | None:
+        def read_by(order: Order) -> str | None:
             earlier = ""
-            for entry in self.variants(job):
+            for entry in self.variants(order):
                 names = (entry.inputs, entry.shared)
                 read = read_in(names[0]) or read_in(names[1])
                 if all(self._if_unchanged(name) is not None for name in names):
@@ -192,7 +195,7 @@ class MeasurementCache:
                 earlier = earlier or read
             return earlier or None
 
-        return [read_by(job) for job in jobs]
+        return [read_by(order) for order in orders]
 
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Report the files and directories that the known measurements depend on; `home`: the
@@ -222,11 +225,11 @@ class MeasurementCache:
         return self.checked[name]
 
     @staticmethod
-    def name_of(job: Job) -> str:
+    def name_of(order: Order) -> str:
         """A name for what is built."""
-        fields = {k: v for k, v in asdict(job).items() if k not in ("id", "label")}
-        device = _accelerators() if job.device not in LADDER else ""
-        return digest(device.encode(), json.dumps(fields).encode())
+        device = _accelerators() if order.build.device not in LADDER else ""
+        what = order.file, order.attempts, order.build, order.ask
+        return digest(device.encode(), json.dumps(what, default=vars).encode())
 
     # --- learn --------------------------------------------------------------------------------
 
@@ -251,7 +254,7 @@ class MeasurementCache:
             if question == "state":
                 self.state.answer(fact("installed", place))
 
-    def learn(self, job: Job, measurement: Measurement, body: bytes, inputs: bytes) -> None:
+    def learn(self, order: Order, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
         on anything that was read."""
         own = decoded(inputs, Dependencies) if inputs else None
@@ -263,7 +266,7 @@ class MeasurementCache:
         # What a GPU has no room for now, it may have later.
         if lasting and all(found.status == "measured" for found in built_on):
             # At once, and not at the end: a zoo has hundreds of megabytes, and nobody waits now.
-            self.pending.append((self._key(job), ok, packed(body), own))
+            self.pending.append((self._key(order), ok, packed(body), own))
 
     def _closure(self, imports: frozenset[str] | None) -> Facts:
         """The content of the files that were run for those that are given, themselves included

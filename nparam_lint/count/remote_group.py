@@ -1,6 +1,6 @@
-"""What runs on another machine: the worker, with one group of jobs.
+"""What runs on another machine: the worker, with one group of orders.
 
-`run_group` is called by its name, with what `remote_jobs.py` sends, and returns Python's own types
+`run_group` is called by its name, with what `remote_run.py` sends, and returns Python's own types
 alone, so that another version of this package can be told from what it answers.
 """
 
@@ -24,7 +24,7 @@ from nparam_lint.config.interpreter import Interpreter, named_interpreter
 from nparam_lint.config.session import Session
 from nparam_lint.config.settings import Settings
 from nparam_lint.count.bundle import unpacked
-from nparam_lint.count.run_jobs import worker_settings
+from nparam_lint.count.run import worker_settings
 from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.version import __version__
@@ -70,42 +70,43 @@ def describe(named: str | None) -> dict[str, str | None]:
     return facts
 
 
-def run_group(order: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """Build one group of jobs. `data`: the bundle of the project.
+def run_group(request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Build one group of orders. `data`: the bundle of the project.
 
     Returns the worker's frames and why they end, or the `fault` that kept it from its work; the
     `facts` about the machine, `where` in the engine's words it is, and the `seconds` it took."""
-    engine = import_module(f"nparam_lint.count.engines.{order['engine']}")
+    engine = import_module(f"nparam_lint.count.engines.{request['engine']}")
     start = time.monotonic()
-    facts = describe(order["python"])
+    facts = describe(request["python"])
     answer: dict[str, Any] = {"where": engine.here(), "facts": facts, "fault": facts["fault"]}
     if answer["fault"] is None:
         try:
-            with unpacked(data, order["digest"]) as tree:
-                answer |= _built(order, str(facts["interpreter"]), tree, engine.is_wanted)
+            with unpacked(data, request["digest"]) as tree:
+                answer |= _built(request, str(facts["interpreter"]), tree, engine.is_wanted)
         except (OSError, ValueError, CannotStart) as error:
             answer["fault"] = _in_words(error, len(data))
     return answer | {"seconds": time.monotonic() - start}
 
 
 def _built(
-    order: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
+    request: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
 ) -> dict[str, Any]:
     session = Session(
-        Settings(tree / order["inside"], **order["limits"]),
-        {**os.environ, **order["environ"]},
-        _snapshot(order, tree),
+        Settings(tree / request["inside"], **request["limits"]),
+        {**os.environ, **request["environ"]},
+        _snapshot(request, tree),
         interpreter=Interpreter(python, "on that machine"),
     )
-    names = frozenset(order["names"])
+    names = frozenset(request["names"])
     # In texts the project is where its user has it.
     there, shown = (
-        json.dumps(path)[1:-1].encode() for path in (os.path.realpath(session.root), order["root"])
+        json.dumps(path)[1:-1].encode()
+        for path in (os.path.realpath(session.root), request["root"])
     )
     frames: list[tuple[dict[str, Any], bytes]] = []
     with lingering_worker(LINGER), running(python, session.environ) as worker:
         settings = worker_settings(session, names, worker)
-        worker.send({"settings": settings, "jobs": order["jobs"], "probe": False})
+        worker.send({"settings": settings, "orders": request["orders"], "probe": False})
         for frame, body in worker.frames():
             if frame.get("event") in ("alive", "building") and is_wanted():
                 continue
@@ -119,12 +120,12 @@ def _built(
     return {"frames": frames, "ended": ("died", "nobody waits for it any more")}
 
 
-def _snapshot(order: dict[str, Any], tree: Path) -> Snapshot | None:
+def _snapshot(request: dict[str, Any], tree: Path) -> Snapshot | None:
     """The copy that the project is in, as the worker has to know it."""
-    if order["copied"] is None:
+    if request["copied"] is None:
         return None
-    home, untracked = order["copied"]
-    top = tree / order["inside"].partition("/")[0]
+    home, untracked = request["copied"]
+    top = tree / request["inside"].partition("/")[0]
     return Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
 
 

@@ -231,7 +231,7 @@ class Worker:
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
-        data = json.dumps(request).encode() + b"\n"
+        data = json.dumps(request, default=vars).encode() + b"\n"
         before = self.writer
         self.writer = _thread(lambda: self._write(data, before))
 

@@ -79,8 +79,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.cache.store import Store
-    from nparam_lint.discover.definitions import ImportAttempt, Problem
+    from nparam_lint.discover.definitions import Problem
     from nparam_lint.discover.scan import Scan
+    from nparam_lint.ground.orders import ImportAttempt
 
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
 

@@ -41,15 +41,6 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportAttempt:
-    """One way to import a file: put `roots` (relative directories, "" is the project root) on the
-    import path, in this order, and import the file as `module`. The first root contains it."""
-
-    module: str
-    roots: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """A file that could not be read or parsed, with the reason. A warning where it was left out
     although Python could read it, and no budget can be in it. `timed_out`: it took longer than

@@ -156,7 +156,7 @@ def _of_kind(
     below: _Below | None = None,
 ) -> list[str]:
     names = (below or list_below)(root) if tracked is None else _own(root, tracked)
-    is_excluded = matcher(exclude)
+    is_excluded = matcher(tuple(exclude))
     return sorted(name for name in names if name.lower().endswith(kinds) and not is_excluded(name))
 
 
@@ -231,7 +231,7 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
 
 def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
-    is_excluded = matcher(exclude)
+    is_excluded = matcher(tuple(exclude))
     found: set[str] = set()
     for path in paths or (root,):
         relative = place_of(path, root)

@@ -1,6 +1,6 @@
 """The check, in the order in which data flows: discover → declare → count → judge → report.
 
-`measure` implements this pipeline; `check` and `show` prepare its input. `requests` says what to
+`measure` implements this pipeline; `check` and `show` prepare its input. `candidates` says what to
 build, `judgements` compares the counts with the budgets and makes the report, and `formula_check`
 tries formulas at other sizes.
 """
@@ -18,10 +18,16 @@ from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.building import count_models, early_start, paths_read
+from nparam_lint.gate.candidates import (
+    WITH_PARAMETERS,
+    Candidate,
+    ProjectSource,
+    Selection,
+    select_models,
+)
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.reading import read_source, read_targets, scan_of, static_findings
 from nparam_lint.gate.report import Report
-from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection, select_models
 from nparam_lint.ground.errors import Aside
 
 if TYPE_CHECKING:
@@ -76,7 +82,7 @@ def check(
             # remembers, the others do not know.
             is_known = not static_only and division is None
             source, elsewhere = with_dependents(source, paths_read if is_known else None)
-        selection = Selection() if static_only else select_models(source.requests, declared_only)
+        selection = Selection() if static_only else select_models(source.candidates, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
         whole, own = selection, source
@@ -110,7 +116,7 @@ def check(
         return report
     from nparam_lint.gate.fill_in import arguments_to_fill_in
 
-    ways = (request.recipe for request in whole.requests if request.way)
+    ways = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
     calls = (way.call or f"model({way.arguments or ''})" for way in ways)
     with Aside("how to build what needs arguments"):
         report = replace(report, recipes=arguments_to_fill_in(report.skipped, source, calls))
@@ -139,12 +145,12 @@ def show(
     start = time.monotonic()
     with reused_worker():
         source = read_targets(session, targets)
-        selection = Selection(source.requests, skip_failures=False)
-        if wanted := [request for request in source.requests if request.is_open]:
+        selection = Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
+        if wanted := [candidate for candidate in source.candidates if candidate.is_open]:
             from nparam_lint.gate.ways import with_ways_of
 
             whole = read_source(session, ())
-            selection = with_ways_of(replace(whole, requests=wanted), selection)
+            selection = with_ways_of(replace(whole, candidates=wanted), selection)
             source = replace(source, found=whole.found)
         report = measure(source, selection)
         built = {m.target for m in report.models if m.way is not None}
@@ -156,16 +162,16 @@ def show(
     return replace(report, models=models, seconds=time.monotonic() - start)
 
 
-def built_in_a_way(request: ModelRequest, session: Session) -> ProjectSource | None:
+def built_in_a_way(candidate: Candidate, session: Session) -> ProjectSource | None:
     """The source of the whole project, with the first way in which it builds what cannot be built
     as it is named; None where there is none."""
     from nparam_lint.gate.ways import with_ways_of
 
     whole = read_source(session, ())
-    ways = with_ways_of(replace(whole, requests=[request]), Selection()).requests
-    answers = count_models(ways, whole).measurements
+    ways = with_ways_of(replace(whole, candidates=[candidate]), Selection()).candidates
+    answers = count_models([(way, WITH_PARAMETERS) for way in ways], whole).measurements
     built = (way for number, way in enumerate(ways) if isinstance(answers[number], Measured))
-    return next((replace(whole, requests=[way]) for way in built), None)
+    return next((replace(whole, candidates=[way]) for way in built), None)
 
 
 def _inside_another(model: ModelReport, session: Session) -> ModelReport:
@@ -192,8 +198,8 @@ def _models_that_reach(path: str, session: Session) -> Report:
     from nparam_lint.gate.ways import with_ways
 
     source = read_source(session, ())
-    source = replace(source, requests=that_reach(path, source))
-    return measure(source, with_ways(source, select_models(source.requests)))
+    source = replace(source, candidates=that_reach(path, source))
+    return measure(source, with_ways(source, select_models(source.candidates)))
 
 
 def models_of_file(session: Session, path: Path) -> Report:
@@ -231,8 +237,9 @@ def measure(
 ) -> Report:
     """Count and judge the selected models of a source, and report. `analysis`, `find_causes`: see
     `check`. `complete`: see `complete_codes`. `lint`: lints the source while the worker builds."""
-    findings, requests = [*source.findings, *selection.findings], selection.requests
-    if not any(budget.value.names for request in requests for budget in request.budgets):
+    findings, candidates = [*source.findings, *selection.findings], selection.candidates
+    asked = [(candidate, selection.ask) for candidate in candidates]
+    if not any(budget.value.names for candidate in candidates for budget in candidate.budgets):
         analysis = None  # there is no formula
     asks_again = analysis is not None or find_causes is not None
     with reused_worker(imports=analysis is not None) if asks_again else nullcontext():
@@ -243,13 +250,13 @@ def measure(
         if analysis:
             from nparam_lint.gate.formula_check import count_resized, with_missing_terms
 
-            counted, others = count_resized(requests, source, analysis, meanwhile)
+            counted, others = count_resized(asked, source, analysis, meanwhile)
         else:
-            counted, others = count_models(requests, source, meanwhile), {}
+            counted, others = count_models(asked, source, meanwhile), {}
         outcomes = judge_models(selection, counted, source.session, others)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:
-            models = with_missing_terms(models, requests, source, analysis)
+            models = with_missing_terms(models, candidates, source, analysis)
         if any(finding.timed_out for finding in findings):
             source.session.inputs.is_complete = False  # the next run may read it in time
         source = replace(source, findings=findings)
@@ -261,7 +268,7 @@ def measure(
         if any(finding.result for finding in report.findings):
             from nparam_lint.gate.explanations import explained  # a passing run has none
 
-            report = explained(report, requests, source, find_causes)
+            report = explained(report, candidates, source, find_causes)
     return replace(
         report,
         failed_ways=tuple(way for _, way in outcomes.failed_ways),

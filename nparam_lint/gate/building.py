@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.config.interpreter import NoInterpreter, environments_in
 from nparam_lint.config.settings import LOCAL
-from nparam_lint.count.jobs import Answers, Job
-from nparam_lint.count.run_jobs import run_jobs, what_was_read
+from nparam_lint.count.answers import Answers
+from nparam_lint.count.run import run_orders, what_was_read
 from nparam_lint.count.worker_process import start_early
 from nparam_lint.discover import within
-from nparam_lint.discover.definitions import Definition, ImportAttempt
-from nparam_lint.gate.requests import ModelRequest, may_be_built, one_reason
+from nparam_lint.discover.definitions import Definition
+from nparam_lint.gate.candidates import Candidate, may_be_built, one_reason
+from nparam_lint.ground.orders import Ask, ImportAttempt, Order
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
-    from nparam_lint.config.settings import Settings
     from nparam_lint.discover import Discovery
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.candidates import ProjectSource
 
 
 def early_start(session: Session) -> Callable[[Definition], None]:
@@ -49,33 +49,33 @@ def early_start(session: Session) -> Callable[[Definition], None]:
 
 
 def count_models(
-    requests: Sequence[ModelRequest],
+    asked: Sequence[tuple[Candidate, Ask]],
     source: ProjectSource,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every request; the measurements are by its number. `source`: the one that
+    """Build and count every candidate; the measurements are by its number. `source`: the one that
     they come from. `meanwhile` is called while the worker is busy.
 
     Raises NoInterpreter where the settings name an interpreter that does not exist.
     """
-    if not requests:
+    if not asked:
         meanwhile()
         return Answers()
     session = _with_interpreter(source.session)
-    names, jobs = _planned(requests, source)
+    names, orders = _planned(asked, source)
     # A model, and the classes that are judged inside it, are one build.
-    alike = {replace(job, id=0, label=""): job.id for job in reversed(jobs)}
-    first = {job.id: alike[replace(job, id=0, label="")] for job in jobs}
-    jobs = [job for job in jobs if first[job.id] == job.id]
-    run = run_jobs
+    alike = {replace(order, id=0, label=""): order.id for order in reversed(orders)}
+    first = {order.id: alike[replace(order, id=0, label="")] for order in orders}
+    orders = [order for order in orders if first[order.id] == order.id]
+    run = run_orders
     if session.settings.on != LOCAL:
-        from nparam_lint.count.remote_jobs import run_jobs_on
+        from nparam_lint.count.remote_run import run_orders_on
 
-        run = run_jobs_on
-    answers = run(session, names, jobs, meanwhile)
+        run = run_orders_on
+    answers = run(session, names, orders, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
-    for number, request in enumerate(requests):
-        answers.measurements[number] = one_reason(request, answers.measurements[number])
+    for number, (candidate, _) in enumerate(asked):
+        answers.measurements[number] = one_reason(candidate, answers.measurements[number])
     answers.interpreter = session.interpreter
     if answers.broken is not None:
         folders = sorted(source.found.tree.folders - {""})
@@ -83,29 +83,30 @@ def count_models(
     return answers
 
 
-def paths_read(requests: Sequence[ModelRequest], source: ProjectSource) -> list[str | None]:
+def paths_read(candidates: Sequence[Candidate], source: ProjectSource) -> list[str | None]:
     """Which of the given places earlier builds have read; see `what_was_read`."""
-    if not requests or not source.session.store.folder:
-        return [None] * len(requests)
+    if not candidates or not source.session.store.folder:
+        return [None] * len(candidates)
     session = _with_interpreter(source.session)
-    read = what_was_read(session, *_planned(requests, source), within(source.places))
+    asked = [(candidate, Ask()) for candidate in candidates]
+    read = what_was_read(session, *_planned(asked, source), within(source.places))
     if None in read:  # the next run knows more
         session.inputs.is_complete = False
     return read
 
 
 def _planned(
-    requests: Sequence[ModelRequest], source: ProjectSource
-) -> tuple[frozenset[str], list[Job]]:
-    """The names under which anything of the project could be imported, and a job for each
-    request."""
-    settings, found = source.settings, source.found
-    places = {request.location: request.is_file for request in requests}
-    plans = {at: _import_attempts(at, own, settings.root, found) for at, own in places.items()}
+    asked: Sequence[tuple[Candidate, Ask]], source: ProjectSource
+) -> tuple[frozenset[str], list[Order]]:
+    """The names under which anything of the project could be imported, and an order for each
+    candidate."""
+    found, root = source.found, source.session.root
+    places = {candidate.location: candidate.is_file for candidate, _ in asked}
+    plans = {at: _import_attempts(at, own, root, found) for at, own in places.items()}
     found.tree.remember()  # what the plans asked of files that nothing else looked into
-    jobs = [_job(n, r, settings, plans[r.location]) for n, r in enumerate(requests)]
+    orders = [_order(n, c, ask, plans[c.location]) for n, (c, ask) in enumerate(asked)]
     names = (part.removesuffix(".py") for path in found.tree.files for part in path.split("/"))
-    return frozenset(names), jobs
+    return frozenset(names), orders
 
 
 def _with_interpreter(session: Session) -> Session:
@@ -128,34 +129,15 @@ def _import_attempts(
     return found.plan(location) or (ImportAttempt(Path(location).stem, ("",)),)
 
 
-def _job(
-    number: int, request: ModelRequest, settings: Settings, attempts: tuple[ImportAttempt, ...]
-) -> Job:
-    target, recipe = request.built, request.recipe
-    setup = recipe.setup
-    if not target.callable and recipe.call:  # a config file: its recipe speaks of it as `path`
-        setup = f"path = {target.location!r}\n{setup or ''}"
-    names = {name for budget in request.budgets for name in budget.value.names}
-    return Job(
-        id=number,
-        label=str(request.target),
-        file=request.location if request.is_file else None,
-        attempts=attempts,
-        callable="" if request.way else target.callable,
-        arguments=recipe.arguments,
-        setup=setup,
-        call=recipe.call,
-        input=recipe.input,
-        experts_per_token=recipe.experts_per_token,
-        device=request.device or settings.for_file(target.location).device,
-        names=tuple(sorted(names)),
-        parameters=request.parameters or bool(names),  # they show which term a formula lacks
-        metric=request.metric,
-        origins=request.origins,
-        vary=tuple(request.values.items()),
-        change=tuple((n, *change) for n, change in request.changes.items()),
-        variables=request.variables,
-        points=tuple(tuple(point.items()) for point in request.points),
-        seconds=request.seconds,
-        way=request.way is not None and bool(target.callable),
-    )
+def _order(
+    number: int, candidate: Candidate, ask: Ask, attempts: tuple[ImportAttempt, ...]
+) -> Order:
+    target, build = candidate.target, candidate.build
+    if not target.built.callable and build.recipe.call:  # a config file: its recipe says `path`
+        setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
+        build = replace(build, recipe=replace(build.recipe, setup=setup))
+    if names := {name for budget in candidate.budgets for name in budget.value.names}:
+        # The parameters show which term a formula lacks.
+        ask = replace(ask, names=tuple(sorted(names)), parameters=True)
+    file = candidate.location if candidate.is_file else None
+    return Order(number, str(target), file, attempts, build, ask)

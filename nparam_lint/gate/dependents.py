@@ -21,7 +21,7 @@ from nparam_lint.repository import ask_git, deleted_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
 
 # Functions that run a file which no import statement names.
 _COMPUTED = re.compile(
@@ -36,7 +36,7 @@ _DATA = tuple(".yaml .yml .json .toml .ini .cfg .csv .txt .npy .npz .pt .pth .pk
 
 def with_dependents(
     source: ProjectSource,
-    paths_read: Callable[[Sequence[ModelRequest], ProjectSource], Sequence[str | None]] | None,
+    paths_read: Callable[[Sequence[Candidate], ProjectSource], Sequence[str | None]] | None,
 ) -> tuple[ProjectSource, Elsewhere]:
     """A source that was read with its `dependents`, without the models elsewhere that depend on
     none of its `places`; and the number of these models. `paths_read`: for each model the place
@@ -46,7 +46,7 @@ def with_dependents(
     Raises UsageError for a place that never was, or has no project around it.
     """
     own, tree = within(source.places), _tree(source)
-    outside = [r for r in source.requests if r.is_declared and not own(r.target.location)]
+    outside = [r for r in source.candidates if r.is_declared and not own(r.target.location)]
     at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
     locations = {*at_fault, *(r.built.location for r in outside)}
     inside = {r.built.location for r in outside if r.target.host}  # which may be own
@@ -56,23 +56,23 @@ def with_dependents(
     why = {at: f"depends on {led[file]}" for at, file in files.items() if file in led}
     if config := _config_among(source):
         why = dict.fromkeys(files, f"is configured by {config}")
-    for request in outside:
-        docs = [b.position.path for b in request.budgets if b.origin == "docs"]
+    for candidate in outside:
+        docs = [b.position.path for b in candidate.budgets if b.origin == "docs"]
         said = next((f"has a count in {path}" for path in docs if own(path)), "")
-        request.because = said or why.get(request.built.location, "")
+        candidate.because = said or why.get(candidate.built.location, "")
     left = [r for r in outside if not r.because]
     unknown = []
     read = paths_read(left, source) if paths_read else [None] * len(left)
-    for request, path in zip(left, read, strict=True):
-        request.because = f"depends on {path}" if path else ""
-        unknown += [request] if path is None else []
+    for candidate, path in zip(left, read, strict=True):
+        candidate.because = f"depends on {path}" if path else ""
+        unknown += [candidate] if path is None else []
     if unknown:
         _note_perhaps(unknown, source, tree, importers, files)
     kept = {*why, *filter(own, locations), *(r.target.location for r in outside if r.because)}
     kept |= {r.built.location for r in outside if r.because}
     narrowed = replace(
         source,
-        requests=[r for r in source.requests if own(r.target.location) or r.because],
+        candidates=[r for r in source.candidates if own(r.target.location) or r.because],
         findings=[
             f
             for f in source.findings
@@ -83,12 +83,12 @@ def with_dependents(
     return narrowed, Elsewhere(len(outside), sum(bool(r.because) for r in outside) - may, may)
 
 
-def that_reach(location: str, source: ProjectSource) -> list[ModelRequest]:
+def that_reach(location: str, source: ProjectSource) -> list[Candidate]:
     """The models of a source whose files import a file, directly or through others, or are it."""
     tree = source.found.tree
-    files = {r.location: _file(tree, r.location) for r in source.requests}
+    files = {r.location: _file(tree, r.location) for r in source.candidates}
     led = _led(_importers(tree, files.values()), [location])
-    return [request for request in source.requests if files[request.location] in led]
+    return [candidate for candidate in source.candidates if files[candidate.location] in led]
 
 
 # --- what the source says ---------------------------------------------------------------------
@@ -182,7 +182,7 @@ def _config_among(source: ProjectSource) -> str | None:
 
 
 def _note_perhaps(
-    unknown: Iterable[ModelRequest],
+    unknown: Iterable[Candidate],
     source: ProjectSource,
     tree: SourceTree,
     importers: Mapping[str, Sequence[str]],
@@ -194,10 +194,10 @@ def _note_perhaps(
     reached = {*files.values(), *importers}.intersection(tree.files)
     computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
     at = place or source.places[0]
-    for request in unknown:
-        imports = "import" in f"{request.recipe.setup} {request.recipe.call}"
-        if place is not None or imports or files[request.built.location] in computed:
-            request.because = f"may depend on {at}: what it reads is known once it is built"
+    for candidate in unknown:
+        imports = "import" in f"{candidate.build.recipe.setup} {candidate.build.recipe.call}"
+        if place is not None or imports or files[candidate.built.location] in computed:
+            candidate.because = f"may depend on {at}: what it reads is known once it is built"
 
 
 def _data(source: ProjectSource, tree: SourceTree) -> str | None:

@@ -16,9 +16,9 @@ from nparam_lint.ground.values import Position, SourceLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import BudgetCause, FindCauses
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import BudgetResult, Finding
 
     _Broken = tuple[ModelReport, Finding, BudgetResult]
@@ -30,14 +30,14 @@ _WORD = re.compile(r"[^\s\"'`|]+")
 
 def explained(
     report: Report,
-    requests: Sequence[ModelRequest],
+    candidates: Sequence[Candidate],
     source: ProjectSource,
     find_causes: FindCauses | None,
 ) -> Report:
     """The report with an explanation of each broken budget. `find_causes`: where there is another
     state to compare with."""
     broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
-    causes = _causes(broken, requests, source, find_causes) if broken and find_causes else {}
+    causes = _causes(broken, candidates, source, find_causes) if broken and find_causes else {}
     told: dict[Finding, Finding] = {}
     for model, finding, result in broken:
         with Aside(f"the explanation of {finding.code} at {finding.position}"):
@@ -52,11 +52,11 @@ def explained(
 
 def _causes(
     broken: Sequence[_Broken],
-    requests: Sequence[ModelRequest],
+    candidates: Sequence[Candidate],
     source: ProjectSource,
     find_causes: FindCauses,
 ) -> dict[Finding, BudgetCause]:
-    by_target = {str(request.target): request for request in requests}
+    by_target = {str(candidate.target): candidate for candidate in candidates}
     asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
     wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
     pairs = [(by_target[finding.target], result) for finding, result in wanted]

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.gate.requests import filled_entry
+from nparam_lint.gate.candidates import filled_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import NotMeasured
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Definition, Parameter
-    from nparam_lint.gate.requests import ProjectSource
+    from nparam_lint.gate.candidates import ProjectSource
 
 _OPTION = re.compile(
     rb"""add_argument\(\s*(?:['"]-\w+['"]\s*,\s*)?['"]--?([A-Za-z][\w-]*)['"]"""

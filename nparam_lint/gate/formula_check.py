@@ -12,21 +12,22 @@ from nparam_lint.gate.judge import judge
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.orders import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.count.jobs import Answers
+    from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
     from nparam_lint.ground.findings import Finding
 
     Change = tuple[int, int | None]
-    Others = dict[int, list[tuple[ModelRequest, Measured]]]
+    Others = dict[int, list[tuple[Candidate, Measured]]]
 
 # (times, plus): of the declared value, for one name at a time; None is the next prime. A formula
 # may be right for all that is even, or divides evenly.
@@ -35,45 +36,46 @@ CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (4, 0), (1, 1), (2, None))
 COMMON_CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (1, 1), (2, None))
 MAX_NAMES = 6
 MOST_TERMS = 4  # wrong formulas whose missing term is looked for
-TRACED = 10.0  # seconds in which a traced build has to begin
+# Built with traced numbers at its own arguments, too; seconds in which that has to begin.
+TRACED = Ask(variables=True, points=((),), seconds=10.0)
 
 
 def count_resized(
-    requests: Sequence[ModelRequest],
+    asked: Sequence[tuple[Candidate, Ask]],
     source: ProjectSource,
     analysis: FormulaAnalysis,
     meanwhile: Callable[[], None],
 ) -> tuple[Answers, Others]:
     """As `count_models`; those whose budgets are formulas are counted with other arguments as well:
     first with multiples and primes, then on all sides of the conditions that show while the
-    declared call is traced. Others: by the number of the request."""
-    wanted = [n for n, one in enumerate(requests) if any(names_in(one.budgets))]
-    resized = [(n, one) for n in wanted for one in resized_requests(requests[n])]
-    traced = [(n, traced_request(requests[n])) for n in wanted]
-    more = [request for _, request in (*resized, *traced)]
-    counted = count_models([*requests, *more], source, meanwhile)
+    declared call is traced. Others: by the number of the candidate."""
+    wanted = [n for n, (one, _) in enumerate(asked) if any(names_in(one.budgets))]
+    resized = [(n, one) for n in wanted for one in resized_candidates(asked[n][0])]
+    sizes = [(one, asked[n][1]) for n, one in resized]
+    traced = [(asked[n][0].with_build(device="meta"), TRACED) for n in wanted]
+    counted = count_models([*asked, *sizes, *traced], source, meanwhile)
     measured = counted.measurements
-    first, second = len(requests), len(requests) + len(resized)
+    first, second = len(asked), len(asked) + len(resized)
     others: Others = {}
     _keep(others, resized, [measured[n] for n in range(first, second)])
     sides = [
-        (n, replace(request, values=values, points=(), variables=False))
-        for place, (n, request) in enumerate(traced, second)
+        (n, asked[n][0].with_build(device="meta", vary=tuple(values.items())))
+        for place, n in enumerate(wanted, second)
         if isinstance(own := measured[place], Measured)
         for values in analysis.boundaries(own)
     ]
     if sides:
-        again = count_models([one for _, one in sides], source).measurements
+        again = count_models([(one, asked[n][1]) for n, one in sides], source).measurements
         _keep(others, sides, [again[n] for n in range(len(sides))])
     return counted, others
 
 
 def _keep(
-    others: Others, asked: Sequence[tuple[int, ModelRequest]], found: Sequence[Measurement]
+    others: Others, asked: Sequence[tuple[int, Candidate]], found: Sequence[Measurement]
 ) -> None:
-    for (number, request), one in zip(asked, found, strict=True):
+    for (number, candidate), one in zip(asked, found, strict=True):
         if isinstance(one, Measured):
-            others.setdefault(number, []).append((request, one))
+            others.setdefault(number, []).append((candidate, one))
 
 
 def names_in(budgets: Sequence[Budget]) -> list[str]:
@@ -81,23 +83,19 @@ def names_in(budgets: Sequence[Budget]) -> list[str]:
     return sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
 
 
-def traced_request(request: ModelRequest) -> ModelRequest:
-    """The same, built with traced numbers at its own arguments."""
-    return replace(request, device="meta", variables=True, points=({},), seconds=TRACED)
-
-
-def resized_requests(request: ModelRequest) -> Iterator[ModelRequest]:
+def resized_candidates(candidate: Candidate) -> Iterator[Candidate]:
     """The same model with other values for the arguments that its formulas name, also where these
     change by themselves."""
-    names = names_in(request.budgets)
-    changes = [{name: change} for name in names for change in CHANGES]
-    changes += [dict.fromkeys(names, c) for c in COMMON_CHANGES if len(names) > 1]
-    yield from (replace(request, device="meta", changes=change) for change in changes)
-    formulas = [b.value.formula for b in request.budgets if b.origin != "prose"]
+    names = names_in(candidate.budgets)
+    changes: list[tuple[tuple[str, int, int | None], ...]]
+    changes = [((name, *change),) for name in names for change in CHANGES]
+    changes += [tuple((n, *c) for n in names) for c in COMMON_CHANGES if len(names) > 1]
+    yield from (candidate.with_build(device="meta", change=change) for change in changes)
+    formulas = [b.value.formula for b in candidate.budgets if b.origin != "prose"]
     bounds = dict.fromkeys(bound for own in formulas if own for bound in own.bounds)
     for name, number in [*bounds][:MAX_NAMES]:
         for value in (number + 1, number, number - 1):
-            yield replace(request, device="meta", values={name: value})
+            yield candidate.with_build(device="meta", vary=((name, value),))
 
 
 def check_formula(
@@ -131,17 +129,17 @@ def check_formula(
 
 def with_missing_terms(
     models: Sequence[ModelReport],
-    requests: Sequence[ModelRequest],
+    candidates: Sequence[Candidate],
     source: ProjectSource,
     analysis: FormulaAnalysis,
 ) -> list[ModelReport]:
     """With the term that each wrong formula lacks, of the first few: each takes many builds."""
     left, found = MOST_TERMS, []
-    by_target = {str(request.target): request for request in requests}
+    by_target = {str(candidate.target): candidate for candidate in candidates}
     for model in models:
-        request = by_target.get(model.target)
+        candidate = by_target.get(model.target)
         wrong = {f.position: f for f in model.findings if f.code in ("NPL001", "NPL011")}
-        for budget in request.budgets if request and request.target.host is None else ():
+        for budget in candidate.budgets if candidate and candidate.target.host is None else ():
             one = wrong.get(budget.position)
             if one is None or not left or not budget.value.names:
                 continue

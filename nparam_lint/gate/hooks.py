@@ -14,9 +14,9 @@ from nparam_lint.ground.values import NameValue, SourceLine
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
 
-    Broken = Sequence[tuple[ModelRequest, BudgetResult]]
+    Broken = Sequence[tuple[Candidate, BudgetResult]]
     # What made the difference, for each broken budget.
     FindCauses = Callable[[Broken, ProjectSource], list["BudgetCause"]]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
+from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
     judge,
     judge_devices,
@@ -19,7 +20,6 @@ from nparam_lint.gate.judge import (
     no_result,
 )
 from nparam_lint.gate.report import FailedWay, ModelReport, Report
-from nparam_lint.gate.requests import arguments_entry, experts_entry
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.jobs import Answers
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
+    from nparam_lint.count.answers import Answers
+    from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.repository.snapshot import Snapshot
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
     # Models built with other arguments: what was asked for, and what was measured.
-    _Resized = Sequence[tuple[ModelRequest, Measured]]
+    _Resized = Sequence[tuple[Candidate, Measured]]
 
 _SOURCE_CODES = frozenset({"NPL002", *(code for code in RULES if code.startswith("NPL1"))})
 _BUDGET_CODES = frozenset(
@@ -52,7 +52,7 @@ _CANNOT_BE_BUILT = "NPL103"
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What has become of the models of a run, each with its place among the requests: those that
+    """What has become of the models of a run, each with its place among the candidates: those that
     are reported, those without a budget that could not be built, and the ways that failed."""
 
     models: list[tuple[int, ModelReport]] = field(default_factory=list)
@@ -104,49 +104,49 @@ def judge_models(
     session: Session,
     resized: Mapping[int, _Resized],
 ) -> Outcomes:
-    """Every selected model with its results and findings. `resized`: by the number of the request,
-    the same model with other arguments, to check its formulas with."""
+    """Every selected model with its results and findings. `resized`: the same models with other
+    arguments, by the number of the candidate, to check its formulas with."""
     found = Outcomes()
-    places = selection.shard.places if selection.shard else range(len(selection.requests))
-    for number, (place, request) in enumerate(zip(places, selection.requests, strict=True)):
+    places = selection.shard.places if selection.shard else range(len(selection.candidates))
+    for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
         answer = answers.measurements[number]
-        settings = session.settings.for_file(request.target.location)
+        settings = session.settings.for_file(candidate.target.location)
         judged: _Judged
-        if request.way is not None:  # it is evidence: nothing is judged by it
+        if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
                 if answer.cause != "not_a_model":  # else the call is none of a model
-                    failed = FailedWay(str(request.target), request.way, answer)
+                    failed = FailedWay(str(candidate.target), candidate.way, answer)
                     found.failed_ways.append((place, failed))
                 continue
             judged = [], []
         elif isinstance(answer, Measured):
-            if used := request.used(answer):
-                request.position = Position(used.path, used.line, used.column)
+            if used := candidate.used(answer):
+                candidate.position = Position(used.path, used.line, used.column)
             others = resized.get(number, ())
-            judged = _judge_measured(request, answer, settings, others, session.is_staged)
-        elif selection.skip_failures and not request.is_declared:
-            found.failures.append((place, str(request.target), answer))
+            judged = _judge_measured(candidate, answer, settings, others, session.is_staged)
+        elif selection.skip_failures and not candidate.is_declared:
+            found.failures.append((place, str(candidate.target), answer))
             continue
         else:
-            judged = _judge_failure(request, answer, settings, session.snapshot)
+            judged = _judge_failure(candidate, answer, settings, session.snapshot)
         results, findings = judged
-        host = answer if request.target.host and isinstance(answer, Measured) else None
+        host = answer if candidate.target.host and isinstance(answer, Measured) else None
         if host:
             from nparam_lint.gate.inside import part_of
 
-            answer = part_of(request.target, host)
-        if request.because:
-            said = f"checked because {request.target.callable} {request.because}"
+            answer = part_of(candidate.target, host)
+        if candidate.because:
+            said = f"checked because {candidate.target.callable} {candidate.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
         report = ModelReport(
-            str(request.target),
-            request.position,
+            str(candidate.target),
+            candidate.position,
             answer,
             tuple(results),
             tuple(findings),
-            request.is_declared,
-            because=request.because,
-            way=request.way,
+            candidate.is_declared,
+            because=candidate.because,
+            way=candidate.way,
             host=host,
         )
         found.models.append((place, report))
@@ -154,77 +154,77 @@ def judge_models(
 
 
 def _judge_failure(
-    request: ModelRequest, failure: NotMeasured, settings: Settings, copy: Snapshot | None
+    candidate: Candidate, failure: NotMeasured, settings: Settings, copy: Snapshot | None
 ) -> _Judged:
-    declared = [budget for budget in request.budgets if budget.origin != "prose"]
+    declared = [budget for budget in candidate.budgets if budget.origin != "prose"]
     if not declared:
         return [], []
-    hints = arguments_entry(request.target, failure.missing, settings)
+    hints = arguments_entry(candidate.target, failure.missing, settings)
     if copy is not None and failure.cause != "not_tracked":
         # A file of the working tree that is missing in the index.
         fault = copy.at_fault(failure.reason, settings.root)
         hints = (fault, *hints) if fault else hints
-    found = judge_not_measured(failure, declared[0].position, str(request.target), hints)
+    found = judge_not_measured(failure, declared[0].position, str(candidate.target), hints)
     return [no_result(budget) for budget in declared], [found]
 
 
 def _judge_measured(
-    request: ModelRequest,
+    candidate: Candidate,
     measured: Measured,
     settings: Settings,
     resized: _Resized,
     staged: bool,
 ) -> _Judged:
-    target, position = str(request.target), request.position
+    target, position = str(candidate.target), candidate.position
     results: list[BudgetResult] = []
     findings: list[Finding] = []
-    experts_hint = _experts_hint(request, measured, settings)
-    for budget in request.budgets:
+    experts_hint = _experts_hint(candidate, measured, settings)
+    for budget in candidate.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
-        others = [found for one, found in resized if {*one.changes, *one.values} <= names]
+        others = [found for one, found in resized if one.build.varied <= names]
         if others:
             from nparam_lint.gate.formula_check import check_formula
 
             broken = check_formula(budget, measured, others, settings.tolerance, broken)
         findings += broken
-    if request.target.host:  # what else there is to say is said of the model itself
+    if candidate.target.host:  # what else there is to say is said of the model itself
         return results, findings
-    is_required = (request.device or settings.device) != AUTO
+    is_required = candidate.build.device != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)
-    findings += _wrong_experts(request, measured, settings)
-    if not request.budgets:
-        message = f"{request.target.call} has no budget; it has {measured.counts.total:,}"
+    findings += _wrong_experts(candidate, measured, settings)
+    if not candidate.budgets:
+        message = f"{candidate.target.call} has no budget; it has {measured.counts.total:,}"
         findings.append(finding("NPL012", position, message, target))
     return results, findings
 
 
-def _wrong_experts(request: ModelRequest, measured: Measured, settings: Settings) -> list[Finding]:
+def _wrong_experts(candidate: Candidate, measured: Measured, settings: Settings) -> list[Finding]:
     """NPL002 where the declared number of experts that a token uses does not fit the model, unless
     a budget of the active parameters has said so."""
-    wrong, target = measured.misdeclared, request.target
-    has_active_budget = any(budget.selector.metric == "active" for budget in request.budgets)
+    wrong, target = measured.misdeclared, candidate.target
+    has_active_budget = any(budget.selector.metric == "active" for budget in candidate.budgets)
     if wrong is None or (has_active_budget and wrong == measured.no_routing):
         return []
-    number = request.recipe.experts_per_token
+    number = candidate.build.recipe.experts_per_token
     entries = (
         entry.position
         for entry in settings.budgets
         if entry.target == target and entry.recipe and entry.recipe.experts_per_token == number
     )
-    at = next(entries, settings.recipe_positions.get(target.bare, request.position))
+    at = next(entries, settings.recipe_positions.get(target.bare, candidate.position))
     usual = "experts are modules of equal size in a list called so, or parameters stacked there"
     return [finding("NPL002", at, f"{measured.call}: {wrong}", str(target), [usual])]
 
 
-def _experts_hint(request: ModelRequest, measured: Measured, settings: Settings) -> tuple[str, ...]:
+def _experts_hint(candidate: Candidate, measured: Measured, settings: Settings) -> tuple[str, ...]:
     """How to declare how many experts a token uses, where that alone is unknown."""
     if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
         return ()
-    return experts_entry(request.target, settings)
+    return experts_entry(candidate.target, settings)
 
 
 # --- the report ---

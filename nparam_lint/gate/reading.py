@@ -34,12 +34,12 @@ from nparam_lint.discover.definitions import Definition, Problem, Way
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
-from nparam_lint.gate.requests import (
-    ModelRequest,
+from nparam_lint.gate.candidates import (
+    Candidate,
     ProjectSource,
+    candidate_for,
     completed,
     config_lines,
-    request_model,
     why_gone,
 )
 from nparam_lint.ground.errors import UsageError
@@ -103,7 +103,7 @@ def read_source(
     session.inputs.add_source(str(session.home), found.tree.files, found.tree.digest)
     in_scope = within(() if dependents else places)
     is_left = within([place_of(path, root) for path in left_out])
-    requests, findings = declared_requests(
+    candidates, findings = declared_candidates(
         found, session, budgets, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
     findings += [one for one in unread if in_scope(one.position.path)]
@@ -115,11 +115,11 @@ def read_source(
         # What is not there may depend on the given paths: it is told at one of them.
         at = next((at for at in (*absent[:1], *places) if within(places)(at)), "")
         findings += [not_fetched(absent, at)] if absent else []
-    return ProjectSource(session, files, found, requests, findings, tuple(places), budgets)
+    return ProjectSource(session, files, found, candidates, findings, tuple(places), budgets)
 
 
 def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
-    """The source of the files that targets name, with the requests for these targets alone. Raises
+    """The source of the files that targets name, with these targets alone as candidates. Raises
     UsageError for a model that is called by its name where no file, or several, define it."""
     from nparam_lint.gate.inside import files_with, resolved
 
@@ -138,20 +138,18 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
             step = f"write (in FILE.py::{name})"
             raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
-    requests, findings = declared_requests(found, session, budgets, locations.__contains__)
-    requests = [request for request in requests if str(request.target) in wanted]
-    declared = {str(request.target) for request in requests}
-    requests += [
-        request_model(target, Position(target.location), settings, found)
+    candidates, findings = declared_candidates(found, session, budgets, locations.__contains__)
+    candidates = [candidate for candidate in candidates if str(candidate.target) in wanted]
+    declared = {str(candidate.target) for candidate in candidates}
+    candidates += [
+        candidate_for(target, Position(target.location), settings, found)
         for target in dict.fromkeys(targets)
         if str(target) not in declared
     ]
-    if unknown := [r for r in requests if not (r.target.callable or r.recipe.call)]:
+    if unknown := [r for r in candidates if not (r.target.callable or r.build.recipe.call)]:
         known_kinds(unknown, found, session)
-    for request in requests:
-        request.parameters = True
     findings = [f for f in findings if f.target in wanted or f.code == "NPL003"]
-    return ProjectSource(session, files, found, requests, findings, budgets=budgets)
+    return ProjectSource(session, files, found, candidates, findings, budgets=budgets)
 
 
 def scan_of(declared_only: bool) -> Scan:
@@ -191,12 +189,12 @@ _BIND = (
 _FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 
 
-def declared_requests(
+def declared_candidates(
     found: Discovery,
     session: Session,
     budgets: Sequence[Budget],
     in_scope: Callable[[str], bool],
-) -> tuple[list[ModelRequest], list[Finding]]:
+) -> tuple[list[Candidate], list[Finding]]:
     """Every model to build, with its budgets, and the findings about the declarations themselves.
     `budgets`: those that stand outside of source. `in_scope`: whether the config's entries for a
     location are looked at."""
@@ -212,7 +210,7 @@ def declared_requests(
     findings += [unreadable(problem, _NOTHING_CHECKED) for problem in found.problems]
     unread = (p for p in found.unread if p.position.path not in commented)
     findings += [finding("NPL002", p.position, p.message, "") for p in unread]
-    return list(declared.requests.values()), findings
+    return list(declared.candidates.values()), findings
 
 
 def unreadable(problem: Problem, *detail: str) -> Finding:
@@ -237,21 +235,21 @@ class _Declared:
     def __init__(self, found: Discovery, session: Session, in_scope: Callable[[str], bool]) -> None:
         self.found, self.session, self.in_scope = found, session, in_scope
         self.settings = session.settings
-        self.requests: dict[object, ModelRequest] = {}
+        self.candidates: dict[object, Candidate] = {}
         self.findings: list[Finding] = []
 
-    def request(self, target: Target, position: Position, key: object = None) -> ModelRequest:
+    def candidate(self, target: Target, position: Position, key: object = None) -> Candidate:
         """That for a target; one is made where there is none yet."""
         key = key or target
-        if key not in self.requests:
-            self.requests[key] = request_model(target, position, self.settings, self.found)
-        return self.requests[key]
+        if key not in self.candidates:
+            self.candidates[key] = candidate_for(target, position, self.settings, self.found)
+        return self.candidates[key]
 
     def add_definition(self, definition: Definition) -> None:
         """A model, with the budgets in its docstrings."""
         position = Position(definition.path, definition.line, definition.column)
         bare = Target(definition.path, definition.qualname)
-        self.request(bare, position).definitions.append(definition)
+        self.candidate(bare, position).definitions.append(definition)
         if not definition.docstrings:
             return
         timeout = self.settings.timeout
@@ -266,7 +264,7 @@ class _Declared:
             self.findings.append(replace(late, timed_out=True))
             return
         for budget in budgets:
-            self.request(budget.target, position).budgets.append(budget)
+            self.candidate(budget.target, position).budgets.append(budget)
 
     def add_budgets(self, budgets: Sequence[Budget]) -> None:
         """What is declared of models outside of their source."""
@@ -278,10 +276,12 @@ class _Declared:
                 self.findings.append(finding("NPL008", declared.position, gone, str(target)))
             elif entry := self.hosted(declared):
                 key = entry.recipe and (entry.target, entry.recipe, entry.device)
-                request = self.request(entry.target, entry.position, key)
-                request.recipe = completed(entry.target, entry.recipe, request.recipe)
-                request.device = entry.device or request.device
-                request.budgets.append(entry)
+                candidate = self.candidate(entry.target, entry.position, key)
+                build = candidate.build
+                recipe = completed(entry.target, entry.recipe, build.recipe)
+                device = entry.device or build.device
+                candidate.build = replace(build, recipe=recipe, device=device)
+                candidate.budgets.append(entry)
 
     def hosted(self, budget: Budget) -> Budget | None:
         """The budget; that of a class inside a model with the file of that model. None, and a
@@ -310,32 +310,32 @@ class _Declared:
     def add_config_files(self) -> frozenset[str]:
         """The config files that are targets: by a recipe, or because a comment declares a budget.
         Gives those that are Python, whose comments were read."""
-        requests, findings, settings = self.requests, self.findings, self.settings
+        candidates, findings, settings = self.candidates, self.findings, self.settings
         every = _config_files(self.found, self.session)
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
             budgets = _comment_budgets(target, content, findings)
-            if target in requests or budgets or settings.recipe(target):
-                self.request(target, Position(path)).budgets += budgets
+            if target in candidates or budgets or settings.recipe(target):
+                self.candidate(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
             if "::" not in pattern.text and not any(map(matcher((pattern.files,)), contents)):
                 message = f"no file of the project matches {pattern.text!r}"
                 findings.append(finding("NPL008", pattern.position, message, pattern.text))
-        unknown = [r for r in requests.values() if not (r.target.callable or r.recipe.call)]
+        unknown = [r for r in candidates.values() if not (r.target.callable or r.build.recipe.call)]
         several = known_kinds(unknown, self.found, self.session) if unknown else {}
-        for key, request in [*requests.items()]:
-            if request.target.callable:
+        for key, candidate in [*candidates.items()]:
+            if candidate.target.callable:
                 continue
-            if request.recipe.call is None:
-                at = request.budgets[0].position if request.budgets else request.position
-                del requests[key]
-                message = f"how to build a model from {request.target} is not known"
-                message += several.get(request.target.location, "")
-                said = config_lines("say how to build it", request.target, _FROM_CONFIG, settings)
-                findings.append(finding("NPL004", at, message, str(request.target), said))
-            elif not request.budgets:
-                request.way = Way("config", request.position, str(request.target))
+            if candidate.build.recipe.call is None:
+                at = candidate.budgets[0].position if candidate.budgets else candidate.position
+                del candidates[key]
+                message = f"how to build a model from {candidate.target} is not known"
+                message += several.get(candidate.target.location, "")
+                said = config_lines("say how to build it", candidate.target, _FROM_CONFIG, settings)
+                findings.append(finding("NPL004", at, message, str(candidate.target), said))
+            elif not candidate.budgets:
+                candidate.way = Way("config", candidate.position, str(candidate.target))
         return frozenset(path for path in contents if path.endswith(".py"))
 
 
@@ -358,20 +358,20 @@ def config_models(found: Discovery, session: Session) -> ConfigModels:
 
 
 def known_kinds(
-    requests: Sequence[ModelRequest], found: Discovery, session: Session
+    candidates: Sequence[Candidate], found: Discovery, session: Session
 ) -> dict[str, str]:
-    """Give the requests for files of a known kind their recipes; and what is said of files that
+    """Give the candidates for files of a known kind their recipes; and what is said of files that
     hold several models."""
     several: dict[str, str] = {}
-    by_path = {request.target.location: request for request in requests}
+    by_path = {candidate.target.location: candidate for candidate in candidates}
     for path, models in config_models(found, session).whole():
         if path not in by_path:
             continue
         if len(models) == 1:
-            own, known = by_path[path].recipe, models[0].recipe
-            by_path[path].recipe = replace(
-                known, input=own.input, experts_per_token=own.experts_per_token
-            )
+            build, known = by_path[path].build, models[0].recipe
+            declared = build.recipe.input, build.recipe.experts_per_token
+            recipe = replace(known, input=declared[0], experts_per_token=declared[1])
+            by_path[path].build = replace(build, recipe=recipe)
         else:
             names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
             several[path] = f": it holds {len(models)} of them ({names})"

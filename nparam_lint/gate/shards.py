@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.config.settings import Settings
+    from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.gate.judgements import Outcomes
     from nparam_lint.gate.report import Report
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
 
 # Seconds: of an import of a file of the project, and of a package such as timm or transformers.
 IMPORT, PACKAGE = 0.5, 3.0
@@ -60,23 +60,23 @@ def take_shard(
 ) -> tuple[ProjectSource, Selection]:
     """A source and a selection without the models of the other shards. What the source alone shows
     is left to the first shard. `asked`: what else decides about the run, as text."""
-    requests = selection.requests
-    shards = assigned(requests, division.of, division.costs)
+    candidates = selection.candidates
+    shards = assigned(candidates, division.of, division.costs)
     places = tuple(n for n, shard in enumerate(shards) if shard == division.number)
-    chosen = [requests[place] for place in places]
+    chosen = [candidates[place] for place in places]
     partition = Partition(
         __version__,
         (ask_git(source.session.home, "rev-parse", "HEAD") or b"").decode().strip(),
         _sources(source),
         _settings(source.settings, source.places, asked),
-        _models(requests, shards),
-        len(requests),
+        _models(candidates, shards),
+        len(candidates),
     )
-    judged = tuple(str(request.target) for request in chosen)
+    judged = tuple(str(candidate.target) for candidate in chosen)
     is_first = division.number == 1
     uncalled = tuple(selection.skipped) if is_first else ()
     shard = Shard(division.number, division.of, partition, judged, places, uncalled=uncalled)
-    selection = replace(selection, requests=chosen, skipped=uncalled, shard=shard)
+    selection = replace(selection, candidates=chosen, skipped=uncalled, shard=shard)
     if not is_first:
         source, selection = replace(source, findings=()), replace(selection, findings=())
     return source, selection
@@ -99,13 +99,13 @@ def as_shard(report: Report, shard: Shard, outcomes: Outcomes) -> Report:
 # --- the division -----------------------------------------------------------------------------
 
 
-def assigned(requests: Sequence[ModelRequest], of: int, costs: Mapping[str, float]) -> list[int]:
+def assigned(candidates: Sequence[Candidate], of: int, costs: Mapping[str, float]) -> list[int]:
     """For each model the shard that builds it, from 1 on: the largest pieces first, each to the
     shard that has least to do, and of equals to the first (R. L. Graham, Bounds on multiprocessing
     timing anomalies, 1969: at most a third above the optimum)."""
     loads = [(0.0, number) for number in range(1, of + 1)]
-    found = [1] * len(requests)
-    for piece in sorted(_pieces(requests, of, costs), key=lambda one: (-one.seconds, one.key)):
+    found = [1] * len(candidates)
+    for piece in sorted(_pieces(candidates, of, costs), key=lambda one: (-one.seconds, one.key)):
         load, number = heapq.heappop(loads)
         heapq.heappush(loads, (load + piece.seconds, number))
         for place in piece.places:
@@ -114,35 +114,35 @@ def assigned(requests: Sequence[ModelRequest], of: int, costs: Mapping[str, floa
 
 
 def _pieces(
-    requests: Sequence[ModelRequest], of: int, costs: Mapping[str, float]
+    candidates: Sequence[Candidate], of: int, costs: Mapping[str, float]
 ) -> Iterator[_Piece]:
     """The models of a file, or of a package, together: to import it twice costs more than most
     models do. Those that take more than a shard's share are divided, as far as each part builds
     for longer than it imports."""
     usual = mean(costs.values()) if costs else BUILD
     files: defaultdict[str, list[int]] = defaultdict(list)
-    for place, request in enumerate(requests):
-        files[request.location].append(place)
-    seconds = [costs.get(str(request.target), usual) for request in requests]
-    imports = {at: IMPORT if requests[own[0]].is_file else PACKAGE for at, own in files.items()}
+    for place, candidate in enumerate(candidates):
+        files[candidate.location].append(place)
+    seconds = [costs.get(str(candidate.target), usual) for candidate in candidates]
+    imports = {at: IMPORT if candidates[own[0]].is_file else PACKAGE for at, own in files.items()}
     share = (sum(seconds) + sum(imports.values())) / of
     for at, own in files.items():
         whole = sum(seconds[place] for place in own)
         number = min(-(-(whole + imports[at]) // share), whole // imports[at])
-        parts = _parts(own, requests, seconds, whole / max(number, 1))
+        parts = _parts(own, candidates, seconds, whole / max(number, 1))
         for part, places in enumerate(parts):
             total = sum(seconds[place] for place in places)
             yield _Piece(total + imports[at], (at, part), tuple(places))
 
 
 def _parts(
-    own: Sequence[int], requests: Sequence[ModelRequest], seconds: Sequence[float], most: float
+    own: Sequence[int], candidates: Sequence[Candidate], seconds: Sequence[float], most: float
 ) -> Iterator[list[int]]:
     """The models of a file in parts of at most so many seconds, or of one model. What is built
     alike, such as a model and the classes that are judged inside it, stays together."""
     alike: defaultdict[str, list[int]] = defaultdict(list)
     for place in own:
-        alike[str(requests[place].built)].append(place)
+        alike[str(candidates[place].built)].append(place)
     part: list[int] = []
     total = 0.0
     for places in alike.values():
@@ -174,9 +174,9 @@ def _settings(settings: Settings, places: Sequence[str], asked: str) -> str:
     return _digest(asked, *places, *contents, *(getattr(settings, name) for name in _DECISIVE))
 
 
-def _models(requests: Sequence[ModelRequest], shards: Sequence[int]) -> str:
+def _models(candidates: Sequence[Candidate], shards: Sequence[int]) -> str:
     told: list[object] = []
-    for request, shard in zip(requests, shards, strict=True):
-        budgets = [(b.declared, str(b.selector), b.position) for b in request.budgets]
-        told += [request.target, request.recipe, request.device, request.way, budgets, shard]
+    for candidate, shard in zip(candidates, shards, strict=True):
+        budgets = [(b.declared, str(b.selector), b.position) for b in candidate.budgets]
+        told += [candidate.target, candidate.build, candidate.way, budgets, shard]
     return _digest(*told)

@@ -25,9 +25,9 @@ from nparam_lint.claims import (
 from nparam_lint.claims.expression import Formula
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import measure
+from nparam_lint.gate.candidates import Selection, why_gone
 from nparam_lint.gate.judge import judge
 from nparam_lint.gate.reading import read_source
-from nparam_lint.gate.requests import Selection, why_gone
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated
@@ -73,8 +73,8 @@ def plan_update(
     paths = [root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
     source = read_source(session, [p for p in paths if p.exists()], declared_only=True)
     _check_named(named, source, root)
-    requests = [r for one in source.requests if (r := _only_named(one, named)).is_declared]
-    report = measure(source, Selection(requests))
+    candidates = [r for one in source.candidates if (r := _only_named(one, named)).is_declared]
+    report = measure(source, Selection(candidates))
     if report.error:
         return Plan(error=report.error)
     reported = {(f.code, f.position, f.message) for f in report.findings}  # not suppressed
@@ -82,7 +82,7 @@ def plan_update(
     left = [*_unreadable(unread, named)]
     wanted: list[_Wanted] = []
     held = 0
-    for model, judged in zip(requests, report.models, strict=True):
+    for model, judged in zip(candidates, report.models, strict=True):
         for budget in model.budgets:
             item = _decide(budget, judged.host or judged.measurement, session.settings)
             if isinstance(item, _Wanted):
@@ -106,7 +106,7 @@ def _place(item: Edit | Left) -> tuple[str, int, int]:
     return item.position.path, item.position.line, item.position.column
 
 
-def _only_named(model: ModelRequest, named: Sequence[Named]) -> ModelRequest:
+def _only_named(model: Candidate, named: Sequence[Named]) -> Candidate:
     """The model with only the budgets that are named, and the claims in its prose."""
     budgets = [
         b
@@ -207,7 +207,9 @@ def _same_host(named: Target | None, declared: Target | None) -> bool:
 
 def _check_named(named: Sequence[Named], source: ProjectSource, root: Path) -> None:
     """Raises UsageError for the first argument that names none of the declared budgets."""
-    budgets = [b for request in source.requests for b in request.budgets if b.origin != "prose"]
+    budgets = [
+        b for candidate in source.candidates for b in candidate.budgets if b.origin != "prose"
+    ]
     for item in named:
         if not any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             names = [

@@ -22,8 +22,8 @@ from nparam_lint.claims.grammar import parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.files import list_docs, reader
 from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.candidates import select_models
 from nparam_lint.gate.reading import listed, read_source
-from nparam_lint.gate.requests import select_models
 from nparam_lint.ground.values import Position
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Page, Section, Text
@@ -78,7 +78,7 @@ def suggest(
 ) -> tuple[list[Suggestion], str | None]:
     """The comments for the project's docs, and why nothing could be measured at all."""
     source = read_source(session, paths)
-    selection = as_the_project_builds(source, select_models(source.requests))
+    selection = as_the_project_builds(source, select_models(source.candidates))
     report = measure(source, selection)
     models = []
     for model in report.models:

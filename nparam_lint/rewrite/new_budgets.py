@@ -13,9 +13,9 @@ from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import as_the_project_builds, measure
+from nparam_lint.gate.candidates import arguments_entry, select_models
 from nparam_lint.gate.reading import read_source
-from nparam_lint.gate.requests import arguments_entry, select_models
-from nparam_lint.gate.ways import config_requests
+from nparam_lint.gate.ways import config_candidates
 from nparam_lint.ground.values import Position
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.session import Session
+    from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.gate.report import ModelReport, Report
-    from nparam_lint.gate.requests import ModelRequest, ProjectSource, Selection
     from nparam_lint.ground.values import Origin
 
 Into = Literal["docstring", "config"]
@@ -88,21 +88,21 @@ def plan_init(
 ) -> Plan:
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
     source, settings = read_source(session, paths), session.settings
-    selection = select_models(source.requests)
-    configs = {str(request.target): request for request in config_requests(source)}
+    selection = select_models(source.candidates)
+    configs = {str(candidate.target): candidate for candidate in config_candidates(source)}
     selection = as_the_project_builds(source, selection)
-    others = [r for r in selection.requests if r.way is None or r.target.callable]
-    selection = replace(selection, requests=[*others, *configs.values()])
+    others = [r for r in selection.candidates if r.way is None or r.target.callable]
+    selection = replace(selection, candidates=[*others, *configs.values()])
     report = measure(source, selection)
     if report.error:
         return Plan(error=report.error)
-    declared = {str(model.target.bare) for model in source.requests if model.is_declared}
+    declared = {str(model.target.bare) for model in source.candidates if model.is_declared}
     definitions = {
         str(m.target): m.definitions[-1]
-        for m in source.requests
+        for m in source.candidates
         if m.definitions and str(m.target) not in declared
     }
-    requests = {str(request.target): request for request in source.requests}
+    candidates = {str(candidate.target): candidate for candidate in source.candidates}
     new: list[_New] = []
     left: list[Left] = []
 
@@ -123,7 +123,7 @@ def plan_init(
         # A count that depends on the device cannot be declared.
         reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
         if isinstance(measured, Measured):
-            used = requests[model.target].used(measured)
+            used = candidates[model.target].used(measured)
             reason = reason or (None if used else f"it is defined at {measured.definitions[0]}")
             definition = used or definition
         if reason:
@@ -259,37 +259,39 @@ def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[W
     """Those that the repository names; of a model that nothing else builds, the first call.
     `every`: also of models that are parts of others."""
     models = report.models
-    asked = {(str(request.target), request.way): request for request in selection.requests}
+    asked = {
+        (str(candidate.target), candidate.way): candidate for candidate in selection.candidates
+    }
     ways = [m for m in models if m.way and m.way.kind in (*_NAMED, "call") and "::" in m.target]
     known = {m.target for m in models if m.way is None or m.way.kind in _NAMED}
     own = {m.target for m in models if m.way is None}
     for model in ways:
-        request = asked.get((model.target, model.way))
-        if request is None or not request.definitions or not (every or model.top_level):
+        candidate = asked.get((model.target, model.way))
+        if candidate is None or not candidate.definitions or not (every or model.top_level):
             continue
         if model.way and model.way.kind == "call":
             if model.target in known:
                 continue
             known.add(model.target)
         if isinstance(model.measurement, Measured) and model.measurement.counts.total:
-            budget = _declared(model, request, model.measurement)
+            budget = _declared(model, candidate, model.measurement)
             if budget.target.removesuffix("()") not in own:  # a factory: it gets one of its own
                 yield budget
 
 
-def _declared(model: ModelReport, request: ModelRequest, measured: Measured) -> WayBudget:
-    definition = request.used(measured) or request.definitions[-1]
+def _declared(model: ModelReport, candidate: Candidate, measured: Measured) -> WayBudget:
+    definition = candidate.used(measured) or candidate.definitions[-1]
     place = "" if model.way is None else model.way.position
     try:
-        target = parse_target(f"{request.location}::{measured.call}")
+        target = parse_target(f"{candidate.location}::{measured.call}")
     except TextError:
         target = None
-    if request.recipe.setup or target is None or target.arguments is None:
+    if candidate.build.recipe.setup or target is None or target.arguments is None:
         reason = f"{place} builds it with more than one call: say them in the config (setup)"
         return WayBudget(model, measured, model.target, None, definition, reason)
     nodes = ast.walk(read_expression(f"f({target.arguments})"))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    here = request.location == definition.path or names == {"f"}  # the same in every file
+    here = candidate.location == definition.path or names == {"f"}  # the same in every file
     if here and target.callable == definition.qualname and "\\" not in target.arguments:
         own = Target(definition.path, definition.qualname, target.arguments)
         return WayBudget(model, measured, str(own), target.arguments, definition)
@@ -308,9 +310,9 @@ def _hints(
     parts of others."""
     known = {*report.containment.users, *(model.target for model in report.models)}
     header = ""
-    for model in source.requests:
+    for model in source.candidates:
         target = str(model.target)
-        if target not in definitions or target in known or model.recipe.says_how_to_call:
+        if target not in definitions or target in known or model.build.recipe.says_how_to_call:
             continue
         required = [p.name for p in definitions[target].parameters or () if p.required]
         if required:

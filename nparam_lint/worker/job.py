@@ -67,7 +67,7 @@ class ModelBuild:
     """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
     wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
 
-    job: dict
+    job: object
     module: types.ModuleType
     torch: types.ModuleType
     originals: Originals
@@ -76,13 +76,13 @@ class ModelBuild:
     traced: bool
 
     def __post_init__(self):
-        self.origins = OriginLines()
-        self.call, self.text = None, self.job["label"]  # none was made
+        self.origins, self.recipe = OriginLines(), self.job.build.recipe
+        self.call, self.text = None, self.job.label  # none was made
         self.on_gpus = {}  # results of other machines that differ
 
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
-        STATE.keeps_arguments = bool(self.job["names"])
+        STATE.keeps_arguments = bool(self.job.ask.names)
         start = time.perf_counter()
         try:
             result = self.climb()
@@ -109,7 +109,7 @@ class ModelBuild:
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
             last = again or isinstance(error, NOT_THE_DEVICE) or name == RUNGS[-1]
-            only = self.job["device"] == "meta only" or TOO_LARGE.search(record["reason"])
+            only = self.job.build.device == "meta only" or TOO_LARGE.search(record["reason"])
             if not last and not only:
                 raise NextRung([*self.failures, record]) from None
             raise self.failed(error, self.devices([*self.failures, record])) from None
@@ -182,7 +182,7 @@ class ModelBuild:
         the type of a context, and a project may have put another function in the place of `type`.)
         """
         self.left_out = []
-        nothing, is_way = contextlib.nullcontext(), self.job["way"]
+        nothing, is_way = contextlib.nullcontext(), self.job.build.is_way
         apart = without_effects(self.torch, self.left_out) if is_way else nothing
         with around, within or nothing, apart:
             if is_way:
@@ -190,7 +190,7 @@ class ModelBuild:
             else:
                 model, call = self.called()
             model = only_module(self.torch, model, call.text)
-            if self.job["input"]:
+            if self.recipe.input:
                 self.forward(model)
         return model, call
 
@@ -207,9 +207,9 @@ class ModelBuild:
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""
-        names = Call(dict(self.job, call=self.job["input"]), self.module).namespace()
+        names = Call(self.job, self.module).namespace()
         names.setdefault("torch", self.torch)
-        value = eval(compile(self.job["input"], "<nparam input>", "eval"), names)
+        value = eval(compile(self.recipe.input, "<nparam input>", "eval"), names)
         model.eval()
         with self.torch.no_grad():
             if isinstance(value, dict):
@@ -223,21 +223,21 @@ class ModelBuild:
         before = random_state(torch)
         model, call = self.build(rung(self.mode, name))
         text = call.text
-        count = Count(self.originals, model, self.origins, self.job["experts_per_token"])
-        incomplete = why_incomplete(count, text, has_run=bool(self.job["input"]))
+        count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
+        incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
         if incomplete:
             raise Failure("NPL009", "lazy", incomplete[0], hint=incomplete[1])
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
-        result = count.result(self.job["parameters"], self.job["metric"])
+        result = count.result(self.job.ask.parameters, self.job.ask.metric)
         result["inside"] = self.inside(count)
         result["variables"] = call.variables()
         total = result["modules"][0]["total"]
-        if self.job["points"]:
+        if self.job.ask.points:
             from .traced_builds import traces
 
             result["traces"] = traces(self, result["types"], result["variables"])
-        is_known = bool(self.job["points"])  # a job without points came before
+        is_known = bool(self.job.ask.points)  # a job without points came before
         for another in (1, 2, 3) if not is_known and drew(before, random_state(torch)) else ():
             seed(torch, another)
             again, _ = self.build(rung(self.mode, name))
@@ -247,7 +247,7 @@ class ModelBuild:
                 reason += "its widths come from random numbers"
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
-        if STATE.saw_meta and name == RUNGS[0] and self.job["device"] != "cpu":
+        if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu":
             self.check_on_cpu(count, text)
         if not is_known:
             self.check_on_gpus(name, count, text)
@@ -255,12 +255,12 @@ class ModelBuild:
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature = count.signature  # that of the first build
         result["names"], result["known_names"] = resolve_names(
-            self.job["names"], call.arguments, model
+            self.job.ask.names, call.arguments, model
         )
         return result
 
     def inside(self, count):
-        return inside_rows(count, self.job["names"], resolve_names) if self.traced else []
+        return inside_rows(count, self.job.ask.names, resolve_names) if self.traced else []
 
     def check_on_cpu(self, count, text):
         """A constructor that could notice that it was run on meta must build the same model on the
@@ -272,7 +272,7 @@ class ModelBuild:
         seed(self.torch, 0)
         try:
             model, _ = self.build(rung(self.mode, RUNGS[1]))
-            other = Count(self.originals, model, self.origins, self.job["experts_per_token"])
+            other = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
             found = other.count_rows()
         except Exception as error:
             reason = f"{start}cannot be built on the CPU: {describe(error)}"
@@ -312,7 +312,7 @@ class ModelBuild:
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
         parameter with what was counted first."""
-        wanted = self.job["device"]
+        wanted = self.job.build.device
         for name, device in DEVICES.items():
             if name != wanted and not (wanted == "auto" and device.IS_AUTOMATIC):
                 continue

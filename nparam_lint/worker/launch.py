@@ -5,11 +5,11 @@ standard library and torch, nothing else, and keep to Python 3.9's syntax; the f
 file by path and imports neither.
 
 In:    two lines of JSON on standard input: the variables that only Python code may see
-       (`count/worker_process.py` writes it), and the orders (`count/run_jobs.py`). Standard input
+       (`count/worker_process.py` writes it), and the orders (`count/run.py`). Standard input
        then stays open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 10, "torch": …, "python": …}
+       {"event": "ready", "protocol": 11, "torch": …, "python": …}
        {"event": "alive"}                                        every few seconds
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
        {"event": "building", "id": …}                            a model is begun

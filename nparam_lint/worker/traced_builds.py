@@ -22,17 +22,17 @@ def traces(build, model_types, variables):
     """What `records.Traces` has: one run for each point of the job, as many as there is time for.
     `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it;
     `variables`: the arguments of its call."""
-    own, names = [], set(build.job["names"])
+    own, names = [], set(build.job.ask.names)
     for row in variables:
         if row["name"] in names and type(row["value"]) in (int, float):
             own.append((row["name"], row["value"]))
-    until = time.monotonic() + build.job["seconds"]
+    until = time.monotonic() + build.job.ask.seconds
     STATE.trace = Recorder()
     runs = []
     try:
         layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
         with shadowed(own_modules(build.module, model_types), layers):
-            for point in build.job["points"]:
+            for point in build.job.ask.points:
                 left = until - time.monotonic()
                 if left < 0 or None in runs:  # what has no end may have left numbers in a cache
                     break
@@ -57,17 +57,17 @@ def run(build, point, seconds):
     trace, torch = STATE.trace, build.torch
     trace.begin(seconds)
     job = build.job
-    build.job = dict(job, vary=list(point.items()))
+    build.job = job.with_build(vary=tuple(point.items()))
     parameters, error = [], None
     try:
         model, _ = build.build(rung(build.mode, RUNGS[0]), carried(torch))
         trace.paused += 1
-        metric = METRICS[job["metric"]]
-        declared = job["experts_per_token"]
+        metric = METRICS[job.ask.metric]
+        declared = job.build.recipe.experts_per_token
         count = Count(build.originals, model, build.origins, declared, metric.name)
         if metric.needs_routing and count.routing.unknown:
             error = f"the {metric.words} are unknown: {count.routing.unknown}"
-        parameters = rows(count, metric.name, job["origins"])
+        parameters = rows(count, metric.name, job.ask.origins)
     except Exhausted:
         return None
     except Exception as raised:

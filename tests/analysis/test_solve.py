@@ -57,9 +57,9 @@ def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, n
     unknowns = [Unknown("n", 1, high), Unknown("d", 1, high)]
     found = search(count, requirements, unknowns, growing, budget, goal, number)
     best = every(budget, lambda n, d: d % step == 0 and not (divided and d % n), goal, high)
-    assert [abs(s.count - budget) for s in found.candidates] == best[:number]
-    assert all(s.count == count(**s.point) for s in found.candidates)
-    assert len({tuple(s.point.values()) for s in found.candidates}) == len(found.candidates)
+    assert [abs(s.count - budget) for s in found.solutions] == best[:number]
+    assert all(s.count == count(**s.point) for s in found.solutions)
+    assert len({tuple(s.point.values()) for s in found.solutions}) == len(found.solutions)
     assert not found.cut
 
 
@@ -85,7 +85,7 @@ def test_what_there_was_no_time_for_is_said():
     )
     assert found.cut
     assert time.monotonic() - until < 1
-    assert dict(found.candidates[0].point) == {"n": 6, "d": 6}
+    assert dict(found.solutions[0].point) == {"n": 6, "d": 6}
 
 
 def test_what_makes_no_difference_meets_the_conditions():
@@ -93,7 +93,7 @@ def test_what_makes_no_difference_meets_the_conditions():
     requirements = Requirements({}, ["n", "d", "heads"], {}, [parse_formula("d % heads == 0")])
     aim = Aim(count(2, 49), "closest", 4)
     found = Searching(count, requirements, unknowns, BOTH, aim, [heads]).run()
-    assert [(one.point["d"], one.point["heads"]) for one in found.candidates] == [
+    assert [(one.point["d"], one.point["heads"]) for one in found.solutions] == [
         (48, 4),
         (50, 5),
         (51, 3),
@@ -111,7 +111,7 @@ def test_several_without_limits_keep_to_the_proportions_of_the_call():
     assert (small["d"].low, small["d"].high) == (small["d"].base // 2, small["d"].base * 2)
     found = search(count, asked(), unknowns, BOTH, 1_000_000, "closest", 5)
     assert found.limits == {u.name: (u.low, u.high) for u in small.values()}
-    for solution in found.candidates:
+    for solution in found.solutions:
         assert all(low <= solution.point[n] <= high for n, (low, high) in found.limits.items())
 
 
@@ -119,13 +119,13 @@ def test_one_without_limits_needs_none():
     unknowns = [Unknown("n", 1, 5, base=2), Unknown("d", base=8)]
     found = search(count, asked(), unknowns, BOTH, count(5, 3000), "exact", 1)
     assert found.limits == {}
-    assert found.candidates[0].point == {"n": 5, "d": 3000}
+    assert found.solutions[0].point == {"n": 5, "d": 3000}
 
 
 def test_limits_that_were_asked_for_are_kept():
     unknowns = [Unknown("n", 2, 4), Unknown("d", 8, 16)]
     found = search(count, asked(), unknowns, BOTH, 10**9, "closest", 3)
-    assert dict(found.candidates[0].point) == {"n": 4, "d": 16}
+    assert dict(found.solutions[0].point) == {"n": 4, "d": 16}
     assert found.limits == {}
 
 
@@ -134,13 +134,13 @@ def test_what_gives_less_is_looked_at_around_the_call():
         lambda n: 100_000 // n, asked(), [Unknown("n", base=8)], frozenset(), 9_000, "closest", 2
     )
     assert found.limits == {"n": (8, 32)}
-    assert [s.count for s in found.candidates] == [9_090, 8_333]
+    assert [s.count for s in found.solutions] == [9_090, 8_333]
 
 
 def test_of_equally_good_ones_the_most_usual_comes_first():
     unknowns = [Unknown("n", 1, 64, base=8), Unknown("d", 1, 64, base=8)]
     found = search(lambda n, d: n * d, asked(), unknowns, BOTH, 64, "exact", 3)
-    assert [dict(s.point) for s in found.candidates] == [
+    assert [dict(s.point) for s in found.solutions] == [
         {"n": 8, "d": 8},
         {"n": 4, "d": 16},
         {"n": 16, "d": 4},

@@ -54,7 +54,7 @@ def test_nothing_is_loaded_before_it_is_used():
     said = (
         "import sys, nparam_lint; print([m for m in sys.modules if m.startswith('nparam_lint.')]); "
         "nparam_lint.count, nparam_lint.Counts; print('torch' in sys.modules); "
-        "from nparam_lint import count; import nparam_lint.count.run_jobs; "
+        "from nparam_lint import count; import nparam_lint.count.run; "
         "print(nparam_lint.count is count, count(__import__('torch').nn.Linear, 1, 1).total)"
     )
     done = subprocess.run(

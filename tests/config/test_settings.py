@@ -8,8 +8,8 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.claims import Selector, Target
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.config.load import ConfigError, describe, load_settings
+from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position
 
 

@@ -3,14 +3,14 @@
 The truth is made twice: by hand (`CASES`), and by plain torch on the CPU in this process.
 """
 
-import dataclasses
 import types
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from worker_runs import MODES, PROJECTS, Run, make_jobs, run, snapshot
+from worker_runs import MODES, PROJECTS, Run, make_orders, run, snapshot
 
 from nparam_lint.count.measured import Measured, ModuleRow
 
@@ -142,12 +142,11 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def zoo(mode: str) -> Iterator[Run]:
-    jobs = make_jobs(ROOT, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
-    jobs = [
-        dataclasses.replace(job, input=LAZY_INPUT) if job.callable == "Lazy" else job
-        for job in jobs
-    ]
-    bare = dataclasses.replace(make_jobs(ROOT, ["zoo.py::Lazy"])[0], id=len(jobs), label="bare")
+    jobs = make_orders(ROOT, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
+    (bare,) = make_orders(ROOT, ["zoo.py::Lazy"])
+    (given,) = make_orders(ROOT, ["zoo.py::Lazy"], parameters=True, input=LAZY_INPUT)
+    jobs = [replace(given, id=j.id) if j.label == given.label else j for j in jobs]
+    bare = replace(bare, id=len(jobs), label="bare")
     before = snapshot(ROOT)
     yield run(ROOT, [*jobs, bare], environ={"NPARAM_LINT_FORK": mode})
     assert snapshot(ROOT) == before
@@ -240,8 +239,8 @@ def test_tied_weights_are_named(zoo: Run) -> None:
 def test_the_order_of_tying_changes_nothing(zoo: Run) -> None:
     one, two = measured(zoo, "TiedOutput"), measured(zoo, "TiedInput")
     assert one.counts.by_name() == two.counts.by_name()
-    assert [dataclasses.replace(row, source=None) for row in one.modules[1:]] == [
-        dataclasses.replace(row, source=None) for row in two.modules[1:]
+    assert [replace(row, source=None) for row in one.modules[1:]] == [
+        replace(row, source=None) for row in two.modules[1:]
     ]
 
 

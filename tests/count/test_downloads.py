@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from worker_runs import Run, make_jobs, run
+from worker_runs import Run, make_orders, run
 
 SOURCE = """\
 import enum, os, subprocess, torch, urllib.request
@@ -210,7 +210,7 @@ def all_models(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (site / "transformers").mkdir()
     for name, text in TOKENIZERS.items():
         (site / "transformers" / f"{name}.py").write_text(text)
-    jobs = make_jobs(project, [f"h.py::{name}" for name in (*CASES, *HELD, *OTHERS)])
+    jobs = make_orders(project, [f"h.py::{name}" for name in (*CASES, *HELD, *OTHERS)])
     return run(project, jobs, environ={"PYTHONPATH": str(site), "HOME": str(site)})
 
 
@@ -241,7 +241,7 @@ def test_a_download_while_a_module_is_imported(tmp_path: Path) -> None:
         "import torch\nclass Net(torch.nn.Module):\n"
         "    w = torch.hub.load_state_dict_from_url('https://x.example/a.pth')\n"
     )
-    failure = run(tmp_path, make_jobs(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
     assert f"needs to download {FROM}a.pth: " in failure.reason
 
 
@@ -250,7 +250,7 @@ def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
     (tmp_path / "engine").mkdir()
     net = "from engine import Conv\nimport torch\nclass Net(torch.nn.Module):\n"
     (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")
-    failure = run(tmp_path, make_jobs(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
     assert "engine/ is empty; for a submodule, git submodule update --init" in failure.reason
 
 
@@ -258,7 +258,7 @@ def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
 def test_a_package_of_another_version(tmp_path: Path) -> None:
     net = "import torch, json\nfrom json.schemas import Conv\nclass Net(torch.nn.Module):\n"
     (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")
-    failure = run(tmp_path, make_jobs(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
     assert "No module named 'json.schemas'" in failure.reason
     assert "; another version of json is installed" in failure.reason
     assert failure.package is None  # to install it would not help

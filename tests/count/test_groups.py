@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from worker_runs import LINUX, Run, run
 
-from nparam_lint.count.jobs import Job
-from nparam_lint.discover.definitions import ImportAttempt
+from nparam_lint.ground.orders import Build, ImportAttempt, Order, Recipe
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere each process builds by itself")
 
@@ -41,7 +40,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def build(root: Path) -> Run:
     asked = [("few", ""), *(("many", arguments) for arguments in MANY)]
     jobs = [
-        Job(number, f"{name}({arguments})", None, (ImportAttempt(name, ("",)),), "Net", arguments)
+        Order(
+            number,
+            f"{name}({arguments})",
+            None,
+            (ImportAttempt(name, ("",)),),
+            Build("Net", Recipe(arguments)),
+        )
         for number, (name, arguments) in enumerate(asked)
     ]
     return run(root, jobs, environ={"NPARAM_LINT_FORK": "1"})

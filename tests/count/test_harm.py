@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from worker_runs import PROJECTS, Run, make_jobs, run, snapshot
+from worker_runs import PROJECTS, Run, make_orders, run, snapshot
 
 from nparam_lint.worker.building.kernel_guard import landlock_version
 
@@ -140,7 +140,7 @@ class Visit:
             "HOME": str(home),
             "NPARAM_LINT_KERNEL_GUARD": guard,
         }
-        jobs = make_jobs(project, [f"h.py::{name}" for name in names])
+        jobs = make_orders(project, [f"h.py::{name}" for name in names])
         self.run: Run = run(project, jobs, timeout=8, environ=environ)
         after = outside(root)
         self.changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}

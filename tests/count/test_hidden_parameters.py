@@ -1,7 +1,7 @@
 """What a module holds beside its parameters is looked through without running any of it."""
 
 import pytest
-from worker_runs import Run, make_jobs, run
+from worker_runs import Run, make_orders, run
 
 SOURCE = '''
 import collections, contextvars, dataclasses, functools, itertools, threading, types, weakref
@@ -192,7 +192,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (root / "m.py").write_text(SOURCE)
     calls = [*map(net, (*FOUND, *NOTHING)), *OTHERS, MANY, *(f"Given({one})" for one in GIVEN)]
     names = tuple({name for values in GIVEN.values() for name in values})
-    return run(root, make_jobs(root, [f"m.py::{call}" for call in calls], names=names))
+    return run(root, make_orders(root, [f"m.py::{call}" for call in calls], names=names))
 
 
 @pytest.mark.parametrize("held", FOUND)

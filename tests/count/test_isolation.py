@@ -4,7 +4,7 @@ alone, whatever other models and files leave behind."""
 from pathlib import Path
 
 import pytest
-from worker_runs import Run, make_jobs, run
+from worker_runs import Run, make_orders, run
 
 # What can be left behind -> what stands in a module that several files import as `held`; what
 # leaves a mark, there or in Python and torch; an expression that is true where the mark is seen.
@@ -273,5 +273,5 @@ def test_what_a_package_provides_when_asked_is_there_for_a_call(
         "    from pkg.net import Net\n"
         "    return Net\n"
     )
-    (job,) = make_jobs(tmp_path, ["pkg/__init__.py::Net"], call="Net()", way=is_way)
+    (job,) = make_orders(tmp_path, ["pkg/__init__.py::Net"], call="Net()", is_way=is_way)
     assert run(tmp_path, [job]).measured(job.label).counts.total == 8

@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from worker_runs import Run, make_jobs, run
+from worker_runs import Run, make_orders, run
 
 SOURCE = '''
 import functools
@@ -165,9 +165,9 @@ COUNTED = {"Quiet()": 5, "Configured()": 144}
 def built(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("late")
     (root / "m.py").write_text(SOURCE)
-    jobs = make_jobs(root, [f"m.py::{call}" for call in (*LATE, *COUNTED, "WithTrainer()")])
-    (ran,) = make_jobs(root, ["m.py::Filled()"], input="torch.zeros(1, 1)")
-    (made,) = make_jobs(root, ["m.py::Setup()"], setup="m = Setup(); m.setup('fit')", call="m")
+    jobs = make_orders(root, [f"m.py::{call}" for call in (*LATE, *COUNTED, "WithTrainer()")])
+    (ran,) = make_orders(root, ["m.py::Filled()"], input="torch.zeros(1, 1)")
+    (made,) = make_orders(root, ["m.py::Setup()"], setup="m = Setup(); m.setup('fit')", call="m")
     ran = dataclasses.replace(ran, id=len(jobs), label="ran")
     return run(root, [*jobs, ran, dataclasses.replace(made, id=len(jobs) + 1, label="made")])
 

@@ -12,7 +12,7 @@ import pytest
 from dask_programs import comparable, write_nets
 from distributed import LocalCluster
 
-from nparam_lint.count import remote_jobs, remote_machines
+from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.ground.version import __version__ as nparam_lint_version
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _close_all() -> None:
 
 
 def test_answers_are_those_of_a_local_run(nparam_lint, project, address, monkeypatch) -> None:
-    monkeypatch.setattr(remote_jobs, "LEAST", 2)  # several groups, also of few models
+    monkeypatch.setattr(remote_run, "LEAST", 2)  # several groups, also of few models
     root = project("default_config")
     here = nparam_lint("--no-cache", "--format", "json", cwd=root)
     there = nparam_lint("--on", address, "--format", "json", cwd=root)
@@ -74,7 +74,7 @@ def test_what_is_staged_is_sent(nparam_lint, tmp_path, address) -> None:
 def test_modules_that_change_each_other_are_built_together(
     nparam_lint, tmp_path, address, monkeypatch
 ) -> None:
-    monkeypatch.setattr(remote_jobs, "LEAST", 1)
+    monkeypatch.setattr(remote_run, "LEAST", 1)
     (tmp_path / "sizes.py").write_text("SIZES = [1]\n")
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.py").write_text(
@@ -112,7 +112,7 @@ def test_nobody_answers(nparam_lint, project, monkeypatch) -> None:
 
 @pytest.mark.thorough
 def test_there_is_no_worker(nparam_lint, project, monkeypatch) -> None:
-    monkeypatch.setattr(remote_jobs, "PATIENCE", 0.5)
+    monkeypatch.setattr(remote_run, "PATIENCE", 0.5)
     with LocalCluster(n_workers=0, dashboard_address=None) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         done = nparam_lint("--on", address, cwd=project("right"))
@@ -148,4 +148,4 @@ def test_no_secret_and_no_place_is_sent() -> None:
         "REGISTRY": "https://me:secret@host/x",
         "NPARAM_LINT_ON": "dask://h:1",
     }
-    assert remote_jobs.sent_environment(environ) == {"MODEL_SIZE": "large"}
+    assert remote_run.sent_environment(environ) == {"MODEL_SIZE": "large"}

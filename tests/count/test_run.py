@@ -9,18 +9,20 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from processes import marked, wait_until
-from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_jobs, make_session
+from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_orders, make_session
 
 import nparam_lint
 from nparam_lint.count import worker_process
-from nparam_lint.count.jobs import Answers, Job
+from nparam_lint.count.answers import Answers
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.count.run_jobs import PROTOCOL, run_jobs
+from nparam_lint.count.run import PROTOCOL, run_orders
 from nparam_lint.count.worker_environment import Secrets, worker_environment
+from nparam_lint.ground.orders import Order
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="the fake interpreter is a script")
 on_linux = pytest.mark.skipif(not LINUX, reason="looks for processes in /proc, which needs Linux")
@@ -52,18 +54,18 @@ results = {results}
 
 
 @pytest.fixture(scope="module")
-def jobs() -> list[Job]:
-    return make_jobs(PROJECTS / "counting", ["zoo.py::leaf", "zoo.py::Root"])
+def jobs() -> list[Order]:
+    return make_orders(PROJECTS / "counting", ["zoo.py::leaf", "zoo.py::Root"])
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Job]) -> list[dict[str, object]]:
+def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Order]) -> list[dict[str, object]]:
     """The two result frames of a real worker, recorded on their way."""
     place = tmp_path_factory.mktemp("record")
     script = place / "python"
     script.write_text(f'#!/bin/sh\n"{PYTHON}" "$@" | tee "{place}/record"\n')
     script.chmod(0o755)
-    run_jobs(make_session(PROJECTS / "counting", python=str(script)), set(), jobs)
+    run_orders(make_session(PROJECTS / "counting", python=str(script)), set(), jobs)
     lines = (place / "record").read_text().splitlines()
     parts = [line.partition(" ")[2].split("\t") for line in lines if line]
     frames = [
@@ -80,14 +82,14 @@ Ask = Callable[..., Answers]
 @pytest.fixture
 def ask(
     tmp_path: Path,
-    jobs: list[Job],
+    jobs: list[Order],
     results: list[dict[str, object]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Ask:
     """Run the jobs with a fake interpreter that does `body`; fails when that takes too long."""
     monkeypatch.setattr(worker_process, "START_LIMIT", PATIENCE)
 
-    def run(body: str, given: list[Job] = jobs) -> Answers:
+    def run(body: str, given: list[Order] = jobs) -> Answers:
         script = tmp_path / "python"
         script.write_text(
             FAKE.format(python=PYTHON, protocol=PROTOCOL, results=repr(results), body=body)
@@ -98,7 +100,7 @@ def ask(
         def work() -> None:
             try:
                 session = make_session(tmp_path, python=str(script), timeout=0.1)
-                done.append(run_jobs(session, set(), given))
+                done.append(run_orders(session, set(), given))
             except BaseException as error:
                 done.append(error)
 
@@ -289,9 +291,9 @@ def test_a_flood_is_drained(ask: Ask) -> None:
 
 
 @on_posix
-def test_a_request_that_nobody_reads(ask: Ask, jobs: list[Job]) -> None:
+def test_a_request_that_nobody_reads(ask: Ask, jobs: list[Order]) -> None:
     """Larger than the pipe: writing it must not wait for ever."""
-    many = [Job(i, "x" * 1000, "zoo.py", jobs[0].attempts, "leaf") for i in range(500)]
+    many = [replace(jobs[0], id=i, label="x" * 1000) for i in range(500)]
     assert "did not respond" in not_measured(ask("time.sleep(60)", many), 499).reason
 
 
@@ -305,21 +307,23 @@ def test_what_the_interpreter_leaves_is_ended(ask: Ask, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["absent", "not executable", "a directory", "no program"])
-def test_an_interpreter_that_cannot_be_started(tmp_path: Path, jobs: list[Job], kind: str) -> None:
+def test_an_interpreter_that_cannot_be_started(
+    tmp_path: Path, jobs: list[Order], kind: str
+) -> None:
     python = tmp_path / "python"
     if kind == "a directory":
         python.mkdir()
     elif kind != "absent":
         python.write_bytes(b"\0\1\2")
         python.chmod(0o755 if kind == "no program" else 0o644)
-    answers = run_jobs(make_session(tmp_path, python=str(python)), set(), jobs)
+    answers = run_orders(make_session(tmp_path, python=str(python)), set(), jobs)
     for number in range(2):
         assert not_measured(answers, number).reason.startswith(f"cannot start {python}: ")
     assert answers.broken == not_measured(answers).reason
 
 
 def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
-    answers = run_jobs(make_session(tmp_path), set(), [])
+    answers = run_orders(make_session(tmp_path), set(), [])
     assert answers.broken is None
     assert answers.torch
     assert answers.python == ".".join(map(str, sys.version_info[:3]))
@@ -327,14 +331,14 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_progress_is_told(jobs: list[Job]) -> None:
+def test_progress_is_told(jobs: list[Order]) -> None:
     told: list[tuple[int, int, str]] = []
     session = make_session(
         PROJECTS / "counting",
         jobs=1,
         progress=lambda done, every, label: told.append((done, every, label)),
     )
-    run_jobs(session, set(), jobs)
+    run_orders(session, set(), jobs)
     built = [item for item in told if item[2].startswith("zoo.py::")]
     assert [done for done, _, _ in built] == sorted(done for done, _, _ in built)
     assert {(done, every) for done, every, _ in built} >= {(1, 2), (2, 2)}
@@ -489,8 +493,8 @@ def test_names_and_texts_that_are_not_utf_8(tmp_path: Path) -> None:
         f"def named():\n    {doc}\n    m = nn.Sequential()\n"
         "    m.add_module('\\udc80', nn.Linear(2, 2))\n    return m\n"
     )
-    jobs = make_jobs(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])
-    found = run_jobs(make_session(tmp_path), set(), jobs).measurements
+    jobs = make_orders(tmp_path, [f"h\udcff.py::{name}" for name in ("said", "named")])
+    found = run_orders(make_session(tmp_path), set(), jobs).measurements
     said, named = (found[job.id] for job in jobs)
     assert isinstance(said, NotMeasured)
     assert said.reason == r"said() raised ValueError: bad \ud800 here"
@@ -514,8 +518,8 @@ def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
     )
     environ = {**os.environ, "DATABASE_URL": "postgres://me:s3cr3tpw@db.example/x"}
     session = make_session(tmp_path, environ)
-    jobs = make_jobs(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked", "held")])
-    found = run_jobs(session, set(), jobs).measurements
+    jobs = make_orders(tmp_path, [f"h.py::{name}" for name in ("said", "printed", "asked", "held")])
+    found = run_orders(session, set(), jobs).measurements
     said, printed, asked, held = (found[job.id] for job in jobs)
     assert isinstance(held, Measured)
     assert [row.call for row in held.inside] == ["Part(url='…')"]

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from processes import marked, wait_until, waiting_worker
 from test_run import front_environment
-from worker_runs import LINUX, PYTHON, Run, make_jobs, make_session, run
+from worker_runs import LINUX, PYTHON, Run, make_orders, make_session, run
 
 from nparam_lint.cache.store import Store
 from nparam_lint.count import worker_process
 from nparam_lint.count.measured import Measured
-from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.run import run_orders
 from nparam_lint.count.worker_process import end_waiting, reused_worker, wait_for_end
 
 AHEAD = """\
@@ -149,7 +149,7 @@ def test_one_that_dies_or_hangs_while_it_waits_is_replaced(root: Path, number: i
 @pytest.mark.usefixtures("stay")
 def test_orders_may_be_larger_than_a_pipe(root: Path) -> None:
     first = importer(root)
-    (job,) = make_jobs(root, [NET])
+    (job,) = make_orders(root, [NET])
     many = [replace(job, id=i, label="x" * 400_000 + str(i)) for i in range(3)]
     done = run(root, many, environ=FORK)
     assert {done.measured(job.label).counts.total for job in many} == {first}
@@ -266,11 +266,11 @@ class Project:
 
     def build(self, arguments: str) -> Measured:
         """With a cache, which lies outside."""
-        jobs = make_jobs(self.root, [f"nets.py::Net({arguments})"])
+        jobs = make_orders(self.root, [f"nets.py::Net({arguments})"])
         store = Store(str(self.root.parent / f"{self.root.name}-cache"), str(self.root))
         environ = os.environ | FORK
         session = make_session(self.root, environ, store=store)
-        answers = run_jobs(session, {*self.names}, jobs)
+        answers = run_orders(session, {*self.names}, jobs)
         found = answers.measurements[0]
         assert isinstance(found, Measured), found
         return found

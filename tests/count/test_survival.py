@@ -12,15 +12,16 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from processes import marked
-from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_jobs, run, snapshot
+from worker_runs import LINUX, MODES, PROJECTS, PYTHON, Run, make_orders, run, snapshot
 
-from nparam_lint.count.jobs import Job
 from nparam_lint.count.measured import Measured
+from nparam_lint.ground.orders import Order
 
 PATIENCE = 60.0  # seconds, for what ends by itself
 TIMEOUT = 1.5  # for what never does
@@ -58,7 +59,7 @@ def visit(
     place: Path,
     project: str,
     mode: str,
-    jobs: Callable[[Path], list[Job]],
+    jobs: Callable[[Path], list[Order]],
     timeout: float = PATIENCE,
 ) -> World:
     root, home, marker = place / project, place / "home", uuid.uuid4().hex
@@ -167,19 +168,13 @@ CAUSES = {
 }
 
 
-def building_jobs(root: Path) -> list[Job]:
+def building_jobs(root: Path) -> list[Order]:
     """Each with a good model after it."""
     names = [*FAIL, *SURVIVE, *(SURVIVE_ON_POSIX if os.name == "posix" else ()), *["Heavy"] * 3]
     targets = [t for name in names for t in (f"h.py::{name}", "h.py::Ok")]
-    jobs = make_jobs(root, targets)
+    jobs = make_orders(root, targets)
     return [
-        Job(
-            j.id,
-            j.label if j.label != "h.py::Ok" else f"after {names[j.id // 2]} {j.id}",
-            j.file,
-            j.attempts,
-            j.callable,
-        )
+        j if j.label != "h.py::Ok" else replace(j, label=f"after {names[j.id // 2]} {j.id}")
         for j in jobs
     ]
 
@@ -262,7 +257,7 @@ def test_only_what_the_model_printed_is_shown(building: World) -> None:
 def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
     """Of some; the tests above do it of all, where they are asked for."""
     targets = [f"h.py::{name}" for name in ("Ok", "ExitsHard")]
-    world = visit(tmp_path, "building", "0", lambda root: make_jobs(root, targets))
+    world = visit(tmp_path, "building", "0", lambda root: make_orders(root, targets))
     code, reason, _ = FAIL["ExitsHard"]
     failure = world.run.failed("h.py::ExitsHard")
     assert (failure.code, reason in failure.reason) == (code, True)
@@ -317,7 +312,7 @@ def importing(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
         tmp_path_factory.mktemp("importing"),
         "importing",
         mode,
-        lambda root: make_jobs(root, targets),
+        lambda root: make_orders(root, targets),
         TIMEOUT,
     )
 
@@ -394,7 +389,7 @@ def scripts(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
         tmp_path_factory.mktemp("scripts"),
         "scripts",
         mode,
-        lambda root: make_jobs(root, targets),
+        lambda root: make_orders(root, targets),
     )
 
 
@@ -460,7 +455,7 @@ def layout(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
         tmp_path_factory.mktemp("layout"),
         "layout",
         mode,
-        lambda root: make_jobs(root, list(PLACES)),
+        lambda root: make_orders(root, list(PLACES)),
     )
 
 
@@ -532,8 +527,8 @@ def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path, width
     with (tmp_path / "net.py").open("a") as file:
         file.write("\n\nclass Kills(Net):\n    def __init__(self):\n")
         file.write("        ctypes.CDLL(None).kill(os.getppid(), 9)\n")
-    jobs = make_jobs(tmp_path, ["net.py::Net", "net.py::Kills", *["net.py::Net"] * 3])
-    jobs = [Job(j.id, f"{j.id} {j.callable}", j.file, j.attempts, j.callable) for j in jobs]
+    jobs = make_orders(tmp_path, ["net.py::Net", "net.py::Kills", *["net.py::Net"] * 3])
+    jobs = [replace(j, label=f"{j.id} {j.build.callable}") for j in jobs]
     done = run(tmp_path, jobs, width=width, environ={"NPARAM_LINT_FORK": "1"})
     assert done.failed("1 Kills").code in ("NPL004", "NPL005")  # it may not even be able to
     for number in (0, 2, 3, 4):

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from nparam_lint.cache.store import Store
 from nparam_lint.config.interpreter import Interpreter
 from nparam_lint.config.session import Progress, Session, silent
 from nparam_lint.config.settings import Settings
-from nparam_lint.count.jobs import Answers, Job
+from nparam_lint.count.answers import Answers
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.count.run_jobs import run_jobs
+from nparam_lint.count.run import run_orders
 from nparam_lint.count.worker_process import wait_for_end
 from nparam_lint.discover import discover, list_files
+from nparam_lint.ground.orders import Ask, Build, Order, Recipe
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
 PYTHON = sys.executable
@@ -29,32 +30,28 @@ MODES = [
 LINUX = sys.platform.startswith("linux")
 
 
-def make_jobs(root: Path, targets: Sequence[str], **common: object) -> list[Job]:
-    """A job for each `path::callable` or `path::callable(arguments)`, imported as it would be in
-    a real run."""
+def make_orders(root: Path, targets: Sequence[str], **common: Any) -> list[Order]:
+    """An order for each `path::callable` or `path::callable(arguments)`, imported as it would be in
+    a real run. `common`: what all recipes, builds and asks have."""
     found = discover(root, list_files(root))
-    jobs = []
+    orders = []
     for number, target in enumerate(targets):
         path, _, call = target.partition("::")
         name, bracket, arguments = call.partition("(")
-        jobs.append(
-            Job(
-                id=number,
-                label=target,
-                file=path,
-                attempts=found.plan(path),
-                callable=name,
-                arguments=arguments[:-1] if bracket else None,
-                **common,  # type: ignore[arg-type]
-            )
+        more = {"arguments": arguments[:-1] if bracket else None, **common}
+        recipe, build, ask = (
+            {field.name: more[field.name] for field in fields(kind) if field.name in more}
+            for kind in (Recipe, Build, Ask)
         )
-    return jobs
+        made = Build(name, Recipe(**recipe), **build)
+        orders.append(Order(number, target, path, found.plan(path), made, Ask(**ask)))
+    return orders
 
 
 class Run:
     """The answers of one run, by target."""
 
-    def __init__(self, answers: Answers, jobs: Sequence[Job]) -> None:
+    def __init__(self, answers: Answers, jobs: Sequence[Order]) -> None:
         self.answers = answers
         self.by_label = {job.label: answers.measurements[job.id] for job in jobs}
 
@@ -71,7 +68,7 @@ class Run:
 
 def run(
     root: Path,
-    jobs: Sequence[Job] | Sequence[str],
+    jobs: Sequence[Order] | Sequence[str],
     *,
     timeout: float = 60.0,
     memory: int = 0,
@@ -79,11 +76,11 @@ def run(
     environ: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> Run:
-    listed = [j for j in jobs if isinstance(j, Job)]
-    listed = listed or make_jobs(root, [j for j in jobs if isinstance(j, str)])
+    listed = [j for j in jobs if isinstance(j, Order)]
+    listed = listed or make_orders(root, [j for j in jobs if isinstance(j, str)])
     limits = {"timeout": timeout, "memory": memory, "jobs": width}
     session = make_session(root, os.environ | (environ or {}), progress=progress, **limits)
-    answers = run_jobs(session, {path.stem for path in root.iterdir()}, listed)
+    answers = run_orders(session, {path.stem for path in root.iterdir()}, listed)
     wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 

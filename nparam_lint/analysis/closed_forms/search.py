@@ -62,7 +62,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Solution:
     """`point`: the unknowns; `count`: what they give."""
 
     point: Mapping[str, int]
@@ -75,7 +75,7 @@ class Search:
     looked at; `cut`: whether there were more than there was time for; `limits`: of the unknowns
     that had none."""
 
-    candidates: tuple[Candidate, ...]
+    solutions: tuple[Solution, ...]
     combinations: int
     cut: bool = False
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Searching:
         self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
         self.bases = {u.name: u.base for u in self.unknowns}
         self.choices = [_nearest_first(u) for u in self.passive]
-        self.best: list[tuple[int, Fraction, int, Candidate]] = []
+        self.best: list[tuple[int, Fraction, int, Solution]] = []
         self.turn = count_up()
         self.seen = 0
 
@@ -283,7 +283,7 @@ class Searching:
         if full is None:
             return False
         # Of equally good ones that with the usual proportions stays, then the first.
-        item = (-distance, -self.oddness(point), -next(self.turn), Candidate(full, count))
+        item = (-distance, -self.oddness(point), -next(self.turn), Solution(full, count))
         push = heapq.heappush if len(self.best) < self.aim.number else heapq.heappushpop
         push(self.best, item)
         return True

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.claims import Target
-    from nparam_lint.claims.budget import Recipe
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Problem, Way
+    from nparam_lint.ground.orders import Recipe
 
 
 @dataclass(frozen=True, slots=True)

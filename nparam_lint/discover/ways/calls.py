@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import DOC_SUFFIXES, Target
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
@@ -18,6 +17,7 @@ from nparam_lint.discover.ways import FoundWay
 from nparam_lint.discover.ways.commands import Commands
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.discover.ways.statements import BUILTINS, LOOK_UPS, NoWay, does_work
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

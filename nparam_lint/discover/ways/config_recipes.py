@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.ways.hydra_configs import HydraConfigs
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
@@ -31,6 +30,7 @@ from nparam_lint.discover.ways.statements import (
     parsed,
     stores,
 )
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,9 +17,9 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from nparam_lint.claims.budget import Recipe
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.ways import WaySource
+    from nparam_lint.ground.orders import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too

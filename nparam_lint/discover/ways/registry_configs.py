@@ -8,11 +8,11 @@ from functools import cached_property
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.discover.ways.config_files import ModelNode
 from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

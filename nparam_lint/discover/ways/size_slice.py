@@ -7,8 +7,8 @@ import copy
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.syntax import dotted_name, flat
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.claims.budget import Recipe
 from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.syntax import dotted_name, rare_collection, returned_calls
 from nparam_lint.discover.ways import FoundWay
@@ -16,6 +15,7 @@ from nparam_lint.discover.ways.config_classes import ConfigClasses
 from nparam_lint.discover.ways.config_tables import ConfigTables
 from nparam_lint.discover.ways.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.discover.ways.size_slice import downloads, needed_for
+from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:

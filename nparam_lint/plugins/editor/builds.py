@@ -11,7 +11,7 @@ import traceback
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.count.run_jobs import STARTING
+from nparam_lint.count.run import STARTING
 from nparam_lint.count.worker_process import reused_worker, stop_working
 
 if TYPE_CHECKING:

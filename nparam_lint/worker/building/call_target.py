@@ -41,13 +41,12 @@ class Call:
     with which the callable was really called, because formulas refer to them."""
 
     def __init__(self, job, module):
-        self.module = module
-        self.job = job
+        self.module, self.job, self.recipe = module, job, job.build.recipe
         # A way names none: what is called at last is known when it is called.
-        self.function = self.find(job["callable"]) if job["callable"] else None
+        self.function = self.find(job.build.callable) if job.build.callable else None
         self.arguments = {}
         self.names = {}  # what the call was evaluated in
-        self.text = job["callable"] or job["call"]
+        self.text = job.build.callable or self.recipe.call
 
     def find(self, qualname):
         found, where = self.module, self.module.__name__
@@ -94,13 +93,14 @@ class Call:
         return names
 
     def __call__(self):
-        if not self.job["way"]:
+        if not self.job.build.is_way:
             return self.build(self.namespace())
         # Its own classes read what a script would have set before: `Net` that uses a global `args`.
         # What the module's `__getattr__` has is none of its globals.
         own, provided = vars(self.module), self.namespace()
         before = dict(own)
-        text = "\n".join(self.job[part] or "" for part in ("setup", "call", "arguments"))
+        parts = self.recipe.setup, self.recipe.call, self.recipe.arguments
+        text = "\n".join(part or "" for part in parts)
         for word in re.findall(r"[A-Za-z_]\w*", text):
             if word not in own and not hasattr(builtins, word):
                 with contextlib.suppress(Exception):
@@ -114,27 +114,28 @@ class Call:
     def build(self, names):
         """The model that the call makes in a namespace."""
         self.names = names
-        if self.job["call"]:
-            self.text = self.job["call"]
-            if self.job["setup"]:
-                exec(compile(self.job["setup"], "<nparam setup>", "exec"), names)
+        if self.recipe.call:
+            self.text = self.recipe.call
+            if self.recipe.setup:
+                exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)
         else:
-            arguments = self.job["arguments"]
+            arguments = self.recipe.arguments
             if arguments is None:
                 arguments = self.default_arguments(names)
-            first = self.job["callable"].split(".")[0]
+            first = self.job.build.callable.split(".")[0]
             names.setdefault(first, getattr(self.module, first))
-            self.text = f"{self.job['callable']}({arguments})"
+            self.text = f"{self.job.build.callable}({arguments})"
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        if any(self.job[name] for name in ("vary", "change", "variables")):
+        vary, change = self.job.build.vary, self.job.build.change
+        if vary or change or self.job.ask.variables:
             self.calls = Calls(tree, names)
-            self.calls.change(dict(self.job["vary"]))
-            self.calls.modify(self.job["change"])
-            if self.job["vary"] or self.job["change"]:
+            self.calls.change(dict(vary))
+            self.calls.modify(change)
+            if vary or change:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
-                self.calls.change({n: TracedValue(n, v) for n, v in self.job["vary"]})
+                self.calls.change({n: TracedValue(n, v) for n, v in vary})
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):
@@ -167,7 +168,7 @@ class Call:
 
     def variables(self):
         """The arguments of the call that can be varied, if the job asks for them."""
-        return self.calls.variables(self.arguments) if self.job["variables"] else []
+        return self.calls.variables(self.arguments) if self.job.ask.variables else []
 
     def default_arguments(self, names):
         """None, or the default config object; `names` get its class."""
@@ -177,7 +178,7 @@ class Call:
         config = self.default_config(required[0]) if len(required) == 1 else None
         if config is None:
             missing = [p.name for p in required]
-            reason = f"{self.job['callable']} needs {', '.join(missing)}"
+            reason = f"{self.job.build.callable} needs {', '.join(missing)}"
             raise Failure("NPL004", "arguments_missing", reason, missing=missing)
         names[config.__name__] = config
         return f"{config.__name__}()"
@@ -207,7 +208,7 @@ class Call:
                 if isinstance(value, type) and CONFIG_CLASS.search(name)
             }
             only = next(iter(classes.values())) if len(classes) == 1 else None
-            candidate = classes.get(self.job["callable"].split(".")[-1] + "Config", only)
+            candidate = classes.get(self.job.build.callable.split(".")[-1] + "Config", only)
         if isinstance(candidate, type) and not candidate.__module__.startswith(NO_CONFIG):
             with contextlib.suppress(Exception):
                 candidate()

@@ -61,7 +61,7 @@ setattr(builtins, NOTE, note_definition)
 def definitions_of(function, job):
     """The definitions, as `path:line`, that a callable comes from: its own, or those of what it
     wraps; else where its code stands, or its name. None of an installed package's are known."""
-    if not job["file"]:
+    if not job.file:
         return []
     found, seen, todo = [], set(), [function]
     while todo and len(seen) < MANY:
@@ -102,5 +102,5 @@ def _where(function, job):
 
 def _place(job, path, line):
     """The file of the job may be a link to what was run."""
-    is_own = os.path.realpath(path) == os.path.realpath(os.path.join(STATE.root, job["file"]))
-    return "{}:{}".format(job["file"] if is_own else relative(path), line)
+    is_own = os.path.realpath(path) == os.path.realpath(os.path.join(STATE.root, job.file))
+    return "{}:{}".format(job.file if is_own else relative(path), line)

@@ -173,7 +173,7 @@ def answering(gpu):
 def importing(job):
     """The context in which the modules of such jobs are imported. What one needs of a GPU, it needs
     from now on."""
-    if not job.get("gpu"):
+    if not job.gpu:
         return contextlib.nullcontext()
     STATE.gpu = GPUS[0]
     return make_mode(sys.modules["torch"])("cpu")
@@ -183,7 +183,7 @@ def importing(job):
 def imported_anew(build):
     """Where a file of the project asked, all of them are imported once more for a ModelBuild: with
     the answers of now."""
-    if not (build.job.get("gpu") and STATE.gpu_import_questions):
+    if not (build.job.gpu and STATE.gpu_import_questions):
         yield
         return
     module, ours = build.module, {n: m for n, m in sys.modules.items() if is_ours(m)}
@@ -191,7 +191,7 @@ def imported_anew(build):
         del sys.modules[name]
     try:
         with make_mode(build.torch)("cpu"):
-            build.module = importlib.import_module(build.job["module"])
+            build.module = importlib.import_module(build.job.module)
         yield
     finally:
         sys.modules.update(ours)

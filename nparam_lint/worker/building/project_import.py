@@ -77,12 +77,12 @@ def set_import_path(roots):
 
 def set_arguments(job):
     """The command line that a script would see, whichever was imported first."""
-    sys.argv = [os.path.join(STATE.root, job["file"] or "python")]
+    sys.argv = [os.path.join(STATE.root, job.file or "python")]
 
 
 def check_name(job):
     """Raise a Failure where an installed package has the name of that which a file lies in."""
-    name, file = job["module"], job["file"]
+    name, file = job.module, job.file
     top = name.split(".")[0]
     if file and top in sys.modules and not is_ours(sys.modules[top]):
         taken = f"an installed package has the name {top!r}"
@@ -93,7 +93,7 @@ def check_name(job):
 def import_target(job):
     """The module of a job, or a Failure that says which line stands in the way."""
     check_name(job)
-    name, file = job["module"], job["file"]
+    name, file = job.module, job.file
     try:
         module = importlib.import_module(name)
     except KeyboardInterrupt:
@@ -120,14 +120,14 @@ def import_failure(job, error):
     """The Failure for an exception that importing the module of a job raised."""
     package = missing_package(error)
     more = {"package": package, "hint": install(package)}
-    if package and not job["file"] and package == job["module"].split(".")[0]:
+    if package and not job.file and package == job.module.split(".")[0]:
         reason = f"there is no module {error.name!r} in {sys.prefix}"
         return Failure("NPL003", "package_missing", reason, **more)
     cause = "package_missing" if package else cause_of(error, "import_failed")
     return Failure(
         "NPL003",
         cause,
-        f"cannot import {job['file'] or job['module']}: {explain(error)}",
+        f"cannot import {job.file or job.module}: {explain(error)}",
         source=line_of_error(error),
         next_attempt=isinstance(error, ImportError) or is_of_source(error),
         not_tracked=isinstance(error, NotTracked),

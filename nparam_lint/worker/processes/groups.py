@@ -35,6 +35,7 @@ from .children import (
     shared_with_forks,
     use_large_pages,
 )
+from .jobs import Job
 from .supervision import Supervision
 
 START_LIMIT = 300.0  # seconds for importing torch
@@ -53,8 +54,8 @@ class JobGroup:
 
     def __init__(self, jobs, parent, width=1):
         self.jobs, self.parent, self.width = jobs, parent, width
-        self.by_id = {job["id"]: job for job in jobs}
-        self.lead = jobs[0]["tolerant"], "gpu" in jobs[0], jobs[0]["roots"]
+        self.by_id = {job.id: job for job in jobs}
+        self.lead = jobs[0].tolerant, jobs[0].gpu, jobs[0].roots
         self.limit = parent.settings["timeout"] if CAN_FORK else START_LIMIT
         self.child = None  # a process that did such jobs in an earlier run, and waits
         self.importing = self.running = None  # the job it imports for, the file that is being run
@@ -62,16 +63,16 @@ class JobGroup:
 
     def modules(self):
         """What its process imports: one that has done so can do any group that imports the same."""
-        return self.lead, dict.fromkeys((job["module"], job["file"]) for job in self.jobs)
+        return self.lead, dict.fromkeys((job.module, job.file) for job in self.jobs)
 
     def left(self):
-        return [job for job in self.jobs if job["id"] not in self.answered]
+        return [job for job in self.jobs if job.id not in self.answered]
 
     def start(self):
         parent = self.parent
         if self.child:
             self.child.begin(self)
-            self.child.tell(self.jobs)
+            self.child.tell([job.as_json() for job in self.jobs])
             return self.child
         if CAN_FORK:
             parent.import_packages()
@@ -84,7 +85,8 @@ class JobGroup:
             stderr=subprocess.PIPE,
             start_new_session=os.name == "posix",
         )
-        request = {"jobs": self.jobs, "settings": parent.settings, "files": parent.files}
+        jobs = [job.as_json() for job in self.jobs]
+        request = {"jobs": jobs, "settings": parent.settings, "files": parent.files}
         for line in ({"environ": environment.variables()}, request):
             process.stdin.write(json.dumps(line).encode() + b"\n")
         process.stdin.close()
@@ -125,15 +127,15 @@ class JobGroup:
             suspects.append(path)
             return [JobGroup(left, self.parent, self.width)], []
         if self.importing:
-            guilty = [job for job in left if job["module"] == self.importing["module"]] or left
+            guilty = [job for job in left if job.module == self.importing.module] or left
             if path and path not in barred:
                 barred[path] = ending.cause, ending.words
-                guilty = [j for j in left if os.path.join(STATE.root, j["file"] or "") == path]
+                guilty = [j for j in left if os.path.join(STATE.root, j.file or "") == path]
         elif len(left) > 1:
             return [JobGroup([job], self.parent) for job in left], []
         else:
             guilty = left
-        done = "imported {0[file]}" if self.importing else "built {0[label]}"
+        done = "imported {0.file}" if self.importing else "built {0.label}"
         results = [(job, died(done.format(job), ending, tail)) for job in guilty]
         others = [job for job in left if job not in guilty]
         return [JobGroup(others, self.parent, self.width)] if others else [], results
@@ -150,8 +152,8 @@ class Builder:
     def start(self):
         importer, job = self.importer, self.job
         importer.import_packages()
-        if not job["file"]:
-            load_lazily(importer.modules[job["module"]], job["callable"])
+        if not job.file:
+            load_lazily(importer.modules[job.module], job.build.callable)
             if next(reversed(sys.modules)) != STATE.record.last_module:
                 importer.tell_record()
 
@@ -166,7 +168,7 @@ class Builder:
         return []
 
     def after_death(self, ending, tail):
-        return [], [(self.job, died("built " + self.job["label"], ending, tail))]
+        return [], [(self.job, died("built " + self.job.label, ending, tail))]
 
 
 class Parent:
@@ -223,11 +225,11 @@ class Importer(Parent):
     def import_and_build(self, orders):
         channel = self.channel
         STATE.begin_group(
-            self.jobs[0]["tolerant"],
+            self.jobs[0].tolerant,
             self.files,
             lambda path: channel.send(event="running", path=path),
         )
-        set_import_path(self.jobs[0]["roots"])
+        set_import_path(self.jobs[0].roots)
         last = next(reversed(sys.modules))
         with self.told_packages(channel), importing(self.jobs[0]):
             before = shared_with_forks()
@@ -241,7 +243,7 @@ class Importer(Parent):
         gc.disable()  # a module may have turned it on again
         stays = self.settings["reuse"] and CAN_FORK and not self.is_shared
         if len(ready) == 1 and not (others or stays):
-            self.build(channel, ready[0], ready[0].get("failures", ()))
+            self.build(channel, ready[0], ready[0].failures)
             return
         self.tell_record()
         channel.limit += GRACE
@@ -253,7 +255,7 @@ class Importer(Parent):
             for jobs in orders:  # of one run after the other, that rest on what was read before
                 STATE.record.report_all_again()
                 channel.send_record()
-                self.build_all(jobs, [])
+                self.build_all([Job(**job) for job in jobs], [])
                 channel.send(event="idle")
 
     @contextlib.contextmanager
@@ -271,11 +273,11 @@ class Importer(Parent):
     def import_all(self):
         """(jobs whose module is loaded, the others); those that cannot be imported are answered."""
         mark_output(self.settings["nonce"])
-        self.channel.send(event="importing", id=self.jobs[0]["id"])
+        self.channel.send(event="importing", id=self.jobs[0].id)
         set_arguments(self.jobs[0])
         name = common_package(self.jobs)
         ready, others, failure = [], [], None
-        if any(job["module"] != name for job in self.jobs):
+        if any(job.module != name for job in self.jobs):
             try:
                 check_name(self.jobs[0])
                 importlib.import_module(name)
@@ -285,18 +287,18 @@ class Importer(Parent):
                 failure = error
         for job in self.jobs:
             # The modules of installed packages may be loaded one beside the other.
-            is_loaded = job["module"] == name or job["module"] in sys.modules
-            if job["file"] and not (is_loaded or failure):
+            is_loaded = job.module == name or job.module in sys.modules
+            if job.file and not (is_loaded or failure):
                 others.append(job)
                 continue
             try:
                 if failure:
                     check_name(job)
                     raise import_failure(job, failure)
-                if job["module"] not in self.modules:
-                    self.modules[job["module"]] = import_target(job)
+                if job.module not in self.modules:
+                    self.modules[job.module] = import_target(job)
             except Failure as refusal:
-                self.channel.send_result(job["id"], refusal.result)
+                self.channel.send_result(job.id, refusal.result)
             else:
                 ready.append(job)
         STATE.on_running = None
@@ -304,11 +306,11 @@ class Importer(Parent):
 
     def build_all(self, ready, others):
         """Build the models of what is loaded, and have the others imported."""
-        tasks = [Builder(job, self, job.get("failures", ())) for job in ready]
+        tasks = [Builder(job, self, job.failures) for job in ready]
         depth = common_package(self.jobs).count(".") + 1
         branches = collections.defaultdict(list)
         for job in others:
-            branches[job["module"].split(".")[depth]].append(job)
+            branches[job.module.split(".")[depth]].append(job)
         width = max(1, self.width // max(1, len(branches)))
         tasks += [JobGroup(jobs, self, width) for jobs in branches.values()]
         if len(tasks) > MANY:
@@ -320,14 +322,14 @@ class Importer(Parent):
     def build(self, channel, job, failures):
         """Build the model of a job, and tell its result."""
         mark_output(self.settings["nonce"])
-        channel.send(event="building", id=job["id"])
+        channel.send(event="building", id=job.id)
         if CAN_FORK:  # so that the message about one that never returns names a line
             faulthandler.dump_traceback_later(0.9 * self.settings["timeout"])
         STATE.begin_model(InputLog())
         set_arguments(job)
         build = ModelBuild(
             job=job,
-            module=self.modules[job["module"]],
+            module=self.modules[job.module],
             torch=self.torch,
             originals=self.originals,
             mode=self.mode,
@@ -338,16 +340,16 @@ class Importer(Parent):
             try:
                 result = build.run()
             except NextRung as rung:
-                frame = channel.frame(event="next rung", id=job["id"], failures=rung.failures)
+                frame = channel.frame(event="next rung", id=job.id, failures=rung.failures)
             else:
-                frame = channel.result(job["id"], result, job_dependencies(job))
+                frame = channel.result(job.id, result, job_dependencies(job))
             channel.send_record()
             channel.write(frame)
 
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages
         where somebody asks for this one model."""
-        return (self.is_project or job["parameters"]) and (job["origins"] or not job["points"])
+        return (self.is_project or job.ask.parameters) and (job.ask.origins or not job.ask.points)
 
     def on_frame(self, task, frame, body):
         following = task.hear(frame)
@@ -360,7 +362,7 @@ class Importer(Parent):
     def on_death(self, task, ending, tail):
         groups, results = task.after_death(ending, tail)
         for job, result in results:
-            self.channel.send_result(job["id"], result)
+            self.channel.send_result(job.id, result)
         return groups
 
     def widen(self, data):
@@ -371,7 +373,7 @@ class Importer(Parent):
 def common_package(jobs):
     """The longest name that the names of all modules begin with: of a package, or of their one
     module."""
-    names = [job["module"].split(".") for job in jobs]
+    names = [job.module.split(".") for job in jobs]
     shortest, longest = min(names), max(names)
     length = 0
     while shortest[length : length + 1] == longest[length : length + 1] != []:

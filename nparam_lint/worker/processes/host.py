@@ -32,6 +32,7 @@ from ..tracing.project_paths import OWN
 from ..tracing.read_tracer import installation
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, make_room
 from .groups import Importer
+from .jobs import Job
 from .server import Server, guard_process
 from .supervision import reap_strays
 
@@ -199,7 +200,8 @@ def main():
         guard_process(torch)
         channel.send(event="guards", guards=STATE.guards)
         more = settings, request["files"], torch, make_mode(torch), Originals(torch)
-        Importer(request["jobs"], 1, *more).run(channel, None)
+        jobs = [Job(**job) for job in request["jobs"]]
+        Importer(jobs, 1, *more).run(channel, None)
         channel.send(event="done")
     elif CAN_FORK:
         gc.freeze()

@@ -16,9 +16,10 @@ from ..tracing.project_paths import is_within
 from ..tracing.read_tracer import start_recording
 from .children import ADOPT_ORPHANS, CAN_FORK, result_body, use_large_pages
 from .groups import MANY, JobGroup, Parent
+from .jobs import Job
 from .supervision import Supervision
 
-PROTOCOL = 10
+PROTOCOL = 11
 
 
 def guard_process(torch):
@@ -51,20 +52,18 @@ class Server(Parent):
     def run(self, request, channel, alive):
         """Do the jobs of a run. `alive`: a descriptor that ends with the front end."""
         self.channel = channel
-        self.jobs = {job["id"]: job for job in request["jobs"]}
+        self.jobs = {job.id: job for job in map(Job, request["orders"])}
         self.first_failure, self.answered, self.is_over = {}, set(), False
         self.tell_ready(request.get("probe"))
         STATE.record.report_all_again()
         self.tell_record()
-        for job in request["jobs"]:
-            job.update(attempt=0, tolerant=False)
-        todo = request["jobs"]
+        todo = [*self.jobs.values()]
         if len(todo) > MANY:
             use_large_pages()
         while todo:
             self.retry = []
             groups = self.groups_of(todo)
-            is_first = len([group for group in groups if group.jobs[0]["file"]]) > 1
+            is_first = len([group for group in groups if group.jobs[0].file]) > 1
             # The first shows what the others are likely to import of installed packages.
             width = 1 if is_first and not self.packages else self.settings["jobs"]
             handlers = self.on_frame, self.on_death
@@ -98,13 +97,11 @@ class Server(Parent):
         import a package takes seconds on one core; two packages are imported on two."""
         alike = collections.defaultdict(list)
         for job in jobs:
-            attempt = job["attempts"][job["attempt"]]
-            job["module"], job["roots"] = attempt["module"], attempt["roots"]
-            is_alone = "failures" in job or not CAN_FORK
-            top = job["module"].partition(".")[0]
-            how = job["tolerant"], "gpu" in job, tuple(attempt["roots"])
-            place = how, bool(job["file"]), top
-            alike[place, job["id"] if is_alone else None].append(job)
+            is_alone = job.failures or not CAN_FORK
+            top = job.module.partition(".")[0]
+            how = job.tolerant, job.gpu, job.roots
+            place = how, bool(job.file), top
+            alike[place, job.id if is_alone else None].append(job)
         width = max(1, self.settings["jobs"] // len(alike))
         groups = [JobGroup(group, self, width) for group in alike.values()]
         if self.idle is not None:
@@ -157,7 +154,7 @@ class Server(Parent):
         elif event == "result":
             self.answer(job, frame, body)
         elif event == "next rung":  # from a process that has built it by itself
-            job["failures"] = frame["failures"]
+            job.failures = frame["failures"]
             self.retry.append(job)
         return following
 
@@ -165,35 +162,34 @@ class Server(Parent):
         """Pass a result on; or, when the import failed, try the next way to import: every path
         strictly, then every path without the imports that fail, unless git lacks what they need."""
         if frame.get("not_tracked"):
-            job["needed"] = True
-            self.first_failure[job["id"]] = frame, body
+            job.is_needed = True
+            self.first_failure[job.id] = frame, body
         if frame.get("next_attempt"):
-            self.first_failure.setdefault(job["id"], (frame, body))
-            job["attempt"] += 1
-            tolerable = not job["tolerant"] and not job.get("needed")
-            if job["attempt"] == len(job["attempts"]) and tolerable:
-                job["attempt"], job["tolerant"] = 0, True
-            if job["attempt"] < len(job["attempts"]):
+            self.first_failure.setdefault(job.id, (frame, body))
+            job.attempt += 1
+            tolerable = not job.tolerant and not job.is_needed
+            if job.attempt == len(job.attempts) and tolerable:
+                job.attempt, job.tolerant = 0, True
+            if job.attempt < len(job.attempts):
                 self.retry.append(job)
                 return
         if frame.get("asks_gpu"):
             if frame["code"] != "NPL003":
-                self.first_failure[job["id"]] = frame, body
-            self.first_failure.setdefault(job["id"], (frame, body))
-            job.update(gpu=True, attempt=0, tolerant=False)
-            job.pop("failures", None)
+                self.first_failure[job.id] = frame, body
+            self.first_failure.setdefault(job.id, (frame, body))
+            job.gpu, job.attempt, job.tolerant, job.failures = True, 0, False, ()
             self.retry.append(job)
             return
-        fails_again = "gpu" in job and not (frame["ok"] or frame.get("depends_on_gpu"))
+        fails_again = job.gpu and not (frame["ok"] or frame.get("depends_on_gpu"))
         if frame.get("code") == "NPL003" or fails_again:
-            frame, body = self.first_failure.get(job["id"], (frame, body))
-        if job["id"] not in self.answered:
-            self.answered.add(job["id"])
+            frame, body = self.first_failure.get(job.id, (frame, body))
+        if job.id not in self.answered:
+            self.answered.add(job.id)
             # A first attempt that failed read things too; a file that hung may hang no more.
-            retried = job["attempt"] > 0 or job["tolerant"] or "gpu" in job
+            retried = job.attempt > 0 or job.tolerant or job.gpu
             retried = retried or frame.get("code") == "NPL003"
             kept = not self.files["suspects"] and not self.files["barred"]
-            frame = {"id": job["id"], "ok": frame["ok"], "retried": retried, "kept": kept}
+            frame = {"id": job.id, "ok": frame["ok"], "retried": retried, "kept": kept}
             self.channel.send(body, event="result", **frame)
             if len(self.answered) == len(self.jobs):
                 self.end()

@@ -210,7 +210,7 @@ def record_classes(classes):
 def job_dependencies(job):
     """What a job depends on, as JSON; None where something of it was changed while it was read."""
     inputs = STATE.record.model_inputs
-    inputs.imports.update(filter(None, map(project_file, upwards(job["module"]))))
+    inputs.imports.update(filter(None, map(project_file, upwards(job.module))))
     return inputs.report()
 
 

@@ -1,19 +1,19 @@
-"""From definitions and declarations to the models to build."""
+"""The models that a check may build: how each is built, what is declared of it, and which are
+chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims import Target
-from nparam_lint.claims.budget import Budget, Recipe
-from nparam_lint.claims.docstring_budgets import (
-    declares,
-)
+from nparam_lint.claims.budget import Budget
+from nparam_lint.claims.docstring_budgets import declares
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment, Way
 from nparam_lint.gate.report import Shard
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.orders import Ask, Build, Recipe
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -26,40 +26,25 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.ground.values import NameValue
 
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _OF_THE_CALL = ("arguments_missing", "raised", "refused")
+WITH_PARAMETERS = Ask(parameters=True)
 _CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
 @dataclass(slots=True)
-class ModelRequest:
-    """A model to build: its target, where it is defined or declared, how to build it, and what is
-    declared about it. `values`: other values for arguments of the call; `changes`: what to multiply
-    whole-number arguments by, and to add; None: the next prime. `parameters`, `variables`: whether
-    the answer lists every parameter that the `metric` counts, and the arguments that can be varied;
-    `points`: where it is also built with traced numbers, an empty one for its own arguments, none
-    begun after so many `seconds`; `origins`: as in `Job`. `because`, `way`: see `ModelReport`.
-    `file`: the one whose names the call is written in, where it is not the target's own."""
+class Candidate:
+    """A model that may be built: its target, where it is defined or declared, how it is built, and
+    what is declared about it. `because`, `way`: see `ModelReport`."""
 
     target: Target
     position: Position
-    recipe: Recipe = field(default_factory=Recipe)
-    device: str | None = None
+    build: Build
     budgets: list[Budget] = field(default_factory=list)
     definitions: list[Definition] = field(default_factory=list)
-    values: Mapping[str, NameValue] = field(default_factory=dict)
-    changes: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
-    parameters: bool = False
-    metric: str = "total"
-    origins: bool = False
-    variables: bool = False
-    points: Sequence[Mapping[str, NameValue]] = ()
-    seconds: float = 0.0
     because: str = ""
     way: Way | None = None
-    file: str = ""
 
     @property
     def built(self) -> Target:
@@ -69,7 +54,7 @@ class ModelRequest:
     @property
     def location(self) -> str:
         """The file, or the installed module, whose names the call is written in."""
-        return self.file or self.recipe.file or self.target.built.location
+        return self.build.recipe.file or self.target.built.location
 
     @property
     def is_file(self) -> bool:
@@ -85,12 +70,16 @@ class ModelRequest:
     def is_open(self) -> bool:
         """Whether nobody says how to build it, so that a way of the project may stand for it."""
         is_named = self.target.arguments is None and self.target.is_path
-        return is_named and not (self.budgets or self.recipe.says_how_to_call)
+        return is_named and not (self.budgets or self.build.recipe.says_how_to_call)
 
     def needs_way(self, answer: Measurement) -> bool:
         """Whether it failed as it is named, and another call may build it."""
         failed_call = isinstance(answer, NotMeasured) and answer.cause in _OF_THE_CALL
         return failed_call and self.is_open and self.target.host is None
+
+    def with_build(self, **changes: Any) -> Candidate:
+        """The same model, built in another way."""
+        return replace(self, build=replace(self.build, **changes))
 
     def used(self, measured: Measured) -> Definition | None:
         """The definition that was built, of those that the name has in its file."""
@@ -108,7 +97,7 @@ class ProjectSource:
     session: Session
     files: Sequence[str]
     found: Discovery
-    requests: Sequence[ModelRequest]
+    candidates: Sequence[Candidate]
     findings: Sequence[Finding]
     places: tuple[str, ...] = ()
     budgets: tuple[Budget, ...] = ()
@@ -120,23 +109,25 @@ class ProjectSource:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The models to build. `skipped`: (target, why) of those that are left out. `skip_failures`:
+    """The models to build. `ask`: what is wanted of each besides its count. `skipped`: (target,
+    why) of those that are left out. `skip_failures`:
     a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
     `Report`; `shard`: which part of a run they are."""
 
-    requests: Sequence[ModelRequest] = ()
+    candidates: Sequence[Candidate] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
     ways_left: tuple[tuple[str, int], ...] = ()
     findings: Sequence[Finding] = ()
     containment: Containment = field(default_factory=Containment)
     shard: Shard | None = None
+    ask: Ask = field(default_factory=Ask)
 
 
-def request_model(
+def candidate_for(
     target: Target, position: Position, settings: Settings, found: Discovery
-) -> ModelRequest:
-    """The request for a target; its recipe is the one of the config's `arguments` table, with the
+) -> Candidate:
+    """The candidate for a target; its recipe is the one of the config's `arguments` table, with the
     arguments that the target itself names; of a class inside a model, that of the model."""
     built = target.built
     recipe = settings.recipe(built.bare) or Recipe()
@@ -144,7 +135,8 @@ def request_model(
     if arguments is not None:
         recipe = _with_arguments(built.callable, arguments, recipe)
     defined_at = found.positions.get((target.location, target.callable), position)
-    return ModelRequest(target, defined_at, recipe)
+    device = settings.for_file(built.location).device
+    return Candidate(target, defined_at, Build(built.callable, recipe, device))
 
 
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
@@ -188,26 +180,26 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
 # --- which of them are built ------------------------------------------------------------------
 
 
-def select_models(requests: Sequence[ModelRequest], declared_only: bool = False) -> Selection:
+def select_models(candidates: Sequence[Candidate], declared_only: bool = False) -> Selection:
     """The models to build. A model without a budget whose required arguments are not provided is
     skipped: building it could only fail. `declared_only`: all models without a budget are
     skipped."""
     if declared_only:
-        return Selection([request for request in requests if request.is_declared])
-    failures = [(request, _lacks_arguments(request)) for request in requests]
+        return Selection([candidate for candidate in candidates if candidate.is_declared])
+    failures = [(candidate, _lacks_arguments(candidate)) for candidate in candidates]
     return Selection(
-        [request for request, failure in failures if failure is None],
-        [(str(request.target), failure) for request, failure in failures if failure],
+        [candidate for candidate, failure in failures if failure is None],
+        [(str(candidate.target), failure) for candidate, failure in failures if failure],
     )
 
 
-def one_reason(request: ModelRequest, answer: Measurement) -> Measurement:
+def one_reason(candidate: Candidate, answer: Measurement) -> Measurement:
     """The answer with the reason that a check of the whole project gives, which does not build what
     lacks arguments, and does not get to know what else is wrong: that is told beside."""
     if isinstance(answer, Measured) or answer.cause in ("no_worker", "unreadable"):
         return answer
     was_called = answer.code in ("NPL004", "NPL009") and answer.cause != "arguments_missing"
-    failure = None if was_called else _lacks_arguments(request)
+    failure = None if was_called else _lacks_arguments(candidate)
     if failure is None:
         return answer
     besides = f"besides: {answer.reason}" + (f" ({answer.hint})" if answer.hint else "")
@@ -222,13 +214,13 @@ def may_be_built(definition: Definition, settings: Settings) -> bool:
     return is_declared or recipe.says_how_to_call or not _required(definition)
 
 
-def _lacks_arguments(request: ModelRequest) -> NotMeasured | None:
+def _lacks_arguments(candidate: Candidate) -> NotMeasured | None:
     """The failure of a model without a budget that needs arguments which nobody provides."""
-    if request.budgets or request.recipe.says_how_to_call or not request.definitions:
+    if candidate.budgets or candidate.build.recipe.says_how_to_call or not candidate.definitions:
         return None
     # Of several of one name, nobody knows yet which is used.
-    missing = min(map(_required, request.definitions), key=len)
-    reason = f"{request.target.callable} needs {', '.join(missing)}"
+    missing = min(map(_required, candidate.definitions), key=len)
+    reason = f"{candidate.target.callable} needs {', '.join(missing)}"
     failure = NotMeasured("NPL004", reason, missing=tuple(missing), cause="arguments_missing")
     return failure if missing else None
 
@@ -247,15 +239,15 @@ def _required(definition: Definition) -> list[str]:
 _Key = tuple[Target, Recipe | None, str | None]
 
 
-def requests_of_other_revision(
+def candidates_of_other_revision(
     source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
-) -> list[ModelRequest]:
+) -> list[Candidate]:
     """The models that `other`, the source at another revision, builds with arguments or by a
     budget's recipe, if this source has them too and does not build them that way itself. `moved`:
     files of the other revision → their path in this one, where it differs."""
-    own: set[_Key] = {(request.target, None, None) for request in source.requests}
+    own: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
     own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
-    targets = [request.target for request in other.requests]
+    targets = [candidate.target for candidate in other.candidates]
     keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
     keys += [(target, None, None) for target in targets if not target.is_path]
     keys += [
@@ -264,14 +256,16 @@ def requests_of_other_revision(
         if entry.recipe is not None and entry.target in targets
     ]
     settings, found = source.settings, source.found
-    added: dict[_Key, ModelRequest] = {}
+    added: dict[_Key, Candidate] = {}
     for target, recipe, device in keys:
         here = replace(target, location=moved.get(target.location, target.location))
         if (here, recipe, device) in own or why_gone(here, settings.root, found):
             continue
-        request = request_model(here, Position(here.location), settings, found)
-        request.recipe, request.device = completed(here, recipe, request.recipe), device
-        added[here, recipe, device] = request
+        candidate = candidate_for(here, Position(here.location), settings, found)
+        build = candidate.build
+        recipe, device = completed(here, recipe, build.recipe), device or build.device
+        candidate = candidate.with_build(recipe=recipe, device=device)
+        added[here, recipe, device] = candidate
     return list(added.values())
 
 

@@ -1,4 +1,4 @@
-"""Runs jobs on other machines, by an engine that the user has: in groups, each of which is a call
+"""Runs orders on other machines, by an engine that the user has: in groups, each of which is a call
 of `remote_group.run_group` there.
 
 A group that gets no answer is repeated, up to `TRIES` times. When machines are idle, the one that
@@ -17,12 +17,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.count import remote_group
+from nparam_lint.count.answers import Answers
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
-from nparam_lint.count.jobs import Answers
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run_jobs import read_answers, with_names
+from nparam_lint.count.run import read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.ground.errors import UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.bundle import Bundle
-    from nparam_lint.count.jobs import Job
+    from nparam_lint.ground.orders import Order
 
 TRIES = 3  # of a group, before its models are not measured
 SHARE = 3  # groups for each call that runs at a time: the last ones end at about the same time
@@ -51,18 +51,18 @@ _OF_A_MACHINE = re.compile(
 _PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
-def run_jobs_on(
+def run_orders_on(
     session: Session,
     names: Set[str],
-    jobs: Sequence[Job],
+    orders: Sequence[Order],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """As `run_jobs`, on the machines that the settings name. Nothing is recalled or remembered.
+    """As `run_orders`, on the machines that the settings name. Nothing is recalled or remembered.
     Raises UsageError where there is no machine that can build anything."""
     session.inputs.is_complete = False
-    session.progress(0, len(jobs), "sending the project…")
+    session.progress(0, len(orders), "sending the project…")
     run = _Run(session, names)
-    answers = run.answers(run.grouped(jobs), meanwhile)
+    answers = run.answers(run.grouped(orders), meanwhile)
     answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
     return answers
 
@@ -71,7 +71,7 @@ def run_jobs_on(
 class _Group:
     """Jobs that are sent together. `futures`: the calls that run, two of a slow one."""
 
-    jobs: Sequence[Job]
+    orders: Sequence[Order]
     futures: set[Future[Any]] = field(default_factory=set)
     tries: int = 0
     since: float = 0.0  # when it was sent
@@ -93,16 +93,18 @@ class _Run:
         self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
         self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
-        self.order = self._order()
+        self.request = self._request()
 
-    def grouped(self, jobs: Sequence[Job]) -> list[_Group]:
+    def grouped(self, orders: Sequence[Order]) -> list[_Group]:
         """Those that import in the same way together, as the worker does; and of these, those of
         one module."""
         slots = self.machines.slots() or UNKNOWN
-        most = max(LEAST, -(-len(jobs) // (SHARE * slots)))
-        ordered = sorted(jobs, key=lambda job: (job.attempts[0].roots, job.attempts[0].module))
+        most = max(LEAST, -(-len(orders) // (SHARE * slots)))
+        ordered = sorted(
+            orders, key=lambda order: (order.attempts[0].roots, order.attempts[0].module)
+        )
         found = []
-        for _, alike in groupby(ordered, key=lambda job: job.attempts[0].roots):
+        for _, alike in groupby(ordered, key=lambda order: order.attempts[0].roots):
             listed = list(alike)
             found += [_Group(listed[n : n + most]) for n in range(0, len(listed), most)]
         return found
@@ -111,7 +113,7 @@ class _Run:
         self, groups: Sequence[_Group], meanwhile: Callable[[], None] = lambda: None
     ) -> Answers:
         """The answers to all groups."""
-        every = sum(len(group.jobs) for group in groups)
+        every = sum(len(group.orders) for group in groups)
         try:
             self.shared = self.machines.share(self.bundle.data)
             for group in groups:
@@ -124,7 +126,7 @@ class _Run:
                     if (ended := self.pending.pop(future, None)) is not None:
                         self._take(ended, future)
                         count = len(self.found.measurements)
-                        self.session.progress(count, every, ended.jobs[0].label)
+                        self.session.progress(count, every, ended.orders[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -133,7 +135,7 @@ class _Run:
 
     # --- calls ----------------------------------------------------------------------------------
 
-    def _order(self) -> dict[str, Any]:
+    def _request(self) -> dict[str, Any]:
         session, snapshot = self.session, self.session.snapshot
         settings = session.settings
         untracked = snapshot.untracked if snapshot else ()
@@ -158,10 +160,10 @@ class _Run:
     def _submit(self, group: _Group) -> None:
         """Send a group. One that is repeated brings the project along: what is shared may be kept
         by the very machine that is gone, or hangs."""
-        order = {**self.order, "jobs": [asdict(job) for job in group.jobs]}
+        request = {**self.request, "orders": [asdict(one) for one in group.orders]}
         is_slow = bool(group.futures)
         data = self.bundle.data if is_slow or group.tries else self.shared
-        call = call_of(remote_group.NAME, order, data)
+        call = call_of(remote_group.NAME, request, data)
         submit = self.machines.submit_to_idle if is_slow else self.machines.submit
         try:
             future: Future[Any] = submit(*call)
@@ -224,20 +226,20 @@ class _Run:
     def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
         own, found = Answers(), self.found
-        ended = read_answers(frames, group.jobs, own, self.secrets, None)
+        ended = read_answers(frames, group.orders, own, self.secrets, None)
         assert ended is not None  # the last of them says so
         cause, why = ended
-        for job in group.jobs:
+        for order in group.orders:
             lost = NotMeasured("NPL005", why, cause=cause)
-            found.measurements[job.id] = own.measurements.get(job.id, lost)
+            found.measurements[order.id] = own.measurements.get(order.id, lost)
         before = own.guards if self.guards is None else self.guards
         self.guards = [guard for guard in before if guard in own.guards]
         found.torch, found.python, found.guards = own.torch, own.python, tuple(self.guards)
 
     def _give_up(self, group: _Group, why: str) -> None:
-        for job in group.jobs:
+        for order in group.orders:
             found = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
-            self.found.measurements[job.id] = found
+            self.found.measurements[order.id] = found
 
     # --- machines -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Models that are to be built, and the answers of a run."""
+"""The answers of a run."""
 
 from __future__ import annotations
 
@@ -11,54 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from nparam_lint.config.interpreter import Interpreter
-    from nparam_lint.discover.definitions import ImportAttempt
-    from nparam_lint.ground.values import NameValue
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One call to build. `file`: the defining file below the root, or None for an installed
-    module; `attempts`: ways to import it. `callable` and `arguments`, or `setup` and `call`, say
-    what to build, and where `callable` is empty the call alone; `names`: what its formulas ask for;
-    `input`: shapes lazy parameters; `experts_per_token`: how many experts of a mixture a token
-    uses, where declared; `device`: meta, or another as well, or "meta only" where none is to be
-    tried after it; `vary`: other
-    values for arguments of the call, or for fields of the config object that is made in it;
-    `change`: the same, times a number and plus another, or the next prime from there on;
-    `parameters`, `variables`: whether these are to be told too; `metric`: which counts the
-    parameters and buffers that are told; `origins`: where each was made is told of traced ones,
-    too; `points`: values of arguments at which it is also built with traced numbers, none of which
-    is begun after so many `seconds`; an empty one for the values in the call of its `names`, if
-    these are `variables`; `way`: it is evidence of how the project builds a model: its setup may
-    set names of the file, and weights are left out rather than downloaded."""
-
-    id: int
-    label: str
-    file: str | None
-    attempts: tuple[ImportAttempt, ...]
-    callable: str
-    arguments: str | None = None
-    setup: str | None = None
-    call: str | None = None
-    input: str | None = None
-    experts_per_token: int | None = None
-    device: str = "meta"
-    names: tuple[str, ...] = ()
-    parameters: bool = False
-    metric: str = "total"
-    origins: bool = False
-    vary: tuple[tuple[str, NameValue], ...] = ()
-    change: tuple[tuple[str, int, int | None], ...] = ()
-    variables: bool = False
-    points: tuple[tuple[tuple[str, NameValue], ...], ...] = ()
-    seconds: float = 0.0
-    way: bool = False
 
 
 @dataclass(slots=True)
 class Answers:
-    """The result of a run: measurements by job id, and what the worker reported about its
-    interpreter (`devices`: those that are there, where no job was given; `guards`: against
+    """The result of a run: measurements by the id of the order, and what the worker reported about
+    its interpreter (`devices`: those that are there, where no order was given; `guards`: against
     accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added
     by who chose it: the `interpreter`; and if that is broken, `inside`: the directories of the
     project with their own environments, and these environments."""

@@ -8,13 +8,13 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.count.answers import Answers
 from nparam_lint.count.current_state import InstalledFiles, places_of
-from nparam_lint.count.jobs import Answers, Job
 from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
@@ -26,6 +26,7 @@ from nparam_lint.count.worker_process import (
 from nparam_lint.ground.facts import unescaped
 from nparam_lint.ground.machine import cores, default_memory
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.orders import Order
 from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
@@ -35,21 +36,21 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.recall import MeasurementCache
 
-PROTOCOL = 10
+PROTOCOL = 11
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 
-def run_jobs(
+def run_orders(
     session: Session,
     names: Set[str],
-    jobs: Sequence[Job],
+    orders: Sequence[Order],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """Build and count every job, except those that the cache has from an earlier run. `names`:
+    """Build and count every order, except those that the cache has from an earlier run. `names`:
     those under which anything of the project could be imported. `meanwhile` is called once the
-    worker has its orders. Every job gets an answer: a failure is a `NotMeasured`."""
-    cache = _cache_of(session, names) if jobs else None
-    recalled = {job.id: cache.recall(job) for job in jobs} if cache else {}
+    worker has its orders. Every order gets an answer: a failure is a `NotMeasured`."""
+    cache = _cache_of(session, names) if orders else None
+    recalled = {order.id: cache.recall(order) for order in orders} if cache else {}
     known = cache.installation() if cache and any(recalled.values()) else None
     if any(recalled.values()) and not known:  # by another interpreter
         recalled, cache = {}, _cache_of(session, names)
@@ -59,12 +60,12 @@ def run_jobs(
         for number, measured in recalled.items()
         if measured
     }
-    left = [job for job in jobs if job.id not in found]
+    left = [order for order in orders if order.id not in found]
     reasons: dict[int, str] = {}
     if session.settings.why_built:
         from nparam_lint.count.reasons import why_built  # few runs ask for them
 
-        reasons = why_built(cache, jobs, left)
+        reasons = why_built(cache, orders, left)
     if cache and known and not left:
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
@@ -73,9 +74,9 @@ def run_jobs(
         answers.measurements.update(found)
     if cache:
         cache.store.keep(partial(_save, cache, answers))
-    if cache and cache.known == len(jobs):
+    if cache and cache.known == len(orders):
         cache.tell_inputs(session.inputs, str(session.home))
-    elif jobs:  # some of them rest on nothing that is known
+    elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
     for number, measured in answers.measurements.items():
         why = "" if measured.cached else reasons.get(number, "")
@@ -91,14 +92,14 @@ def _save(cache: MeasurementCache, answers: Answers) -> None:
 
 
 def what_was_read(
-    session: Session, names: Set[str], jobs: Sequence[Job], is_named: Callable[[str], bool]
+    session: Session, names: Set[str], orders: Sequence[Order], is_named: Callable[[str], bool]
 ) -> list[str | None]:
-    """For each job the first path, of those that are named, that an earlier build of it has read;
+    """For each order the first path, of those that are named, that an earlier build of it has read;
     empty where it read none of them, and would read the same now; None where that is not known."""
     cache = _cache_of(session, names)
     if cache.installation() is None:
-        return [None] * len(jobs)
-    found = cache.paths_read(jobs, is_named)
+        return [None] * len(orders)
+    found = cache.paths_read(orders, is_named)
     cache.tell_inputs(session.inputs, str(session.home))
     return found
 
@@ -112,11 +113,11 @@ def name_of_interpreter(session: Session) -> str | None:
 def _ask_worker(
     session: Session,
     names: Set[str],
-    jobs: Sequence[Job],
+    orders: Sequence[Order],
     cache: MeasurementCache | None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """The worker's answers to all jobs; the cache learns what they depend on."""
+    """The worker's answers to all orders; the cache learns what they depend on."""
     answers, output = Answers(), ""
     cause: Cause = "no_worker"
     try:
@@ -124,11 +125,11 @@ def _ask_worker(
         with running(session.python, session.environ) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
-            session.progress(0, len(jobs), IMPORTING if worker.takes_more else STARTING)
-            order = {"settings": worker_settings(session, names, worker), "probe": not jobs}
-            worker.send({**order, "jobs": [asdict(job) for job in jobs]})
+            session.progress(0, len(orders), IMPORTING if worker.takes_more else STARTING)
+            settings = worker_settings(session, names, worker)
+            worker.send({"settings": settings, "orders": orders, "probe": not orders})
             meanwhile()
-            ended = read_answers(worker.frames(), jobs, answers, secrets, cache, session.progress)
+            ended = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
             cause, why = ended or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
@@ -136,14 +137,14 @@ def _ask_worker(
         why = str(error)
     if answers.torch is None:
         answers.broken = f"{why}\n{output}".rstrip()
-    for job in jobs:
-        if job.id not in answers.measurements:
-            answers.measurements[job.id] = NotMeasured("NPL005", why, cause=cause, output=output)
+    for order in orders:
+        if order.id not in answers.measurements:
+            answers.measurements[order.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
 
 
 def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[str, Any]:
-    """What the worker has to know about the project, apart from the jobs."""
+    """What the worker has to know about the project, apart from the orders."""
     snapshot = session.snapshot
     return {
         "root": str(session.root),
@@ -191,15 +192,15 @@ def _cache_of(session: Session, names: Set[str]) -> MeasurementCache:
 
 def read_answers(
     frames: Iterable[tuple[dict[str, Any], bytes]],
-    jobs: Sequence[Job],
+    orders: Sequence[Order],
     answers: Answers,
     secrets: Secrets,
     cache: MeasurementCache | None,
     progress: Progress = lambda *_: None,
 ) -> tuple[Cause, str] | None:
-    """Take in frames until the end marker; returns why a job without an answer has none, or None
+    """Take in frames until the end marker; returns why an order without an answer has none, or None
     where there is no such marker."""
-    by_id = {job.id: job for job in jobs}
+    by_id = {order.id: order for order in orders}
     for frame, body in frames:
         event = frame.get("event")
         if event == "ready":
@@ -213,9 +214,9 @@ def read_answers(
             answers.devices = tuple(map(str, frame.get("devices") or ()))
             if cache:
                 cache.sites = frame.get("sites")
-            progress(0, len(jobs), IMPORTING)
+            progress(0, len(orders), IMPORTING)
         elif event == "building" and frame.get("id") in by_id:
-            progress(len(answers.measurements), len(jobs), by_id[frame["id"]].label)
+            progress(len(answers.measurements), len(orders), by_id[frame["id"]].label)
         elif event == "no torch":
             return "no_worker", str(frame.get("reason"))
         elif event == "result" and answers.torch is not None:
@@ -232,7 +233,7 @@ def read_answers(
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
                     cache.learn(by_id[number], found, text, inputs)
-                progress(len(answers.measurements), len(jobs), by_id[number].label)
+                progress(len(answers.measurements), len(orders), by_id[number].label)
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":
