@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nparam_lint.ground.values import NameValue
+    from .values import NameValue
 
     Point = tuple[tuple[str, NameValue], ...]  # values of arguments, by their names
 

@@ -16,6 +16,7 @@ from ...ground.facts import escaped
 from ..building.kernel_guard import keep_signals_inside, prctl
 from ..state import STATE
 from ..tracing.failures import Ending
+from .events import Done, FilesRead, Idle, Result, as_frame, of_frame
 
 # On macOS system libraries that torch loads do not survive a fork.
 _FORKS = "1" if sys.platform.startswith("linux") else "0"
@@ -60,15 +61,16 @@ def body_of(value):
     return escaped(to_text(value), r"\\").encode()
 
 
-def result_body(result, inputs):
-    """What follows the frame of a result; `inputs`: None if they are unknown."""
-    return TAB.join(map(body_of, (result, inputs)))
-
-
-def news_of_record():
-    """What this process has read since that was last asked, as JSON; None if that is nothing."""
-    news = STATE.record.unreported()
-    return body_of(news) if news is None or any(news.values()) else None
+def result_event(number, result, inputs=None):
+    """The result of a job as an event: what the processes above have to know of it, and all of it,
+    with what it depends on (None: unknown)."""
+    result = dict(result)
+    names = "next_attempt", "not_tracked", "asks_gpu", "depends_on_gpu"
+    known = {name: bool(result.pop(name, False)) for name in names}
+    if STATE.unguarded:
+        result["notes"] = [*result.get("notes", ()), *STATE.unguarded]
+    body = TAB.join(map(body_of, (result, inputs)))
+    return Result(number, result["ok"], result.get("code"), **known, body=body)
 
 
 class Channel:
@@ -80,13 +82,16 @@ class Channel:
         self.descriptor, self.nonce, self.orders, self.pid = descriptor, nonce, orders, getpid()
         self.limit = None  # seconds until the next frame; None: that of the task
 
-    def frame(self, body=None, **frame):
-        """A frame, in bytes. `body`: a result as JSON, in bytes."""
-        if self.limit is not None:
-            frame["limit"] = self.limit
+    def frame(self, frame, body=None):
+        """A frame, in bytes. `body`: what follows it, in bytes."""
         # The leading line break ends whatever a start-up file may have printed without one.
         data = f"\n{self.nonce} {to_json(frame)}".encode()
         return data + (b"\n" if body is None else TAB + body + b"\n")
+
+    def of(self, event):
+        """The frame of an event."""
+        frame, body = as_frame(event)
+        return self.frame(frame if self.limit is None else {**frame, "limit": self.limit}, body)
 
     def write(self, data):
         if getpid() != self.pid:  # forked by a constructor, and come back from it
@@ -95,38 +100,23 @@ class Channel:
         while view:
             view = view[write(self.descriptor, view) :]
 
-    def send(self, body=None, **frame):
-        self.write(self.frame(body, **frame))
+    def tell(self, event):
+        self.write(self.of(event))
 
-    def result(self, number, result, inputs=None, **frame):
-        """The frame with the result of a job: what the processes above have to know of it, then all
-        of it, and what it depends on (None: unknown)."""
-        result = dict(result)
-        for name in ("next_attempt", "not_tracked", "asks_gpu", "depends_on_gpu"):
-            if result.pop(name, False):
-                frame[name] = True
-        if STATE.unguarded:
-            result["notes"] = [*result.get("notes", ()), *STATE.unguarded]
-        frame.update(event="result", id=number, ok=result["ok"], code=result.get("code"))
-        return self.frame(result_body(result, inputs), **frame)
-
-    def send_result(self, number, result):
-        self.write(self.result(number, result))
-
-    def send_record(self, body=None):
-        """What this process has read since it last said so, unless that is nothing; `body`: that,
-        where it was made before."""
-        body = body or news_of_record()
-        if body:
-            self.send(body, event="dependencies")
+    def tell_record(self):
+        """What this process has read since it last said so, unless that is nothing."""
+        news = STATE.record.unreported()
+        if news is None or any(news.values()):
+            self.tell(FilesRead(body_of(news)))
 
 
 class Child:
     """A process that does one task, or one after the other, its frames, and the end of its output.
-    `orders`: the pipe for its orders, if it was forked; `process`: if it was not."""
+    `limit`: seconds without a frame; `orders`: the pipe for its orders, if it was forked;
+    `process`: if it was not."""
 
-    def __init__(self, task, pid, channel, output, orders=None, process=None):
-        self.pid, self.process = pid, process
+    def __init__(self, task, limit, pid, channel, output, orders=None, process=None):
+        self.limit, self.pid, self.process = limit, pid, process
         self.channel, self.output, self.orders = channel, output, orders
         self.buffer, self.open = b"", {channel, output}
         self.finished, self.killed, self.status = False, None, None
@@ -137,7 +127,7 @@ class Child:
         self.idle = False  # whether it has done its task, and waits for another
         self.gone = False
         self.closed_at = None
-        self.deadline = time.monotonic() + task.limit
+        self.deadline = time.monotonic() + self.limit
 
     def tell(self, order):
         """Send it a line, as long as it reads. A process that does not read, or has died, is
@@ -152,17 +142,19 @@ class Child:
         """Keep the end of its output for the current job."""
         self.tail = (self.tail + data).rpartition(mark(nonce))[2][-TAIL:]
 
-    def frames(self, data, nonce):
+    def events(self, data, nonce):
+        """What it tells, as far as that is complete."""
         self.buffer += data
         *lines, self.buffer = self.buffer.split(b"\n")
         for line in lines:
             if line.startswith(nonce):
                 head, tab, body = line[len(nonce) + 1 :].partition(TAB)
                 frame = json.loads(head)
-                self.deadline = time.monotonic() + frame.get("limit", self.task.limit)
-                self.finished |= frame["event"] == "done"
-                self.idle |= frame["event"] == "idle"
-                yield frame, body if tab else None
+                self.deadline = time.monotonic() + frame.pop("limit", self.limit)
+                event = of_frame(frame, body if tab else None)
+                self.finished |= type(event) is Done
+                self.idle |= type(event) is Idle
+                yield event
 
     def kill(self, ending):
         """End the process, unless it has ended, and whatever it forked. `ending`: why, an Ending;
@@ -254,7 +246,7 @@ def shared_with_forks():
     return things
 
 
-def fork_child(task, body, nonce):
+def fork_child(task, limit, body, nonce):
     """Fork; in the child, `body(channel, orders)` runs with its output caught, then the process
     ends without any clean-up that user code could have registered. `orders`: an iterator over what
     it is told."""
@@ -266,7 +258,7 @@ def fork_child(task, body, nonce):
     if pid:
         for descriptor in (channel_write, output_write, orders_read):
             os.close(descriptor)
-        return Child(task, pid, channel_read, output_read, orders_write)
+        return Child(task, limit, pid, channel_read, output_read, orders_write)
     status = 1
     try:
         os.setsid()
@@ -280,7 +272,7 @@ def fork_child(task, body, nonce):
         channel = Channel(channel_write, nonce, orders_read)
         with io.open(orders_read, "rb") as lines:
             body(channel, map(json.loads, lines))
-        channel.send(event="done")
+        channel.tell(Done())
         status = 0
     except BaseException:
         import traceback

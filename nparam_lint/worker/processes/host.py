@@ -30,9 +30,10 @@ from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe
 from ..tracing.project_paths import OWN
 from ..tracing.read_tracer import installation
+from . import events
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, make_room
 from .groups import Importer
-from .jobs import Job
+from .lifecycle import Files, Job
 from .server import Server, guard_process
 from .supervision import reap_strays
 
@@ -195,14 +196,15 @@ def main():
     install_loader()
     relax_argparse()
     if failure is not None:
-        channel.send(event="no torch", reason=describe(failure), python=sys.executable)
+        no_torch = {"reason": describe(failure), "python": sys.executable}
+        channel.write(channel.frame({"event": "no torch", **no_torch}))
     elif is_group:
         guard_process(torch)
-        channel.send(event="guards", guards=STATE.guards)
-        more = settings, request["files"], torch, make_mode(torch), Originals(torch)
+        channel.tell(events.Guards(STATE.guards))
+        more = settings, Files(**request["files"]), torch, make_mode(torch), Originals(torch)
         jobs = [Job(**job) for job in request["jobs"]]
         Importer(jobs, 1, *more).run(channel, None)
-        channel.send(event="done")
+        channel.tell(events.Done())
     elif CAN_FORK:
         gc.freeze()
         serve(orders, channel, torch, sites, request)

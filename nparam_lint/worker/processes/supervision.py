@@ -11,8 +11,10 @@ import sys
 import threading
 import time
 
-from ..tracing.failures import Ending
-from .children import CAN_FORK, ROOM, resident
+from ..tracing.failures import Ending, died
+from .children import CAN_FORK, ROOM, resident, result_event
+from .events import Done
+from .lifecycle import Blame, Start
 
 HEARTBEAT = 5.0  # seconds between two signs of life of the server
 
@@ -64,36 +66,31 @@ class ThreadPoller:
 
 
 class Supervision:
-    """Runs `tasks`, at most `width` at a time, each in a process of its own.
+    """Runs tasks, each in a process of its own, and does what `life` (see `lifecycle.py`) makes of
+    what they tell. `parent`: the process that this is done in, which has `settings`, and starts
+    (`start(task)` → Child) and does (`perform(instruction, children)`)."""
 
-    A task has `limit` (seconds without a frame) and `start()` → Child. `on_frame(task, frame,
-    body)` gets what it sends, and may return tasks to follow. `on_death(task, ending, tail)` is
-    called for a task that ended without its "done" frame, and returns tasks to run instead.
-    `on_order(data)` gets what comes from above meanwhile.
-    """
-
-    def __init__(self, tasks, settings, width, on_frame, on_death, on_order=lambda data: None):
-        self.waiting, self.width = collections.deque(tasks), width
-        self.settings, self.nonce = settings, settings["nonce"].encode()
-        self.on_frame, self.on_death, self.on_order = on_frame, on_death, on_order
+    def __init__(self, life, parent):
+        self.life, self.parent = life, parent
+        self.settings, self.nonce = parent.settings, parent.settings["nonce"].encode()
         self.poller = SelectPoller() if CAN_FORK else ThreadPoller()
         self.running, self.idle = [], []
 
-    def run(self, alive=None, heartbeat=None):
-        """Returns the processes that have done their task and wait for another one (their last
-        frame was "idle"). `alive`: a descriptor whose end means that nobody waits for the answers
-        any more. `heartbeat()` is called every few seconds."""
+    def run(self, tasks, above=None, heartbeat=None):
+        """Returns the processes that have done their task and wait for another one. `above`: a
+        descriptor whose end means that nobody waits for the answers any more; what comes by it
+        goes to `parent.hear_above`. `heartbeat()` is called every few seconds."""
+        self.waiting, self.above = collections.deque(tasks), above
         beat = time.monotonic()
-        self.alive = alive
-        if alive is not None:
-            self.poller.add(alive, None)
+        if above is not None:
+            self.poller.add(above, None)
         try:
             while self.waiting or self.running:
                 self.start_tasks()
                 if heartbeat and time.monotonic() > beat:
                     beat = time.monotonic() + HEARTBEAT
                     heartbeat()
-                heard = self.read_frames()
+                heard = self.read_events()
                 self.set_idle_aside()
                 for child in list(self.running):
                     self.check_limits(child)
@@ -108,17 +105,17 @@ class Supervision:
         return self.idle
 
     def disown(self):
-        """Go on although nobody waits: what comes by `alive` now is for somebody else."""
-        self.poller.unregister(self.alive)
+        """Go on although nobody waits: what comes from above now is for somebody else."""
+        self.poller.unregister(self.above)
 
     def start_tasks(self):
-        while self.waiting and len(self.running) < self.width:
-            child = self.waiting.popleft().start()
+        while self.waiting and len(self.running) < self.life.width:
+            child = self.parent.start(self.waiting.popleft())
             self.running.append(child)
             for descriptor in child.open:
                 self.poller.add(descriptor, (child, descriptor))
 
-    def read_frames(self):
+    def read_events(self):
         """Take in what there is to read; returns the processes that it came from."""
         heard = set()
         closing = any(child.closed_at for child in self.running)
@@ -129,7 +126,7 @@ class Supervision:
                         child.kill(None)
                     reap_strays([])
                     os._exit(3)
-                self.on_order(data)
+                self.parent.hear_above(data)
                 continue
             child, descriptor = key
             heard.add(child)
@@ -138,9 +135,17 @@ class Supervision:
             elif descriptor == child.output:
                 child.hear(data, self.nonce)
             else:
-                for frame, body in child.frames(data, self.nonce):
-                    self.waiting.extendleft(self.on_frame(child.task, frame, body) or [])
+                for event in child.events(data, self.nonce):
+                    self.do(self.life.handle(child.task, event))
+                    if type(event) is Done:
+                        self.do(self.parent.after(child, self))
         return heard
+
+    def do(self, instructions):
+        self.waiting.extendleft(one.task for one in instructions if type(one) is Start)
+        for one in instructions:
+            if type(one) is not Start:
+                self.parent.perform(one, self)
 
     def set_idle_aside(self):
         for child in [child for child in self.running if child.idle]:
@@ -178,9 +183,15 @@ class Supervision:
             self.poller.unregister(descriptor)
         ending = child.end()
         reap_strays([*self.running, *self.idle])
-        if ending is not None and not child.finished:
-            tail = child.tail.decode("utf-8", "replace")
-            self.waiting.extendleft(reversed(self.on_death(child.task, ending, tail) or []))
+        if ending is None or child.finished:
+            return
+        instructions = child.task.died(ending, self.life.files)
+        tail = child.tail.decode("utf-8", "replace")
+        for one in instructions:
+            if type(one) is Blame:
+                result = died(one.what, ending, tail)
+                self.do(self.life.finished(result_event(one.job.id, result)))
+        self.waiting.extendleft(one.task for one in reversed(instructions) if type(one) is Start)
 
 
 def reap_strays(running):
