@@ -17,7 +17,6 @@ import msgspec
 
 from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
-from nparam_lint.cache.store import digest
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
@@ -26,6 +25,7 @@ from nparam_lint.gate.candidates import WITH_PARAMETERS, Selection
 from nparam_lint.gate.judge import amount, selected
 from nparam_lint.gate.reading import read_targets
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.facts import digest
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
 from nparam_lint.repository.snapshot import copied
@@ -226,7 +226,7 @@ class _Walk:
         top, copy = self.repository.top, session.snapshot
         assert copy is not None
         tracked = {*copy.importable}
-        names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.paths)
+        names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
         return (name for name in names if name in tracked)
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 import sys
-from stat import S_IFMT, S_ISLNK
 
-from nparam_lint.cache.store import Store, digest, directory, named, tool
+from nparam_lint.cache.store import Store, directory, named, tool
+from nparam_lint.ground.facts import answer, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,14 +86,12 @@ def replay(
         text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
         same = True
         for line in lines:
-            state, was, path = line.split(b" ", 2)
-            if was == ASKED:
-                same = same and value_state(os.fsdecode(path), environ) == state
-            elif was == LOOKED:
-                same = same and look_of(path) == state
-            elif state_of(path) != state and (was == UNREAD or content_of(path) != was):
+            state, question, was, place = os.fsdecode(line).split(" ", 3)
+            if question == CONTENT and (answer("state", place) or NOTHING) == state:
+                continue
+            if now(question, place, environ) != was:
                 same = False
-                if python and path.endswith(b".py") and was != UNREAD:
+                if python and place.endswith(".py") and question == CONTENT:
                     changed(os.fsdecode(python), environ)
                     break
         if not same:
@@ -126,47 +124,21 @@ def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     return "run-" + digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
 
 
-def state_of(path: bytes) -> bytes:
-    """A value that changes whenever a file or a directory does; NOTHING if there is none."""
-    try:
-        state = os.stat(path)
-    except (OSError, ValueError):
-        return NOTHING
-    return b"%d:%d:%d:%d" % (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+# What an answer may rest on: what a file contains, or which names are in a directory; the state of
+# one, whatever is in it; what stands at a path; the value of a variable (`value_of`).
+CONTENT, STATE, LOOK, VARIABLE = "content", "state", "look", "env"
+NOTHING = "-"  # the answer where there is nothing
 
 
-NOTHING = b"-"  # the state of what is not there
-UNREAD = b"-"  # of a file that is known by its state alone
-ASKED = b"$"  # of an environment variable
-LOOKED = b"?"  # of a path of which it only matters what it is, and where it leads
-
-
-def value_state(name: str, environ: Mapping[str, str]) -> bytes:
-    """A value that changes with that of a variable, or of several (`value_of`)."""
-    value = value_of(name, environ)
-    if value is None:
-        return NOTHING
-    return digest(value.encode("utf-8", "surrogateescape")).encode()
-
-
-def look_of(path: bytes) -> bytes:
-    """What is at a path: a link and its target, another kind of file, or nothing."""
-    try:
-        mode = os.lstat(path).st_mode
-        return digest(os.readlink(path)).encode() if S_ISLNK(mode) else b"%o" % S_IFMT(mode)
-    except OSError:
-        return UNREAD
-
-
-def content_of(path: bytes) -> bytes:
-    """A name for what a file contains, or for the names in a directory."""
-    try:
-        if os.path.isdir(path):
-            return digest(*sorted(os.listdir(path))).encode()
-        with open(path, "rb", buffering=0) as file:
-            return digest(file.read()).encode()
-    except OSError:
-        return UNREAD
+def now(question: str, place: str, environ: Mapping[str, str]) -> str:
+    """The answer to one of these questions at present."""
+    if question == VARIABLE:
+        value = value_of(place, environ)
+        return NOTHING if value is None else digest(value.encode("utf-8", "surrogateescape"))
+    found = answer("readlink" if question == LOOK else question, place)
+    if found is None and question in (CONTENT, LOOK):  # a directory; no link
+        found = answer("names" if question == CONTENT else "lstat", place)
+    return NOTHING if found is None else digest(os.fsencode(found)) if question == LOOK else found
 
 
 def _width() -> str:

@@ -12,7 +12,8 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nparam_lint.cache.store import Store, digest, sources, tool
+from nparam_lint.cache.store import Store, sources, tool
+from nparam_lint.ground.facts import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

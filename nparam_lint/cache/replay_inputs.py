@@ -7,18 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache import (
-    ASKED,
-    LOOKED,
-    NOTHING,
-    UNREAD,
-    answers,
-    content_of,
-    look_of,
-    name_of,
-    state_of,
-    value_state,
-)
+from nparam_lint.cache import CONTENT, NOTHING, STATE, answers, name_of, now
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
@@ -33,26 +22,29 @@ _ENVIRONMENTS = (".venv", "venv")
 
 
 class ReplayInputs:
-    """Collects the paths and variables whose change could change the answer. `is_complete`: it
-    depends on nothing else that is known."""
+    """Collects the questions whose answers decide about the answer of a run (see `cache.now`).
+    `is_complete`: it depends on nothing else that is known."""
 
     def __init__(self, start: int) -> None:
         """`start`: when the run began to read, in ns of the system's clock."""
         self.start = start
-        self.paths: set[str] = set()
-        self.contents: dict[str, str] = {}  # path → `digest` of what was read there
-        self.unread: set[str] = set()  # files of installed packages, of which there are thousands
-        self.variables: set[str] = set()  # as `cache.value_of` has them
-        self.looks: set[str] = set()  # paths of which it only matters what stands there
+        # (question, place) → the answer, "" where it is found out at the end
+        self.facts: dict[tuple[str, str], str] = {}
         self.is_complete = True
+
+    def note(self, question: str, places: Iterable[str]) -> None:
+        for place in places:
+            self.facts.setdefault((question, place), "")
+
+    def read(self) -> Iterator[str]:
+        """The files and directories whose content counts."""
+        return (place for question, place in self.facts if question == CONTENT)
 
     def add_source(self, root: str, files: Iterable[str], digest: Callable[[str], str]) -> None:
         """Files below `root` that were read, with the digest of what was read."""
         for file in files:
-            path = os.path.join(root, file)
-            self.paths.add(path)
             with suppress(OSError):
-                self.contents[path] = digest(file)
+                self.facts[CONTENT, os.path.join(root, file)] = digest(file)
 
     def keep(
         self,
@@ -67,31 +59,22 @@ class ReplayInputs:
         if not self.is_complete or os.name != "posix":  # elsewhere a file's state tells too little
             return 0
         lines = []
-        for path in sorted(self.paths | self.unread):
-            raw = os.fsencode(path)
-            state = state_of(raw)
+        for (question, place), was in sorted(self.facts.items()):
+            state = now(STATE, place, environ) if question in (CONTENT, STATE) else NOTHING
             if self._is_new(state):
                 return 0
-            known = self.contents.get(path, "").encode()
-            content = UNREAD if path in self.unread else known or content_of(raw)
-            lines.append((state, content, raw))
-        looks = map(os.fsencode, sorted(self.looks))
-        lines += [(look_of(path), LOOKED, path) for path in looks]
-        lines += [
-            (value_state(name, environ), ASKED, os.fsencode(name))
-            for name in sorted(self.variables)
-        ]
+            lines.append((state, question, was or now(question, place, environ), place))
         output = text.encode(sys.stdout.encoding, sys.stdout.errors or "replace")
-        if len(output) > _LONGEST or any(b"\n" in name for _, _, name in lines):
+        if len(output) > _LONGEST or any("\n" in place for *_, place in lines):
             return 0
         head = b"%d %d %s\n" % (code, len(output), os.fsencode(python))
-        body = head + output + b"\n".join(map(b" ".join, lines))
+        body = head + output + os.fsencode("\n".join(map(" ".join, lines)))
         store = answers(environ)
         store.save(name_of(arguments, environ), body)
         return store.saved
 
-    def _is_new(self, state: bytes) -> bool:
-        times = state.split(b":")[:2]
+    def _is_new(self, state: str) -> bool:
+        times = state.split(":")[:2]
         return state != NOTHING and max(map(int, times)) > self.start - _GRAIN
 
     def add_project(self, root: str, environ: Mapping[str, str]) -> None:
@@ -102,26 +85,24 @@ class ReplayInputs:
             self.is_complete = False
             return
         for folder, subfolders, names in os.walk(root):
-            self.paths.add(folder)
-            self.paths.update(os.path.join(folder, name) for name in names if name in _CONFIGS)
+            own = (os.path.join(folder, name) for name in names if name in _CONFIGS)
+            self.note(CONTENT, [folder, *own])
             here = os.path.relpath(folder, root)
             subfolders[:] = [
                 name
                 for name in subfolders
                 if name != ".git" and os.path.normpath(os.path.join(here, name)) not in ignored
             ]
-        self.paths.update(_of_git(root, environ))
+        self.note(CONTENT, _of_git(root, environ))
         above = root
         while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
             above = os.path.dirname(above)
-            self.paths.update(
-                os.path.join(above, name) for name in (".git", *_CONFIGS, *_ENVIRONMENTS)
-            )
-        for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-            if environ.get(name):
-                self.paths.add(os.path.join(environ[name], "bin"))
-        self.unread.update(filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
-        self.unread.update(("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
+            known = (".git", *_CONFIGS, *_ENVIRONMENTS)
+            self.note(CONTENT, [os.path.join(above, name) for name in known])
+        named = filter(None, map(environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX")))
+        self.note(CONTENT, (os.path.join(place, "bin") for place in named))
+        self.note(STATE, filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
+        self.note(STATE, ("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
 
 
 def _ignored(root: str) -> set[str] | None:

@@ -11,6 +11,8 @@ import sys
 import time
 from _blake2 import blake2b
 
+from nparam_lint.ground.facts import digest
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,15 +31,6 @@ _DIGEST = 16  # bytes
 _FRESH = 3600.0  # seconds in which another use of an entry is not noted
 _MUCH = 8_000_000  # bytes saved by one run, after which it looks whether there is too much
 DAY = 86400.0  # seconds; otherwise it looks once in that time
-
-
-def digest(*parts: bytes) -> str:
-    """A name for the content of all parts together."""
-    state = blake2b(digest_size=_DIGEST)
-    for part in parts:
-        state.update(b"%d:" % len(part))
-        state.update(part)
-    return state.hexdigest()
 
 
 def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:

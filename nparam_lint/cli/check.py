@@ -228,9 +228,8 @@ def _again(report: Report, session: Session, heading: str, options: Namespace) -
     inputs.add_project(str(session.home), session.environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
     copy = session.snapshot  # of which the index tells
-    inputs.paths.update(
-        str(path) for path in configs if not copy or not path.is_relative_to(copy.directory)
-    )
+    own = (path for path in configs if not copy or not path.is_relative_to(copy.directory))
+    inputs.note("content", map(str, own))
     return heading + text
 
 

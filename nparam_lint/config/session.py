@@ -81,7 +81,7 @@ class Session:
         named = self.settings.python, self.settings.python_from
         found = find_interpreter(self.home, self.environ, self.place, *named)
         packages = watched(found)
-        self.inputs.unread.update(packages or ())
+        self.inputs.note("state", packages or ())
         self.inputs.is_complete &= packages is not None
         return replace(self, interpreter=found)
 

@@ -15,10 +15,9 @@ import time
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache import NOTHING, state_of, value_of
+from nparam_lint.cache import value_of
 from nparam_lint.cache.file_facts import load_packed, packed
-from nparam_lint.cache.store import digest
-from nparam_lint.ground.facts import answer, escaped, unescaped
+from nparam_lint.ground.facts import answer, digest, escaped, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -100,19 +99,20 @@ class InstalledFiles:
     def digest(self, path: str) -> str | None:
         """A name for what a file contains, or for the names in a directory without bytecode; None
         if nothing is there, or it cannot be read."""
-        state = state_of(os.fsencode(path))
-        if state == NOTHING:
+        state = answer("state", path)
+        if state is None:
             return None
         known = self._known.get(path)
-        if known and known[0] == state.decode():
+        if known and known[0] == state:
             return known[1]
+        modified, changed, size, _ = map(int, state.split(":"))
         try:
-            found = self._read(path, int(state.split(b":")[2]))
+            found = self._read(path, size)
         except OSError:
             return None
-        is_old = max(map(int, state.split(b":")[:2])) < time.time_ns() - _GRAIN
+        is_old = max(modified, changed) < time.time_ns() - _GRAIN
         if is_old and not path.endswith(_OF_PLACES):
-            self._known[path] = state.decode(), found
+            self._known[path] = state, found
             self._has_more = True
         return found
 

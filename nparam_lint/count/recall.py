@@ -19,11 +19,11 @@ from glob import glob
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
-from nparam_lint.cache.store import digest
 from nparam_lint.count.current_state import Facts, ProjectState, context_of
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
-from nparam_lint.ground.facts import answer, fact
+from nparam_lint.ground.facts import answer, digest, fact
 from nparam_lint.ground.metrics import LADDER, is_present
 
 if TYPE_CHECKING:
@@ -204,13 +204,13 @@ class MeasurementCache:
             question, _, place = asked.partition("\0")
             path = self.state.path(place, home)
             if question == "installed":
-                replay_inputs.unread.add(path)
+                replay_inputs.note(STATE, [path])
             elif question == "env":
-                replay_inputs.variables.add(place)
+                replay_inputs.note(VARIABLE, [place])
             elif question in ("lstat", "readlink"):
-                replay_inputs.looks.add(path)
+                replay_inputs.note(LOOK, [path])
             elif question not in ("importable", "machine"):
-                replay_inputs.paths.add(path)
+                replay_inputs.note(CONTENT, [path])
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False
 

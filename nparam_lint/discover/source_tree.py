@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
-from nparam_lint.cache.store import digest as digest_of
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.discover.scan import (
@@ -20,6 +19,7 @@ from nparam_lint.discover.scan import (
     scan_source,
     scan_within,
 )
+from nparam_lint.ground.facts import digest as digest_of
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:

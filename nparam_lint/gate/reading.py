@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import digest
 from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, Target
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.docstring_budgets import (
@@ -43,6 +42,7 @@ from nparam_lint.gate.candidates import (
     why_gone,
 )
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.values import Origin, Position
 from nparam_lint.rules import source_codes

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import digest
 from nparam_lint.claims.suppressions import UNUSED
 from nparam_lint.gate.report import Partition, Shard
+from nparam_lint.ground.facts import digest
 from nparam_lint.ground.version import __version__
 from nparam_lint.repository import ask_git
 

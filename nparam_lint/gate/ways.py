@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.cache.store import digest
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.ways import WaySource
 from nparam_lint.gate.candidates import Candidate, Selection
 from nparam_lint.gate.reading import config_models, listed, unreadable
+from nparam_lint.ground.facts import digest
 from nparam_lint.ground.orders import Build
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 """What a count may depend on, as facts: a question about a path, and its answer at the time.
 
-The worker notes them while it builds; the front end, which reads this file too, asks again whether
-they still hold. No torch here, nothing but the standard library.
+The worker notes them while it builds, and `cache.replay_inputs` while a run reads; the front end,
+which reads this file too, asks again whether they still hold. No torch here, nothing but the
+standard library, and little of that.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import stat
+from _blake2 import blake2b  # as hashlib has it, which takes longer to import
 
 LARGE = 1 << 26  # bytes of a file that is not read in order to see whether it is the same
 DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg", ".egg-link")  # how the names of these end
@@ -23,11 +23,17 @@ def escaped(text: str, backslash: str = "\\") -> str:
     has them for the bytes of a file's name that are not UTF-8 (`\udcff`)."""
     if text.isascii():  # as nearly always, and found out at once
         return text
+    import re
+
     return re.sub("[\ud800-\udfff]", lambda half: f"{backslash}u{ord(half[0]):04x}", text)
 
 
 def unescaped(path: str) -> str:
     """The path that was `escaped`."""
+    if "\\u" not in path:
+        return path
+    import re
+
     return re.sub(r"\\u(dc[89a-f][0-9a-f])", lambda half: chr(int(half[1], 16)), path)
 
 
@@ -54,7 +60,7 @@ def answer(question: str, path: str) -> str | None:
             return digest(repr(sorted(kinds)).encode())
         if question == "distributions":
             names = sorted(n for n in os.listdir(path) if n.lower().endswith(DISTRIBUTIONS))
-            return digest("\n".join(names).encode("utf-8", "surrogateescape"))
+            return digest(*map(os.fsencode, names))
         if question == "readlink":
             return os.readlink(path)
         if question.startswith("access"):
@@ -64,7 +70,7 @@ def answer(question: str, path: str) -> str | None:
         return None
     if question in ("stat", "lstat"):
         return kind_of(state)
-    return f"{state.st_mtime_ns} {state.st_ctime_ns} {state.st_size} {state.st_ino}"
+    return f"{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}"
 
 
 def kind_of(state: os.stat_result) -> str:
@@ -72,5 +78,10 @@ def kind_of(state: os.stat_result) -> str:
     return next((kind for is_kind, kind in _KINDS if is_kind(state.st_mode)), "other")
 
 
-def digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+def digest(*parts: bytes) -> str:
+    """A name for the content of all parts together."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        state.update(b"%d:" % len(part))
+        state.update(part)
+    return state.hexdigest()

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.cache.file_facts import FactCache
-from nparam_lint.cache.store import digest
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
+from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position

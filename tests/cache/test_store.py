@@ -141,6 +141,8 @@ def test_importing_the_store_imports_next_to_nothing():
         "nparam_lint",
         "nparam_lint.cache",
         "nparam_lint.cache.store",
+        "nparam_lint.ground",
+        "nparam_lint.ground.facts",
     }
 
 

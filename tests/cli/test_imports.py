@@ -95,6 +95,8 @@ def test_an_answer_that_is_given_again_loads_nothing_but_the_cache(first, loaded
         "nparam_lint.cache",
         "nparam_lint.cache.store",
         "nparam_lint.cli",
+        "nparam_lint.ground",
+        "nparam_lint.ground.facts",
     ]
 
 
