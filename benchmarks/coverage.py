@@ -44,8 +44,8 @@ from typing import TYPE_CHECKING, Any
 from unused import unused
 
 from nparam_lint.config.session import open_session
-from nparam_lint.discover.containment import find_containment
 from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.evidence.containment import find_containment
 from nparam_lint.gate.candidates import select_models
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.ways import with_ways

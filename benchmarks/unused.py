@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.containment import _lines_of_code
+from nparam_lint.evidence.containment import _lines_of_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -17,8 +17,8 @@ import json, resource
 from pathlib import Path
 from nparam_lint.claims import Target
 from nparam_lint.discover import discover, list_configs, list_files, list_texts, reader, scan_source
-from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways.find import find_ways
+from nparam_lint.evidence import EvidenceQuery
+from nparam_lint.evidence.sources import find_evidence
 from nparam_lint.rules.lint import scan_and_lint
 
 def used():
@@ -32,7 +32,7 @@ for scan in (scan_and_lint, scan_source):
     taken.append(used())
 others = [*list_configs(root, (), None, None), *list_texts(root, (), None)]
 wanted = {Target(item.path, item.qualname) for item in found.definitions}
-ways = sum(1 for _ in find_ways(WaySource(found, root, wanted, others, reader(root))))
+ways = sum(1 for _ in find_evidence(EvidenceQuery(found, root, wanted, others, reader(root))))
 taken.append(used())
 print(json.dumps([ways, len(wanted), *(b - a for a, b in zip(taken, taken[1:]))]))
 """

@@ -126,7 +126,7 @@ def check(
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
     """With the ways to build models that the project has, and which of them contain which. A hook
     has no use for these, and does not load what finds them."""
-    from nparam_lint.discover.containment import find_containment
+    from nparam_lint.evidence.containment import find_containment
     from nparam_lint.gate.ways import with_ways
 
     containment = selection.containment

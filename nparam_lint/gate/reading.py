@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.config.session import Session
     from nparam_lint.discover.scan import Scan
-    from nparam_lint.discover.ways.configs import ConfigModels
+    from nparam_lint.evidence.configs import ConfigModels
 
 
 def read_source(
@@ -351,7 +351,7 @@ def listed(
 
 def config_models(found: Discovery, session: Session) -> ConfigModels:
     """The models of the project's config files."""
-    from nparam_lint.discover.ways.configs import ConfigModels  # few runs ask for them
+    from nparam_lint.evidence.configs import ConfigModels  # few runs ask for them
 
     paths, texts = listed(session, list_configs), partial(listed, session, list_texts)
     return ConfigModels(found, paths, reader(session.root), texts)

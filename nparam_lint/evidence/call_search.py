@@ -1,4 +1,4 @@
-"""Calls of models in scripts, tests and texts, with arguments that the source says."""
+"""What calls are looked up in: the names of wanted models, and which files may call them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,23 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import DOC_SUFFIXES, Target
+from nparam_lint.claims import Target
 from nparam_lint.discover.definitions import Way
-from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail, words_in
-from nparam_lint.discover.ways import FoundWay
-from nparam_lint.discover.ways.commands import Commands
-from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.discover.ways.statements import BUILTINS, LOOK_UPS, NoWay, does_work
+from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.commands import Commands
+from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
+from nparam_lint.evidence.statements import BUILTINS, LOOK_UPS, NoWay, does_work
 from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
-    from nparam_lint.discover.definitions import Definition, Parameter
-    from nparam_lint.discover.ways import WaySource
-    from nparam_lint.discover.ways.file_calls import FileCalls
-    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.discover.definitions import Parameter
+    from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.values import Position
 
-_TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
-_DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
@@ -43,64 +38,19 @@ _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
-def find_calls(source: WaySource) -> Iterator[FoundWay]:
-    """The ways of this kind, without two that are the same."""
-    search = CallSearch(source)
-    known: set[object] = set()
-    having: set[Target] = set()
-    for found, key in (*_in_files(search), *_in_texts(search)):
-        if key not in known:
-            known.add(key)
-            having.add(found.target)
-            yield found
-    if any(map(_may_parse, search.found.definitions)):
-        from nparam_lint.discover.ways.option_objects import OptionObjects
-
-        yield from (found for found, _ in OptionObjects(search).ways(having))
-
-
-def _may_parse(definition: Definition) -> bool:
-    """Whether a model may be built from the parsed options of a script."""
-    return sum(item.required for item in definition.parameters or ()) == 1
-
-
-def _in_files(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
-    tree = search.found.tree
-    for path in sorted(tree.files):
-        content = tree.source(path)
-        if search.may_call(path, content):
-            yield from search.file_calls(path).ways()
-
-
-def _in_texts(search: CallSearch) -> Iterator[tuple[FoundWay, object]]:
-    for path in search.source.others:
-        if path.lower().endswith(_TEXTS) and search.named_in(content := search.content(path)):
-            from nparam_lint.discover.ways.texts import in_text
-
-            yield from in_text(search, path, content)
-    tree = search.found.tree
-    for path in sorted(tree.files):
-        content = tree.source(path)
-        doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
-        if doctests and search.shows_call(b"\n".join(doctests)):
-            from nparam_lint.discover.ways.texts import in_docstrings
-
-            yield from in_docstrings(search, path, content)
-
-
 class CallSearch:
-    """What all calls are looked up in: the wanted models of a source, and their names."""
+    """The wanted models of a query by their names, and what the project's files say of these."""
 
-    def __init__(self, source: WaySource) -> None:
-        self.source = source
-        self.found = source.found
-        self.names = source.found.models.names
+    def __init__(self, query: EvidenceQuery) -> None:
+        self.query = query
+        self.found = query.found
+        self.names = query.found.models.names
         self.by_name: dict[str, list[Target]] = defaultdict(list)
-        for target in source.wanted:
+        for target in query.wanted:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.words = {name.encode() for name in self.by_name}
-        self.commands = Commands(source.others, self.content)
+        self.commands = Commands(query.others, self.content)
         self.changes = ObjectChanges(self.found)
         self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
 
@@ -153,7 +103,7 @@ class CallSearch:
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
         try:
-            return self.source.read(path)
+            return self.query.read(path)
         except OSError:
             return b""
 
@@ -175,16 +125,7 @@ class CallSearch:
             if not re.match(r"(from|build|create|make)_", method) or does_work(method):
                 return None
         target = Target(symbol.where, name)
-        return target if target in self.source.wanted else None
-
-    def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
-        """The calls of a function of a file in other files."""
-        symbol = Symbol("function", path, name)
-        for other in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
-            calls = self.file_calls(other) if other != path else None
-            for place in calls.text.callers(name) if calls else ():
-                if calls and calls.resolve(dotted_name(place.call.func)) == symbol:
-                    yield calls, place
+        return target if target in self.query.wanted else None
 
     @cached_property
     def called_in(self) -> dict[bytes, list[str]]:
@@ -198,13 +139,6 @@ class CallSearch:
             paths.sort(key=lambda path: (path.count("/"), path))
         return found
 
-    @cached_method
-    def file_calls(self, path: str) -> FileCalls:
-        from nparam_lint.discover.ways.file_calls import FileCalls  # few files have any
-
-        text = self.found.tree.source(path).decode("utf-8", "replace")
-        return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
-
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another."""
         roots = {root for attempt in self.found.plan(user)[:1] for root in attempt.roots}
@@ -215,14 +149,19 @@ class CallSearch:
         return relative.removesuffix("/__init__").replace("/", ".")
 
     def note_of(
-        self, target: Target, unknown: Mapping[tuple[str, str], str], home: FileCalls
+        self,
+        target: Target,
+        unknown: Mapping[tuple[str, str], str],
+        home: str,
+        options: Collection[str],
     ) -> str:
         """What to say of the attributes, which what the script `home` does not run sets, that the
-        model's file reads. Raises NoWay where one has no value before that."""
+        model's file reads. Raises NoWay where one has no value before that: it is none of the
+        script's options."""
         source = self.found.tree.source(target.location)
-        if target.location == home.path:  # it reads what its script does, too
+        if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
-        text, options = source.decode("utf-8", "replace"), home.options
+        text = source.decode("utf-8", "replace")
         read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
         for name in read.keys() - {*options}:
             raise NoWay(f"{name} depends on data")
@@ -236,7 +175,7 @@ class CallSearch:
                 return False
         return True
 
-    def way(
+    def evidence(
         self,
         target: Target,
         call: ast.Call,
@@ -244,13 +183,13 @@ class CallSearch:
         at: Position,
         rank: int,
         file: str,
-    ) -> tuple[FoundWay, object]:
+    ) -> Evidence:
+        """That a call, with the statements that it needs, builds a model."""
         setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
-        text = ast.unparse(call)
+        recipe = Recipe(setup=setup or None, call=ast.unparse(call))
         parameters = self.parameters.get((target.location, target.callable), ())
         key = (target, setup, _arguments(call, parameters))
-        way = FoundWay(target, Way("call", at), file, Recipe(setup=setup or None, call=text), rank)
-        return way, key
+        return Evidence(target, Way("call", at), file, recipe, rank, key)
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""
@@ -259,7 +198,7 @@ class CallSearch:
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
 
 
-def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> object:
+def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> Hashable:
     """The arguments by name, as far as names are known."""
     names = [p.name for p in parameters if p.kind == "positional"]
     given = [(names[n] if n < len(names) else n, ast.unparse(a)) for n, a in enumerate(call.args)]

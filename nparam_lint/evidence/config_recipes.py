@@ -6,14 +6,14 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.ways.hydra_configs import HydraConfigs
+from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles, ModelNode
-    from nparam_lint.discover.ways.config_outline import Keys
+    from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
+    from nparam_lint.evidence.config_outline import Keys
 
 _WEIGHTS = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
 # A file of weights, or a name that libraries have for some to download.

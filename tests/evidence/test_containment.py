@@ -2,7 +2,7 @@
 
 from discover_project import discovered
 
-from nparam_lint.discover.containment import find_containment
+from nparam_lint.evidence.containment import find_containment
 
 NETS = '''
     import torch.nn as nn

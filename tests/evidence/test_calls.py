@@ -10,8 +10,8 @@ from discover_project import discovered
 
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_texts, reader
-from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways.calls import find_calls
+from nparam_lint.evidence import EvidenceQuery
+from nparam_lint.evidence.sources import called
 
 NET = """
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ USE = "from net import Big, Config, Net\n"
 def ways(root, sources):
     found = discovered(root, {"net.py": NET, **sources})
     wanted = {Target(d.path, d.qualname) for d in found.definitions}
-    source = WaySource(found, root, wanted, list_texts(root, (), None), reader(root))
-    return sorted(find_calls(source), key=lambda way: way.rank)
+    source = EvidenceQuery(found, root, wanted, list_texts(root, (), None), reader(root))
+    return sorted(called(source), key=lambda way: way.rank)
 
 
 def told(root, path, text):

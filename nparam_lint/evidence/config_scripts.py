@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, origin, tail
-from nparam_lint.discover.ways.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.discover.ways.options import default_text, option_calls, words_of
-from nparam_lint.discover.ways.places import SourceText
-from nparam_lint.discover.ways.slices import Slice
-from nparam_lint.discover.ways.statements import (
+from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
+from nparam_lint.evidence.options import default_text, option_calls, words_of
+from nparam_lint.evidence.places import SourceText
+from nparam_lint.evidence.slices import Slice
+from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
     changed,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.discover.ways.config_files import ConfigFile, ConfigFiles
-    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
+    from nparam_lint.evidence.places import Place
 
 _OPTION = re.compile(
     r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"

@@ -11,20 +11,23 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
+from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
-from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.options import (
+from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.call_search import CallSearch
+from nparam_lint.evidence.options import (
     NeedsCommand,
     default_text,
     tested,
     with_defaults,
     words_for,
 )
-from nparam_lint.discover.ways.places import IMPORTS, SourceText
-from nparam_lint.discover.ways.shorten import shortened
-from nparam_lint.discover.ways.slices import NeedsCaller, Slice
-from nparam_lint.discover.ways.statements import (
+from nparam_lint.evidence.places import IMPORTS, SourceText
+from nparam_lint.evidence.shorten import shortened
+from nparam_lint.evidence.slices import NeedsCaller, Slice
+from nparam_lint.evidence.statements import (
     BUILTINS,
     LOOK_UPS,
     NoWay,
@@ -42,12 +45,10 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
-    from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.calls import CallSearch
-    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.evidence import Evidence
+    from nparam_lint.evidence.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
@@ -71,10 +72,18 @@ class Cut:
     read: Sequence[ast.AST] = ()
 
 
+def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
+    """The calls of wanted models in the Python files of a project."""
+    tree = files.found.tree
+    for path in sorted(tree.files):
+        if files.may_call(path, tree.source(path)):
+            yield from files.file_calls(path).evidence()
+
+
 class FileCalls:
     """The calls of wanted models in one file, with the text `text`."""
 
-    def __init__(self, search: CallSearch, path: str, text: str) -> None:
+    def __init__(self, search: CalledFiles, path: str, text: str) -> None:
         self.search = search
         self.path = path
         self.tree = parsed(text)
@@ -176,7 +185,7 @@ class FileCalls:
         pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
         return self.text.places(re.compile(pattern))
 
-    def ways(self) -> Iterator[tuple[FoundWay, object]]:
+    def evidence(self) -> Iterator[Evidence]:
         for place in self.places():
             for target in self.targets(place.call):
                 yield from self.built(place, target)
@@ -208,7 +217,7 @@ class FileCalls:
         named = self.search.by_name.get(name, ())
         return named[0] if len(named) == 1 else None
 
-    def built(self, place: Place, target: Target) -> Iterator[tuple[FoundWay, object]]:
+    def built(self, place: Place, target: Target) -> Iterator[Evidence]:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         if self.search.needs_nothing(target, call) or _is_sketch(call):
             return
@@ -219,7 +228,8 @@ class FileCalls:
         for entry in range(_ENTRIES):
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
-                note = self.search.note_of(target, cut.unknown, cut.home)
+                home = cut.home
+                note = self.search.note_of(target, cut.unknown, home.path, home.options)
                 made, command = self.with_options(cut, call)
                 made, short = shortened(made, call)
                 note = "; ".join(filter(None, (note, command)))
@@ -227,8 +237,8 @@ class FileCalls:
                 return
             if made and is_inside:
                 return
-            found, key = self.way(target, short, replace(cut, made=made), at, rank)
-            yield replace(found, way=replace(found.way, note=note)), key
+            evidence = self.evidence_of(target, short, replace(cut, made=made), at, rank)
+            yield replace(evidence, way=replace(evidence.way, note=note))
             if not cut.loops:
                 return
 
@@ -323,18 +333,18 @@ class FileCalls:
         """What is called, where that has to be worked out."""
         return [] if dotted_name(call.func) else [call.func]
 
-    def way(
+    def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
-    ) -> tuple[FoundWay, object]:
+    ) -> Evidence:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
         if not cut.made and symbol and self.search.same_in(target, self.path, free):
             name = target.callable if symbol.kind != "method" else symbol.name
             function = ast.parse(name, mode="eval").body
             plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-            return self.search.way(target, plain, (), at, rank, target.location)
+            return self.search.evidence(target, plain, (), at, rank, target.location)
         made = [*cut.made, *self.needed_imports(call, cut)]
-        return self.search.way(target, call, made, at, rank, cut.home.path)
+        return self.search.evidence(target, call, made, at, rank, cut.home.path)
 
     def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:
         """The import of what is called, where it is not among the names of the file."""
@@ -359,9 +369,27 @@ class FileCalls:
         if any(node.name in modules for node in place.classes):
             return INSIDE, True
         own = self.rank + (0 if place.is_main or not place.functions else 1)
-        if any(Target(self.path, f.name) in self.search.source.wanted for f in place.functions):
+        if any(Target(self.path, f.name) in self.search.query.wanted for f in place.functions):
             return FACTORY, False
         return own, False
+
+
+class CalledFiles(CallSearch):
+    """The same, with the calls in each file, which is read once."""
+
+    @cached_method
+    def file_calls(self, path: str) -> FileCalls:
+        text = self.found.tree.source(path).decode("utf-8", "replace")
+        return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
+
+    def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
+        """The calls of a function of a file in other files."""
+        symbol = Symbol("function", path, name)
+        for other in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
+            calls = self.file_calls(other) if other != path else None
+            for place in calls.text.callers(name) if calls else ():
+                if calls and calls.resolve(dotted_name(place.call.func)) == symbol:
+                    yield calls, place
 
 
 def _same(values: dict[str, ast.expr]) -> set[str]:

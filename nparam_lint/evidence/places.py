@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
-from nparam_lint.discover.ways.options import option_calls
-from nparam_lint.discover.ways.statements import BUILTINS, calls_in, changes, loads, stores
+from nparam_lint.evidence.options import option_calls
+from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.discover.ways.literal_tables import keys_of
+from nparam_lint.evidence.literal_tables import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.discover.ways import WaySource
-    from nparam_lint.discover.ways.config_classes import ConfigClasses
-    from nparam_lint.discover.ways.literal_tables import SizeTable
-    from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameters
+    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.config_classes import ConfigClasses
+    from nparam_lint.evidence.literal_tables import SizeTable
+    from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameters
 
 _DICTS = ("dict", "OrderedDict")
 # A dictionary of the top level whose first value is made of several.
@@ -33,7 +33,7 @@ class ConfigTables:
 
     def __init__(
         self,
-        source: WaySource,
+        source: EvidenceQuery,
         named: NamedParameters,
         configs: ConfigClasses,
         users: Callable[[Symbol], list[Target]],

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import Target
 from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.syntax import dotted_name, rare_collection, returned_calls
-from nparam_lint.discover.ways import FoundWay
-from nparam_lint.discover.ways.config_classes import ConfigClasses
-from nparam_lint.discover.ways.config_tables import ConfigTables
-from nparam_lint.discover.ways.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
-from nparam_lint.discover.ways.size_slice import downloads, needed_for
+from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.config_classes import ConfigClasses
+from nparam_lint.evidence.config_tables import ConfigTables
+from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
+from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.discover.ways import WaySource
-    from nparam_lint.discover.ways.literal_tables import Entry
-    from nparam_lint.discover.ways.named_parameters import FoundFunction, NamedParameter
+    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.literal_tables import Entry
+    from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameter
 
 _LOADS = re.compile(r"(use_|load_)?pretrained(_weights)?$")
 # Methods are not among the facts of a file.
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
 
-def find_sizes(source: WaySource) -> Iterator[FoundWay]:
+def find_sizes(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind; of each size of a model the first that was found, those that need no
     setup first."""
     known: set[tuple[Target, str]] = set()
@@ -46,7 +46,7 @@ def find_sizes(source: WaySource) -> Iterator[FoundWay]:
 
 
 class _Sizes:
-    def __init__(self, source: WaySource) -> None:
+    def __init__(self, source: EvidenceQuery) -> None:
         self.source = source
         self.found = source.found
         self.models = source.found.models
@@ -54,7 +54,7 @@ class _Sizes:
         self.configs = ConfigClasses(source, self.named)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
-    def ways(self) -> Iterator[FoundWay]:
+    def ways(self) -> Iterator[Evidence]:
         makers: list[tuple[FoundFunction, NamedParameter]] = []  # of config objects
         for function in self.functions():
             named = self.named.of(function.path, function.qualname)
@@ -82,7 +82,7 @@ class _Sizes:
                     if name in names or function.kind in ("class", "static"):
                         yield function
 
-    def table_entries(self) -> Iterator[FoundWay]:
+    def table_entries(self) -> Iterator[Evidence]:
         """Entries of tables that no factory by name looks up."""
         for path, table, model, file, call in ConfigTables(
             self.source, self.named, self.configs, self.users
@@ -90,7 +90,7 @@ class _Sizes:
             for entry in table.entries:
                 yield self.way(model, path, entry, file, Recipe(call=call.format(entry.text)))
 
-    def named_factories(self) -> Iterator[FoundWay]:
+    def named_factories(self) -> Iterator[Evidence]:
         """Functions that make one class each, with nothing: their names are those of its sizes."""
         makers: dict[Target, list[Definition]] = {}
         for item in self.found.definitions:
@@ -102,9 +102,9 @@ class _Sizes:
         for target, items in makers.items():
             for item in items if len(items) > 1 else ():
                 way = Way("size", Position(item.path, item.line, item.column), item.qualname)
-                yield FoundWay(target, way, item.path, Recipe(call=f"{item.qualname}()"))
+                yield Evidence(target, way, item.path, Recipe(call=f"{item.qualname}()"))
 
-    def without_weights(self) -> Iterator[FoundWay]:
+    def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""
         for item in self.found.definitions:
             needs = [one.name for one in item.parameters or () if one.required]
@@ -114,7 +114,7 @@ class _Sizes:
             if target in self.source.wanted and not needs and loads and given[loads[0]] == "True":
                 way = Way("call", Position(item.path, item.line, item.column))
                 recipe = Recipe(call=f"{item.qualname}({loads[0]}=False)")
-                yield FoundWay(target, way, item.path, recipe)
+                yield Evidence(target, way, item.path, recipe)
 
     def class_of(self, path: str, name: str, depth: int = 0) -> Target | None:
         """The class, not to be called alone, that a function returns an instance of."""
@@ -151,7 +151,7 @@ class _Sizes:
 
     def of_function(
         self, function: FoundFunction, named: NamedParameter, target: Target
-    ) -> Iterator[FoundWay]:
+    ) -> Iterator[Evidence]:
         """The sizes that a factory, or a constructor, has by name."""
         for entry in named.entries:
             recipe = self.recipe(function, named, entry, target)
@@ -160,7 +160,7 @@ class _Sizes:
 
     def of_config_factory(
         self, function: FoundFunction, named: NamedParameter
-    ) -> Iterator[FoundWay]:
+    ) -> Iterator[Evidence]:
         """The models that are built from a config object that is made by name."""
         every = dict.fromkeys(self.made_configs(function))
         made = [(held, config) for held, config in every if self.users(config)]
@@ -200,9 +200,9 @@ class _Sizes:
         every = self.configs.all_users(config)
         return [] if self.by_name.intersection(every) else self.configs.users(config)
 
-    def way(self, target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> FoundWay:
+    def way(self, target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> Evidence:
         at = Position(path, entry.node.lineno, entry.node.col_offset + 1)
-        return FoundWay(target, Way("size", at, entry.name), file, recipe)
+        return Evidence(target, Way("size", at, entry.name), file, recipe)
 
     def recipe(
         self,
@@ -215,7 +215,8 @@ class _Sizes:
         """The call of the factory; where it would load something, what it does before that."""
         name = entry.text
         if downloads(function):
-            return needed_for(function, {named.parameter: name}, target.callable)
+            file = self.named.file(function.path)
+            return needed_for(function, file, {named.parameter: name}, target.callable)
         if set(function.required) - {named.parameter}:
             return None
         callee = called or function.qualname.removesuffix(".__init__")

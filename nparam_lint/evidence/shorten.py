@@ -7,7 +7,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.discover.ways.statements import Assumption, stores
+from nparam_lint.evidence.statements import Assumption, stores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,9 +18,9 @@ from nparam_lint.discover.syntax import (
     tail,
     text_of,
 )
-from nparam_lint.discover.ways.arguments import default_values
-from nparam_lint.discover.ways.literal_tables import Entry, SizeTable, read_table, tables_in
-from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.evidence.arguments import default_values
+from nparam_lint.evidence.literal_tables import Entry, SizeTable, read_table, tables_in
+from nparam_lint.evidence.statements import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -119,7 +119,8 @@ class SizeFile:
 
     def __init__(self, path: str, source: bytes) -> None:
         self.path = path
-        self.tree = parsed(source)
+        self.text = source.decode("utf-8", "replace").replace("\r\n", "\n")
+        self.tree = parsed(self.text)
 
     @cached_property
     def tables(self) -> dict[str, SizeTable]:

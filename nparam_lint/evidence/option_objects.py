@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.files import parent, within
-from nparam_lint.discover.ways.options import lacks_value, with_defaults
-from nparam_lint.discover.ways.places import Frame
-from nparam_lint.discover.ways.statements import NoWay
+from nparam_lint.evidence.options import lacks_value, with_defaults
+from nparam_lint.evidence.places import Frame
+from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from nparam_lint.discover.definitions import Definition
-    from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.calls import CallSearch
-    from nparam_lint.discover.ways.commands import Command
-    from nparam_lint.discover.ways.file_calls import FileCalls
-    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.evidence import Evidence
+    from nparam_lint.evidence.commands import Command
+    from nparam_lint.evidence.file_calls import CalledFiles, FileCalls
+    from nparam_lint.evidence.places import Place
 
 _RANK = 18
 _HOLDER = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
@@ -60,21 +59,24 @@ class _Script:
         return None
 
 
-class OptionObjects:
-    """Finds a script whose options are all that a model reads of its only argument."""
+def find_option_objects(files: CalledFiles, having: Collection[Target]) -> Iterator[Evidence]:
+    """A script whose options are all that a model reads of its only argument: for the wanted models
+    of which nothing else tells."""
+    objects = OptionObjects(files)
+    for definition in files.found.definitions:
+        target = Target(definition.path, definition.qualname)
+        if target in files.query.wanted and target not in having:
+            with suppress(NoWay, RecursionError):
+                yield from objects.built(definition, target)
 
-    def __init__(self, search: CallSearch) -> None:
+
+class OptionObjects:
+    """The scripts of a project that parse options."""
+
+    def __init__(self, search: CalledFiles) -> None:
         self.search = search
 
-    def ways(self, having: Collection[Target]) -> Iterator[tuple[FoundWay, object]]:
-        """Those of the wanted models that have none."""
-        for definition in self.search.found.definitions:
-            target = Target(definition.path, definition.qualname)
-            if target in self.search.source.wanted and target not in having:
-                with suppress(NoWay, RecursionError):
-                    yield from self.built(definition, target)
-
-    def built(self, definition: Definition, target: Target) -> Iterator[tuple[FoundWay, object]]:
+    def built(self, definition: Definition, target: Target) -> Iterator[Evidence]:
         required = [item.name for item in definition.parameters or () if item.required]
         if len(required) != 1 or not _HOLDER.match(required[0]) or not self.scripts:
             return
@@ -88,9 +90,9 @@ class OptionObjects:
                 continue
             read = self.read(target, required[0])
             if read and read <= script.attributes:
-                yield self.way(target, script)
+                yield self.evidence(target, script)
                 if command := self.command(target, script):
-                    yield self.way(target, script, command)
+                    yield self.evidence(target, script, command)
                 return
 
     def command(self, target: Target, script: _Script) -> Command | None:
@@ -115,9 +117,7 @@ class OptionObjects:
         stored = {item.attr for item in used if isinstance(item.ctx, ast.Store)}
         return {item.attr for item in used} - stored
 
-    def way(
-        self, target: Target, script: _Script, command: Command | None = None
-    ) -> tuple[FoundWay, object]:
+    def evidence(self, target: Target, script: _Script, command: Command | None = None) -> Evidence:
         calls, place = script.calls, script.place
         holder = ast.Name(script.name, ast.Load())
         call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
@@ -125,9 +125,9 @@ class OptionObjects:
         imports = ast.parse(f"from {module} import {target.callable}").body
         made = [*script.made(command), *imports]
         at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
-        found, key = self.search.way(target, call, made, at, _RANK, calls.path)
+        evidence = self.search.evidence(target, call, made, at, _RANK, calls.path)
         note = f"as in {command.place}" if command else ""
-        return replace(found, way=replace(found.way, note=note)), key
+        return replace(evidence, way=replace(evidence.way, note=note))
 
     @cached_property
     def scripts(self) -> list[_Script]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.claims import is_doc
 from nparam_lint.discover.files import join, parent
-from nparam_lint.discover.ways.options import words_of
+from nparam_lint.evidence.options import words_of
 
 if TYPE_CHECKING:
     import ast

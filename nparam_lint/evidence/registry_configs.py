@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import text_of
-from nparam_lint.discover.ways.config_files import ModelNode
-from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.evidence.config_files import ModelNode
+from nparam_lint.evidence.statements import parsed
 from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.discover.ways.config_files import ConfigFiles
+    from nparam_lint.evidence.config_files import ConfigFiles
 
 _CONFIG = re.compile(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
 _DEEP = 5  # files that are read one for the other

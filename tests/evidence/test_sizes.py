@@ -10,13 +10,13 @@ from discover_project import discovered
 
 from nparam_lint.claims import Target
 from nparam_lint.discover import reader
-from nparam_lint.discover.ways import WaySource
-from nparam_lint.discover.ways.sizes import find_sizes
+from nparam_lint.evidence import EvidenceQuery
+from nparam_lint.evidence.sizes import find_sizes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nparam_lint.discover.ways import FoundWay
+    from nparam_lint.evidence import Evidence
 
 NET = """
 from torch import nn
@@ -26,13 +26,13 @@ class Net(nn.Module):
 """
 
 
-def sizes(root: Path, sources: dict[str, str]) -> list[FoundWay]:
+def sizes(root: Path, sources: dict[str, str]) -> list[Evidence]:
     found = discovered(root, sources)
     wanted = {Target(item.path, item.qualname) for item in found.definitions}
-    return list(find_sizes(WaySource(found, root, wanted, [], reader(root))))
+    return list(find_sizes(EvidenceQuery(found, root, wanted, [], reader(root))))
 
 
-def built(ways: list[FoundWay], target: str) -> list[tuple[str, int, str]]:
+def built(ways: list[Evidence], target: str) -> list[tuple[str, int, str]]:
     """Name, line and recipe of each way of a target."""
     return [
         (way.way.name, way.way.position.line, "; ".join(filter(None, (way.recipe.setup, call))))

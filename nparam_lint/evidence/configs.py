@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.definitions import Way
-from nparam_lint.discover.ways import FoundWay
-from nparam_lint.discover.ways.config_files import ConfigFiles, ModelNode
-from nparam_lint.discover.ways.config_recipes import ConfigRecipes
-from nparam_lint.discover.ways.config_scripts import ConfigScripts
-from nparam_lint.discover.ways.registry_configs import RegistryConfigs
+from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
+from nparam_lint.evidence.config_recipes import ConfigRecipes
+from nparam_lint.evidence.config_scripts import ConfigScripts
+from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.discover import Discovery
-    from nparam_lint.discover.ways import WaySource
+    from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.orders import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
@@ -95,7 +95,7 @@ class ConfigModels:
             yield path, usual[:1] or models
 
 
-def find_configs(source: WaySource) -> Iterator[FoundWay]:
+def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
     paths = [path for path in source.others if path.endswith(CONFIG_SUFFIXES)]
     texts = [path for path in source.others if not path.endswith(CONFIG_SUFFIXES)]
@@ -105,4 +105,4 @@ def find_configs(source: WaySource) -> Iterator[FoundWay]:
         if target in source.wanted or not (target.callable or node.is_inner):
             way = Way("config", model.position, node.path, model.note)
             rank = _INNER if node.is_inner else 0
-            yield FoundWay(target, way, model.recipe.file or node.path, model.recipe, rank)
+            yield Evidence(target, way, model.recipe.file or node.path, model.recipe, rank)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.discover.definitions import Parameter
-    from nparam_lint.discover.ways import WaySource
-    from nparam_lint.discover.ways.named_parameters import NamedParameters
+    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.named_parameters import NamedParameters
 
 _HOLDS_SIZES = re.compile(r"(?i)conf|cfg|args|hparams|params|dims|settings|opt")
 _CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
@@ -26,7 +26,7 @@ _CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Opt
 class ConfigClasses:
     """Config classes of the project, and the models that need one object of them, and no more."""
 
-    def __init__(self, source: WaySource, named: NamedParameters) -> None:
+    def __init__(self, source: EvidenceQuery, named: NamedParameters) -> None:
         self.source = source
         self.names = source.found.models.names
         self.models = source.found.models

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nparam_lint.discover import discover, list_configs, list_texts, reader
-from nparam_lint.discover.ways.config_outline import outline
-from nparam_lint.discover.ways.configs import ConfigModels
+from nparam_lint.evidence.config_outline import outline
+from nparam_lint.evidence.configs import ConfigModels
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
 values = st.one_of(st.integers(0, 9), words)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, is_main, parameter_names
-from nparam_lint.discover.ways.arguments import (
+from nparam_lint.evidence.arguments import (
     arguments_of,
     default_values,
     entry_of,
     from_decorator,
 )
-from nparam_lint.discover.ways.options import truth
-from nparam_lint.discover.ways.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
-from nparam_lint.discover.ways.statements import (
+from nparam_lint.evidence.options import truth
+from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
+from nparam_lint.evidence.statements import (
     BUILTINS,
     Assumption,
     NoWay,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from nparam_lint.discover.syntax import Function, dotted_name, tail
-from nparam_lint.discover.ways.statements import NoWay, expression
+from nparam_lint.evidence.statements import NoWay, expression
 
 
 def entry_of(table: ast.expr, number: int) -> ast.expr:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
-from nparam_lint.discover.ways.arguments import arguments_of
-from nparam_lint.discover.ways.statements import NoWay, parsed, variables_set
+from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.statements import NoWay, parsed, variables_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

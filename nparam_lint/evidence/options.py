@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
-from nparam_lint.discover.ways.statements import NoWay, calls_in
+from nparam_lint.evidence.statements import NoWay, calls_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -10,13 +10,13 @@ from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.claims import is_rest
+from nparam_lint.claims import DOC_SUFFIXES, is_rest
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name, tail
-from nparam_lint.discover.ways.file_calls import FileCalls
-from nparam_lint.discover.ways.places import SourceText
-from nparam_lint.discover.ways.statements import parsed
+from nparam_lint.evidence.file_calls import FileCalls
+from nparam_lint.evidence.places import SourceText
+from nparam_lint.evidence.statements import parsed
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from nparam_lint.claims import Target
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
-    from nparam_lint.discover.ways import FoundWay
-    from nparam_lint.discover.ways.calls import CallSearch
-    from nparam_lint.discover.ways.file_calls import Cut
-    from nparam_lint.discover.ways.places import Place
+    from nparam_lint.evidence import Evidence
+    from nparam_lint.evidence.file_calls import CalledFiles, Cut
+    from nparam_lint.evidence.places import Place
 
 TEXT = 20  # rank
+_TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
+_DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 _LARGE = 4_000_000  # bytes; a notebook holds its pictures
 _FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[ \t]*\{?\.?(\w*)[^\n]*\n(.*?)^\1\2", re.M | re.S)
 _DIRECTIVE = re.compile(
@@ -43,16 +44,22 @@ _CALL = re.compile(r"\b(\w+)\s*(?:\.\s*(\w+)\s*)?\(")  # for texts, there are to
 _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 
 
-def in_docstrings(
-    search: CallSearch, path: str, content: bytes
-) -> Iterator[tuple[FoundWay, object]]:
-    """The ways that the doctests of a file show."""
-    for text in _docstrings(content.decode("utf-8", "replace"), search.shows_call):
-        yield from TextCalls(search, path, text).ways()
+def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
+    """The calls of wanted models in texts and notebooks, and in the doctests of Python files."""
+    for path in files.query.others:
+        if path.lower().endswith(_TEXTS) and files.named_in(content := files.content(path)):
+            yield from _in_text(files, path, content)
+    tree = files.found.tree
+    for path in sorted(tree.files):
+        content = tree.source(path)
+        doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
+        if doctests and files.shows_call(b"\n".join(doctests)):
+            for text in _docstrings(content.decode("utf-8", "replace"), files.shows_call):
+                yield from TextCalls(files, path, text).evidence()
 
 
-def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[FoundWay, object]]:
-    """The ways that a text or a notebook shows, without those that a reader has to complete."""
+def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidence]:
+    """What a text or a notebook shows, without what a reader has to complete."""
     if len(content) > _LARGE:
         return
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -60,11 +67,11 @@ def in_text(search: CallSearch, path: str, content: bytes) -> Iterator[tuple[Fou
         try:
             text = _notebook(text)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            search.source.problems.append(_no_notebook(path, error))
+            search.query.problems.append(_no_notebook(path, error))
             return
     else:
         text = _code_blocks(text, is_rest(path))
-    yield from TextCalls(search, path, text).ways()
+    yield from TextCalls(search, path, text).evidence()
 
 
 def _code_blocks(text: str, is_rst: bool) -> str:
@@ -159,7 +166,7 @@ class TextCalls(FileCalls):
     completed by the imports of the text. `line`: that of the call which is looked at, since the
     blocks of a text may import several things by one name."""
 
-    def __init__(self, search: CallSearch, path: str, text: str) -> None:
+    def __init__(self, search: CalledFiles, path: str, text: str) -> None:
         super().__init__(search, path, text)
         self.text = SourceText(
             text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part
@@ -211,13 +218,13 @@ class TextCalls(FileCalls):
     def placed(self, place: Place) -> tuple[int, bool]:
         return TEXT, bool(place.classes)
 
-    def way(
+    def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
-    ) -> tuple[FoundWay, object]:
+    ) -> Evidence:
         name, self.line = dotted_name(call.func), call.lineno
         symbol = self.resolve(name)
         is_method = symbol is not None and symbol.kind == "method"
         called = symbol.name if symbol and is_method else target.callable
         function = ast.parse(called, mode="eval").body
         plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-        return self.search.way(target, plain, cut.made, at, rank, target.location)
+        return self.search.evidence(target, plain, cut.made, at, rank, target.location)

@@ -1,0 +1,51 @@
+"""Evidence: how the repository itself builds its models, as its files say.
+
+A class whose constructor has required arguments cannot be called alone. The repository knows how: a
+script, a test or the README calls it, a table names its sizes, a config file holds its arguments.
+`sources.py` is the table of all kinds. Evidence says how to build a model; no budget is judged by
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Sequence
+    from pathlib import Path
+
+    from nparam_lint.claims import Target
+    from nparam_lint.discover import Discovery
+    from nparam_lint.discover.definitions import Problem, Way
+    from nparam_lint.ground.orders import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How to build `target` (without arguments). `way`: what says so; `recipe`: what is evaluated,
+    with the names of `file`, a Python file of the project. `rank`: the lower, the nearer to how the
+    repository uses the model: configs and sizes, then scripts, then texts, then tests. `key`: the
+    same for what builds the same; None: nothing else does."""
+
+    target: Target
+    way: Way
+    file: str
+    recipe: Recipe
+    rank: int = 0
+    key: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceQuery:
+    """What evidence is looked for, and where: in what was `found`, below `root`; for `wanted`
+    models, without arguments. `others`: files of the project that are not Python, relative to the
+    root; `read` gives the content of any, or raises OSError. `problems` gets what cannot be read,
+    which is a warning."""
+
+    found: Discovery
+    root: Path
+    wanted: Collection[Target]
+    others: Sequence[str]
+    read: Callable[[str], bytes]
+    problems: list[Problem] = field(default_factory=list)

@@ -1,0 +1,47 @@
+"""All kinds of evidence, in the order in which they are looked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.evidence.configs import find_configs
+from nparam_lint.evidence.file_calls import CalledFiles, find_calls
+from nparam_lint.evidence.option_objects import find_option_objects
+from nparam_lint.evidence.sizes import find_sizes
+from nparam_lint.evidence.texts import find_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nparam_lint.claims import Target
+    from nparam_lint.evidence import Evidence, EvidenceQuery
+
+# Those that read config files and tables; and those that read calls.
+DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (find_configs, find_sizes)
+CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
+    find_calls,
+    find_texts,
+    find_option_objects,
+)
+
+
+def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
+    """All that the files of a project say, that of one target in the order in which it is to be
+    tried."""
+    with rare_collection():
+        declared = [one for find in DECLARED for one in find(query)]
+        every = sorted([*declared, *called(query)], key=lambda evidence: evidence.rank)
+    yield from every
+
+
+def called(query: EvidenceQuery) -> Iterator[Evidence]:
+    """The calls of wanted models, without two that are the same."""
+    files, keys = CalledFiles(query), set[object]()
+    targets: set[Target] = set()
+    for find in CALLED:
+        for evidence in find(files, targets):
+            if evidence.key is None or evidence.key not in keys:
+                keys.add(evidence.key)
+                targets.add(evidence.target)
+                yield evidence
