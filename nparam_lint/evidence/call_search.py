@@ -14,8 +14,9 @@ from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.evidence.statements import BUILTINS, LOOK_UPS, NoWay, does_work
+from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -11,6 +10,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import annotation_names, dotted_name
+from nparam_lint.ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Parameter
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.named_parameters import NamedParameters
-
-_HOLDS_SIZES = re.compile(r"(?i)conf|cfg|args|hparams|params|dims|settings|opt")
-_CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
 
 
 class ConfigClasses:
@@ -53,8 +50,8 @@ class ConfigClasses:
         if parameter.annotation:
             written = ast.Constant(parameter.annotation)
             names = [name for name in annotation_names(written) if name != "None"]
-        elif _HOLDS_SIZES.search(parameter.name):
-            known = [name for name in self.names.names(path) if _CLASS.match(name)]
+        elif CONFIG_PARAMETER.search(parameter.name):
+            known = [name for name in self.names.names(path) if CONFIG_CLASS.match(name)]
             own = f"{model.name}Config"
             names = [own] if own in known else known
         else:

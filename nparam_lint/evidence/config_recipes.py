@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.evidence.config_outline import Keys
 
-_WEIGHTS = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
-# A file of weights, or a name that libraries have for some to download.
-_STORED = re.compile(
-    r"[\w./ -]*\.(ckpt|pt|pth|bin|safetensors|pkl|tar)$"
-    r"|(IMAGENET|COCO)\w*_V\d$|DEFAULT$|\w+_Weights\.\w+$|imagenet$"
-)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
 
 
@@ -115,8 +110,8 @@ def _without_weights(file: ConfigFile, package: Keys) -> list[str]:
     architecture, and a repository hardly ever holds them."""
     found = []
     for keys, _, value in file.entries:
-        is_stored, is_switch = _STORED.match(value), value.lower() == "true"
-        if _WEIGHTS.search(str(keys[-1])) and (is_stored or is_switch):
+        is_stored, is_switch = WEIGHTS_VALUE.match(value), value.lower() == "true"
+        if WEIGHTS_KEY.search(str(keys[-1])) and (is_stored or is_switch):
             name = ".".join(map(str, (*package, *keys)))
             found.append(f"OmegaConf.update(config, {name!r}, {None if is_stored else False})")
     return found

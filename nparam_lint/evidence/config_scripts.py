@@ -31,6 +31,7 @@ from nparam_lint.evidence.statements import (
     stores,
 )
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
 
-_OPTION = re.compile(
-    r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
-    r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
-)
 _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
@@ -54,11 +51,6 @@ _READS = re.compile(
     r"merge_from_file|\w*(config|cfg|conf|yaml|json|toml|option|hparams|args|params|settings)\w*)$"
 )
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
-# Settings of a run: a model does not depend on them.
-_OF_RUN = re.compile(
-    r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
-    r"steps?|epochs?|time|name|resume|tag)$"
-)
 _LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
 _LARGE = 400_000
 
@@ -84,7 +76,7 @@ class ConfigSlice(Slice):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         is_part = any(True for target in targets for _ in changed(target))
         words = re.findall(r"\w+", ast.unparse(targets[0]))
-        if is_part and _OF_RUN.match(words[-1]):
+        if is_part and RUN_SETTING.match(words[-1]):
             return []
         return super().assignment(node, need)
 
@@ -130,7 +122,7 @@ class ConfigScripts:
     def _models(self, path: str, text: str) -> Iterator[ScriptModel]:
         """The models that a script builds, as far as that depends on its options alone."""
         syntax = parsed(text)
-        options = {name: call for name, call in option_calls([syntax]) if _OPTION.match(name)}
+        options = {name: call for name, call in option_calls([syntax]) if CONFIG_OPTION.match(name)}
         sets = partial(self._changes.of, path)
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)
@@ -213,7 +205,7 @@ class ConfigScripts:
                 [parsed(self.files.found.tree.source(script).decode())]
             ):
                 default = default_text(option) or ""
-                if _OPTION.match(name) and default.endswith(CONFIG_SUFFIXES):
+                if CONFIG_OPTION.match(name) and default.endswith(CONFIG_SUFFIXES):
                     yield script, self._found(script, default.removeprefix("./"))
 
     def _found(self, script: str, config: str) -> str:

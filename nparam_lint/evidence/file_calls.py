@@ -29,7 +29,6 @@ from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import (
     BUILTINS,
-    LOOK_UPS,
     NoWay,
     assign,
     changes,
@@ -40,6 +39,7 @@ from nparam_lint.evidence.statements import (
     parsed,
     stores,
 )
+from nparam_lint.ground.script_words import LOOK_UPS, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
 _LOOKED_UP = re.compile("|".join(LOOK_UPS))
-_SCRIPT_NAMES = re.compile(r"train|main|run|pretrain|demo")
-_TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
 
 
@@ -96,8 +94,8 @@ class FileCalls:
             is_setting=self.is_setting,
             is_part=self.is_part,
         )
-        self.rank = TEST if _TEST_PATH.search(path) else SCRIPT
-        if self.rank == SCRIPT and not _SCRIPT_NAMES.search(path.rpartition("/")[2]):
+        self.rank = TEST if TEST_FILE.search(path) else SCRIPT
+        if self.rank == SCRIPT and not SCRIPT_FILE.search(path):
             self.rank += 1
 
     @cached_property

@@ -15,6 +15,7 @@ from nparam_lint.discover.files import parent, within
 from nparam_lint.evidence.options import lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
+from nparam_lint.ground.script_words import OPTIONS, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import Place
 
 _RANK = 18
-_HOLDER = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
 _PARSED = re.compile(r"\bparse(_known)?_args\(")
-_SCRIPT = re.compile(r"(train|main|run|exp|eval|test|finetune|predict|infer)\w*\.py$")
-_TEST = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class OptionObjects:
 
     def built(self, definition: Definition, target: Target) -> Iterator[Evidence]:
         required = [item.name for item in definition.parameters or () if item.required]
-        if len(required) != 1 or not _HOLDER.match(required[0]) or not self.scripts:
+        if len(required) != 1 or not OPTIONS.match(required[0]) or not self.scripts:
             return
         above = [s for s in self.scripts if within([parent(s.calls.path)])(target.location)]
         if not above:
@@ -136,7 +134,7 @@ class OptionObjects:
         paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
         found: list[_Script] = []
         for path in paths:
-            if _SCRIPT.search(path) and not _TEST.search(path):
+            if SCRIPT_FILE.search(path) and not TEST_FILE.search(path):
                 source = tree.source(path)
                 if b"parse_args(" in source and b"add_argument(" in source:
                     found += self.in_script(self.search.file_calls(path))

@@ -11,14 +11,10 @@ from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.script_words import LOADS_WEIGHTS
 
 if TYPE_CHECKING:
     from nparam_lint.evidence.named_parameters import FoundFunction, SizeFile
-
-_LOADS = re.compile(
-    r"(?i)from_pretrained|load_state_dict|load_url|hub|download|urlopen|load_weights|load_pretrained"
-    r"|load_checkpoint|torch\.load|load_file|load_model|(^|\.)open$"
-)
 
 
 def downloads(function: FoundFunction) -> bool:
@@ -39,7 +35,7 @@ def _holds(function: FoundFunction, test: ast.expr) -> bool:
 
 def _loads(node: ast.AST) -> bool:
     calls = (item for item in ast.walk(node) if isinstance(item, ast.Call))
-    return any(_LOADS.search(dotted_name(call.func)) for call in calls)
+    return any(LOADS_WEIGHTS.search(dotted_name(call.func)) for call in calls)
 
 
 def needed_for(

@@ -16,6 +16,7 @@ from nparam_lint.evidence.config_tables import ConfigTables
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.script_words import WEIGHTS_SWITCH
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameter
 
-_LOADS = re.compile(r"(use_|load_)?pretrained(_weights)?$")
 # Methods are not among the facts of a file.
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
@@ -108,7 +108,7 @@ class _Sizes:
         """Models that download their weights unless told not to, which are of no use to a count."""
         for item in self.found.definitions:
             needs = [one.name for one in item.parameters or () if one.required]
-            loads = [one.name for one in item.parameters or () if _LOADS.match(one.name)]
+            loads = [one.name for one in item.parameters or () if WEIGHTS_SWITCH.match(one.name)]
             target = Target(item.path, item.qualname)
             given = {one.name: one.default for one in item.parameters or ()}
             if target in self.source.wanted and not needs and loads and given[loads[0]] == "True":

@@ -10,44 +10,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names, tail
+from nparam_lint.ground.script_words import (
+    CHANGES,
+    DATA_FILE,
+    SETS_VARIABLE,
+    SLICE_FUNCTIONS,
+    SLICE_MODULES,
+    WORK,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
-# What reads data, talks to the world or does a script's work. A call of such a name is never run.
-_WORK = re.compile(
-    r"(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|test|"
-    r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
-    r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
-    r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
-    r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
-    r"|(?i:data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained)"
-)
-_DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
-_OUTSIDE = frozenset(
-    "math os sys re argparse collections functools itertools operator typing types dataclasses "
-    "copy enum string pathlib numpy torch torchvision timm platform omegaconf easydict yacs addict "
-    "munch ml_collections transformers diffusers einops box random datetime configargparse "
-    "nn F np th json torch_geometric monai mup".split()
-)
-_FUNCTIONS = frozenset(
-    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
-    "abs round isinstance issubclass hasattr getattr setattr repr reversed map filter any all type "
-    "vars next iter slice divmod pow print super globals".split()
-)
-# Methods that change the object they belong to, and nothing else.
-_CHANGES = re.compile(
-    r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_argument|"
-    r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
-    r"override\w*|defrost|replace)$"
-)
-
-
-_SETS = re.compile(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
-# Calls of what has a model's name as an argument, or is looked up by it.
-LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
-LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 
 
 class NoWay(Exception):
@@ -134,7 +109,7 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
         about = root or name.split(".")[0]
         if first is not None and name.startswith("vars"):
             about = dotted_name(first)
-        return about, bool(_CHANGES.match(call.func.attr))
+        return about, bool(CHANGES.match(call.func.attr))
     if first is None:
         return "", False
     about = dotted_name(first)
@@ -150,7 +125,7 @@ def variables_set(node: ast.AST) -> set[str]:
             for item in node.targets
             if isinstance(item, ast.Subscript) and tail(dotted_name(item.value)) == "environ"
         ]
-    elif isinstance(node, ast.Call) and _SETS.search(dotted_name(node.func)):
+    elif isinstance(node, ast.Call) and SETS_VARIABLE.search(dotted_name(node.func)):
         for value in node.args[:1]:
             keys += filter(None, value.keys) if isinstance(value, ast.Dict) else [value]
         keys += [ast.Constant(item.arg) for item in node.keywords]
@@ -163,12 +138,12 @@ def calls_in(node: ast.AST) -> Iterator[ast.Call]:
 
 def does_work(name: str) -> bool:
     """Whether calling a function of this name reads data or does a script's work."""
-    return bool(_WORK.search(name))
+    return bool(WORK.search(name))
 
 
 def is_of_data(path: str) -> bool:
     """Whether a file of the project reads data, by its name."""
-    return bool(_DATA_FILE.search(path))
+    return bool(DATA_FILE.search(path))
 
 
 def is_harmless_outside(name: str) -> bool:
@@ -178,7 +153,7 @@ def is_harmless_outside(name: str) -> bool:
     head, _, rest = name.partition(".")
     if head in ("transformers", "diffusers"):
         return name.endswith("Config") or "Config." in name
-    return (head in _OUTSIDE) if rest else name in _FUNCTIONS
+    return (head in SLICE_MODULES) if rest else name in SLICE_FUNCTIONS
 
 
 class Assumption(ast.Assign):

@@ -14,6 +14,7 @@ from nparam_lint.discover.definitions import Containment, Way
 from nparam_lint.gate.report import Shard
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.orders import Ask, Build, Recipe
+from nparam_lint.ground.script_words import CONFIG_PARAMETER
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 _PLAIN_TYPES = {"int", "float", "str", "bool", "list", "dict", "tuple", "List[int]", "list[int]"}
 _OF_THE_CALL = ("arguments_missing", "raised", "refused")
 WITH_PARAMETERS = Ask(parameters=True)
-_CONFIG_WORDS = ("conf", "cfg", "arg", "param", "settings", "opt")
 
 
 @dataclass(slots=True)
@@ -231,7 +231,7 @@ def _required(definition: Definition) -> list[str]:
     required = [p for p in definition.parameters or () if p.required]
     if len(required) == 1:
         name, annotation = required[0].name.lower(), required[0].annotation or "int"
-        if any(word in name for word in _CONFIG_WORDS) or annotation not in _PLAIN_TYPES:
+        if CONFIG_PARAMETER.search(name) or annotation not in _PLAIN_TYPES:
             return []
     return [parameter.name for parameter in required]
 

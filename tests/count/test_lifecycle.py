@@ -50,6 +50,10 @@ def jobs(*modules: str, **more: int) -> list[Job]:
     return [Job(order(number, module, **more)) for number, module in enumerate(modules)]
 
 
+def group_of(*modules: str) -> ImportGroup:
+    return ImportGroup(jobs(*modules))
+
+
 def run_of(*modules: str, cores: int = 2, **more: int) -> JobRun:
     return JobRun(jobs(*modules, **more), Files(ROOT), cores, {}, None)
 
@@ -174,6 +178,16 @@ HEARD = {
     "of several that were built": (["net", "net"], [events.Building(0)], [[0], [1]]),
     "what ran a file": (["net"], [events.Importing(0), events.Running(FIRST)], [[0]]),
     "what ran no file": (["net", "other"], [events.Importing(0)], ["imported net.py", [1]]),
+    "after all was imported": (
+        ["net", "other"],
+        [events.Importing(0), events.Running(FIRST), events.Imported()],
+        [[0], [1]],
+    ),
+    "which builds by itself": (
+        ["net"],
+        [events.Importing(0), events.Running(FIRST), events.Building(0)],
+        ["built net::Net0"],
+    ),
     "before anything": (["net", "net"], [], [[0], [1]]),
     "all were answered": (["net"], [events.Result(0, True)], []),
 }
@@ -205,6 +219,26 @@ def test_a_group_that_waited_and_died_begins_again():
     group.child = object()
     (start,) = group.died(DEATH, Files(ROOT))
     assert (_shown([start]), start.task.width) == ([[0, 1]], 3)
+
+
+def test_a_file_that_kills_is_the_fault_of_its_own_jobs_alone():
+    files = Files(ROOT, [f"{ROOT}/other.py"])
+    group = told(group_of("net", "other"), events.Importing(0), events.Running(f"{ROOT}/other.py"))
+    assert _shown(group.died(DEATH, files)) == ["imported other.py", [0]]
+
+
+@pytest.mark.parametrize("does", [events.Importing(0), events.Building(0)])
+def test_a_group_that_waited_and_died_at_work_does_not_begin_again(does):
+    group = group_of("net")
+    group.child = object()
+    assert _shown(told(group, does).died(DEATH, Files(ROOT))) != [[0]]
+
+
+def test_a_build_that_is_over_is_no_work():
+    group = group_of("net", "net")
+    group.child = object()
+    told(group, events.Building(0), events.Result(0, True))
+    assert _shown(group.died(DEATH, Files(ROOT))) == [[1]]
 
 
 def test_what_forks_would_share_gives_each_job_a_process():
@@ -296,6 +330,101 @@ def test_after_the_end_nothing_is_told():
     run.handle(group, events.Result(0, True))
     for late in (events.Result(0, True), events.FilesRead(b"{}"), events.Building(0)):
         assert run.handle(group, late) == []
+
+
+def test_a_process_that_waits_takes_the_group_that_imports_the_same():
+    for waits, asked, takes in (
+        (["net"], ["net", "net"], True),
+        (["net"], ["other"], False),
+        (["net"], ["net", "other"], False),
+    ):
+        idle = group_of(*waits)
+        idle.child = object()
+        groups = run_of(*asked).next_round(idle)
+        assert [group.child is idle.child for group in groups] == [takes] * len(groups)
+
+
+def test_the_largest_group_is_first_and_all_share_the_cores():
+    groups = run_of("net", "pkg.a", "pkg.b", cores=5).next_round()
+    assert [len(group.jobs) for group in groups] == [2, 1]
+    assert [group.width for group in groups] == [2, 2]
+    assert run_of("net", "other", cores=1).next_round()[0].width == 1
+
+
+def test_only_guards_that_are_on_everywhere_are_told():
+    run = run_of("net")
+    (group,) = run.next_round()
+    for guards in (["a", "b", "c"], ["c", "b"]):
+        run.handle(group, events.Guards(guards))
+    assert run.guards == ["b", "c"]
+
+
+def test_a_branch_goes_on_from_its_package_and_shares_its_width():
+    ready, *others = jobs("pkg", "pkg.a", "pkg.b", "pkg.a.c")
+    branch = Branch([ready], others, 4, "pkg", Files(ROOT))
+    builder, *groups = branch.tasks
+    assert builder.job is ready
+    assert [[job.module for job in group.jobs] for group in groups] == [
+        ["pkg.a", "pkg.a.c"],
+        ["pkg.b"],
+    ]
+    assert [group.width for group in groups] == [2, 2]
+    assert Branch([], others, 1, "pkg", Files(ROOT)).tasks[0].width == 1
+    told_above = branch.handle(groups[0], events.Packages(["timm"]))
+    assert (told_above, branch.packages) == ([Tell(events.Packages(["timm"]))], {"timm": None})
+    assert branch.handle(groups[0], events.Running(None)) == [Tell(events.Alive())]
+
+
+def failed(text: str, code: str, **more: bool) -> events.Result:
+    return events.Result(0, False, code, body=text.encode(), **more)
+
+
+IMPORT = {"code": "NPL003", "next_attempt": True}
+TOLD = {
+    "the first import": ([failed(text, **IMPORT) for text in "abcd"], b"a"),
+    "what git lacks": ([failed("a", **IMPORT), failed("b", **IMPORT, not_tracked=True)], b"b"),
+    "without a GPU": ([failed("a", "NPL004", asks_gpu=True), failed("b", "NPL004")], b"a"),
+    "an import without a GPU": (
+        [failed("a", "NPL003", asks_gpu=True), failed("b", "NPL004")],
+        b"a",
+    ),
+    "no import": (
+        [failed("a", **IMPORT), failed("b", "NPL004", asks_gpu=True), failed("c", "NPL004")],
+        b"b",
+    ),
+    "the import before one": (
+        [failed("a", **IMPORT), failed("b", "NPL003", asks_gpu=True), failed("c", "NPL004")],
+        b"a",
+    ),
+}
+
+
+@pytest.mark.parametrize(("results", "body"), TOLD.values(), ids=TOLD)
+def test_which_failure_is_told_of_several(results, body):
+    run = run_of("net", attempts=2)
+    for result in results:
+        (group,) = run.next_round()
+        instructions = run.handle(group, result)
+    answer, _ = instructions
+    assert (answer.result.body, answer.retried, run.retry) == (body, True, [])
+
+
+def test_what_was_built_at_once_rests_on_one_process():
+    run = run_of("net", "net")
+    (group,) = run.next_round()
+    assert run.handle(group, events.Result(0, True)) == [
+        Answer(events.Result(0, True), retried=False, kept=True)
+    ]
+
+
+def test_a_job_is_sent_on_as_it_is():
+    (job,) = jobs("net", attempts=2)
+    job.attempt, job.tolerant, job.gpu, job.failures, job.is_needed = 1, True, True, ["x"], True
+    assert vars(Job(**job.as_json())) == vars(job)
+    other = job.with_build(vary=(("width", 2),))
+    assert (other.build.vary, job.build.vary, other.id) == ((("width", 2),), (), job.id)
+    job.take_gpu()
+    assert (job.attempt, job.tolerant, job.gpu, job.failures) == (0, False, True, ())
 
 
 @pytest.mark.parametrize("kind", events.KINDS.values())

@@ -14,7 +14,10 @@ from nparam_lint.count.worker_process import WORKER
 
 PACKAGE = Path(WORKER).parent
 GROUND = PACKAGE.parent / "ground"  # as much of it as the worker reads
-SHARED = [GROUND / name for name in ("__init__.py", "facts.py", "metrics.py", "orders.py")]
+SHARED = [
+    GROUND / name
+    for name in ("__init__.py", "facts.py", "metrics.py", "orders.py", "script_words.py")
+]
 PARTS = sorted([*PACKAGE.rglob("*.py"), *SHARED])
 NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})
 if find_spec("cuda"):  # comes with some builds of torch; a project's file does not hide it

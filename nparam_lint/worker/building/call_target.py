@@ -11,6 +11,7 @@ import os
 import re
 import types
 
+from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
@@ -19,8 +20,6 @@ from .call_arguments import Calls, element, parted, parts
 from .config_objects import PLAIN, SYMBOL, TracedValue
 from .partial_exec import Loss, loss_of, partial_file_of
 
-CONFIG_PARAMETER = re.compile("conf|cfg|args|hparam|params|settings|opt", re.IGNORECASE)
-CONFIG_CLASS = re.compile("(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
 
@@ -205,7 +204,7 @@ class Call:
             classes = {
                 name: value
                 for name, value in vars(self.module).items()
-                if isinstance(value, type) and CONFIG_CLASS.search(name)
+                if isinstance(value, type) and CONFIG_CLASS.match(name)
             }
             only = next(iter(classes.values())) if len(classes) == 1 else None
             candidate = classes.get(self.job.build.callable.split(".")[-1] + "Config", only)

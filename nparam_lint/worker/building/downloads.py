@@ -6,6 +6,7 @@ import contextlib
 import re
 from traceback import walk_tb
 
+from ...ground.script_words import WEIGHTS_URL, WEIGHTS_WISH
 from ..tracing.failures import describe
 from ..tracing.project_paths import is_project, relative
 from .call_arguments import Calls, is_call, written_in
@@ -23,14 +24,11 @@ _FETCHERS = re.compile(
 )
 _PROGRAMS = re.compile(r"to start the program '[^']*\b(wget|curl|aria2c|gdown|gsutil)\b")
 _HUB_CACHES = re.compile(r"mkdir of '[^']*[/\\]\.cache('|[/\\](?!matplotlib|fontconfig|pip|numba))")
-_WEIGHTS = re.compile(r"\.(pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip)(\.\w+)?([?#]|$)")
 _TOLD = re.compile(r"refused to download (.*?) while it was counting")
 # What libraries say if they have to stay offline.
 _OFFLINE = re.compile(
     r"offline|LocalEntryNotFound|traffic has been disabled|couldn't connect", re.I
 )
-# Arguments that say whether weights are wanted, or which.
-_WANTS = re.compile(r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckpt|checkpoint)(_|$)")
 
 
 class Download:
@@ -67,7 +65,7 @@ class Download:
             return None
         address = next(filter(None, map(address_in, inner)), None)
         wanted = from_hub or any(wish_in(frame) for frame, _ in self.frames)
-        what = "weights" if wanted or (address and _WEIGHTS.search(address)) else "a file"
+        what = "weights" if wanted or (address and WEIGHTS_URL.search(address)) else "a file"
         return f"{what} from {address}" if address else what
 
     def hint(self, text, names):
@@ -112,7 +110,7 @@ def wish_in(frame):
     """(name, value) of an argument that asked a function for weights."""
     code = frame.f_code
     for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        if _WANTS.search(name) and is_wish(frame.f_locals.get(name)):
+        if WEIGHTS_WISH.search(name) and is_wish(frame.f_locals.get(name)):
             return name, frame.f_locals[name]
     return None
 
@@ -136,7 +134,7 @@ def without_weights(text, names):
         given = written_in(node, signature)
         for name, parameter in signature.parameters.items():
             value = calls.value(given[name]) if name in given else parameter.default
-            if _WANTS.search(name) and is_wish(value):
+            if WEIGHTS_WISH.search(name) and is_wish(value):
                 changes[name] = refusal_of(value)
     calls.change(changes)
     return ast.unparse(tree) if changes else None

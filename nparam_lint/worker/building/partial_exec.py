@@ -14,49 +14,24 @@ import types
 from traceback import walk_tb
 from typing import NamedTuple
 
+from ...ground.script_words import (
+    FILE_FUNCTIONS,
+    FILE_MODULES,
+    PLAIN_METHODS,
+    READING_METHODS,
+    REGISTERS,
+    UNSAFE_METHODS,
+    WORK_FUNCTION,
+    WORK_METHODS,
+    WORK_NAMES,
+)
 from ..state import STATE
 from ..tracing.failures import LostName, NotTracked, describe, missing_package
 from ..tracing.project_paths import is_ours, relative
 from . import downloads
 
-WORK_CALLS = re.compile(
-    r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
-    r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
-)
-WORK_METHODS = frozenset(
-    "backward step zero_grad fit train eval item init_process_group show savefig imshow sleep "
-    "Fire serve launch mainloop run".split()
-)
-WORK_NAMES = frozenset(
-    "input exec exit quit tqdm trange DataLoader load_dataset sys.exit torch.save wandb.init "
-    "torch.load unittest.main".split()
-)
-HARMLESS_NAMES = frozenset(
-    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
-    "abs round isinstance issubclass hasattr getattr repr reversed map filter any all type open "
-    "print Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
-    "ParamSpec field device dtype getLogger globals vars setattr delattr".split()
-)
-HARMLESS_ROOTS = frozenset(
-    "math os sys re logging warnings argparse collections functools itertools operator typing t "
-    "dataclasses copy json yaml toml tomllib enum string pathlib np numpy torch th platform "
-    "OmegaConf omegaconf easydict".split()
-)
-READING_METHODS = frozenset(
-    "get keys values items format join split strip lower upper replace copy index startswith "
-    "endswith exists read read_text is_available device_count resolve parse_args "
-    "parse_known_args".split()
-)
-HARMLESS_METHODS = READING_METHODS.union(
-    "append extend add update insert setdefault add_argument add_argument_group "
-    "add_mutually_exclusive_group set_defaults setLevel addHandler pop".split()
-)
-UNSAFE_METHODS = frozenset(
-    "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
-)
 OF_MODULE = r"(partially initialized )?module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
 FROM_MODULE = r"cannot import name '(?P<name>\w+)' from (.* )?'(?P<module>[\w.]+)'"
-REGISTERS = re.compile(r"(^|[._])register", re.IGNORECASE)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
@@ -114,7 +89,7 @@ def would_work(tree):
             if (
                 name in WORK_NAMES
                 or name.rpartition(".")[2] in ("DataLoader", "load_dataset")
-                or (name in local and WORK_CALLS.match(name))
+                or (name in local and WORK_FUNCTION.match(name))
                 or (isinstance(call.func, ast.Attribute) and is_work(call.func))
                 or any(k.arg == "download" for k in call.keywords)
             ):
@@ -291,17 +266,17 @@ class PartialFile:
     def harmless_call(self, call):
         name = dotted(call.func)
         if isinstance(call.func, ast.Attribute):
-            if call.func.attr in HARMLESS_METHODS:
+            if call.func.attr in PLAIN_METHODS:
                 return True
             if call.func.attr in UNSAFE_METHODS or ".hub." in name:
                 return False
-            return name.split(".")[0] in HARMLESS_ROOTS
+            return name.split(".")[0] in FILE_MODULES
         found = self.namespace.get(name)
         own = self.namespace["__name__"]
         if isinstance(found, type) and getattr(found, "__module__", "") == own:
             # A class of this file: a config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in found.__mro__)
-        return name in HARMLESS_NAMES
+        return name in FILE_FUNCTIONS
 
     def unregistered(self, node):
         """A definition without the decorators of a registry that could not be imported

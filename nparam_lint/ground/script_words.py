@@ -1,0 +1,119 @@
+"""Words by which code is told apart where nothing else says what it is: what holds sizes, what is a
+script's work, which files are tests, what is a file of weights. All of them, for both interpreters:
+the front end reads source by them, and the worker runs files in part."""
+
+import re
+
+# --- what holds the sizes of a model ----------------------------------------------------------
+
+CONFIG_PARAMETER = re.compile(r"conf|cfg|args|hparam|param|dims|settings|opt", re.IGNORECASE)
+CONFIG_CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+# The parsed options of a script, and an option that names a config file.
+OPTIONS = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
+CONFIG_OPTION = re.compile(
+    r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
+    r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
+)
+# Settings of a run: a model does not depend on them.
+RUN_SETTING = re.compile(
+    r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
+    r"steps?|epochs?|time|name|resume|tag)$"
+)
+# Calls of what has a model's name as an argument, or is looked up by it.
+LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+
+# --- which files ------------------------------------------------------------------------------
+
+SCRIPT_FILE = re.compile(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
+TEST_FILE = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
+
+# --- weights ----------------------------------------------------------------------------------
+
+_WEIGHTS = "pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip"
+WEIGHTS_URL = re.compile(rf"\.({_WEIGHTS})(\.\w+)?([?#]|$)")
+# A file of weights, or a name that libraries have for some to download.
+WEIGHTS_VALUE = re.compile(
+    rf"[\w./ -]*\.({_WEIGHTS})$|(IMAGENET|COCO)\w*_V\d$|DEFAULT$|\w+_Weights\.\w+$|imagenet$"
+)
+WEIGHTS_KEY = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
+# Arguments that say whether weights are wanted, or which; and one that is true or false.
+WEIGHTS_WISH = re.compile(
+    r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckpt|checkpoint)(_|$)"
+)
+WEIGHTS_SWITCH = re.compile(r"(use_|load_)?pretrained(_weights)?$")
+LOADS_WEIGHTS = re.compile(
+    r"(?i)from_pretrained|load_state_dict|load_url|hub|download|urlopen|load_weights|load_pretrained"
+    r"|load_checkpoint|torch\.load|load_file|load_model|(^|\.)open$"
+)
+
+# --- a script's work --------------------------------------------------------------------------
+
+# What reads data, talks to the world or does a script's work, by its whole name: no call of it is
+# run for the arguments of a model.
+WORK = re.compile(
+    r"(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
+    r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
+    r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
+    r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
+    r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
+    r"|(?i:data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained)"
+)
+# The same of a file that is run as a whole: functions of its own, methods of anything, and others.
+# There, a wrong answer does no harm.
+WORK_FUNCTION = re.compile(
+    r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
+    r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
+)
+WORK_METHODS = frozenset(
+    "backward step zero_grad fit train eval item init_process_group show savefig imshow sleep "
+    "Fire serve launch mainloop run".split()
+)
+WORK_NAMES = frozenset(
+    "input exec exit quit tqdm trange DataLoader load_dataset sys.exit torch.save wandb.init "
+    "torch.load unittest.main".split()
+)
+SETS_VARIABLE = re.compile(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
+REGISTERS = re.compile(r"(^|[._])register", re.IGNORECASE)
+
+# --- what only makes a value ------------------------------------------------------------------
+
+PLAIN_FUNCTIONS = frozenset(
+    "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
+    "abs round isinstance issubclass hasattr getattr setattr repr reversed map filter any all type "
+    "print globals vars".split()
+)
+# Of the slice for one call; and of a file that is run in part.
+SLICE_FUNCTIONS = PLAIN_FUNCTIONS.union("next iter slice divmod pow super".split())
+FILE_FUNCTIONS = PLAIN_FUNCTIONS.union(
+    "open Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
+    "ParamSpec field device dtype getLogger delattr".split()
+)
+PLAIN_MODULES = frozenset(
+    "math os sys re argparse collections functools itertools operator typing dataclasses copy enum "
+    "string pathlib np numpy torch th platform omegaconf easydict json".split()
+)
+SLICE_MODULES = PLAIN_MODULES.union(
+    "types torchvision timm yacs addict munch ml_collections transformers diffusers einops box "
+    "random datetime configargparse nn F torch_geometric monai mup".split()
+)
+FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
+READING_METHODS = frozenset(
+    "get keys values items format join split strip lower upper replace copy index startswith "
+    "endswith exists read read_text is_available device_count resolve parse_args "
+    "parse_known_args".split()
+)
+PLAIN_METHODS = READING_METHODS.union(
+    "append extend add update insert setdefault add_argument add_argument_group "
+    "add_mutually_exclusive_group set_defaults setLevel addHandler pop".split()
+)
+UNSAFE_METHODS = frozenset(
+    "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
+)
+# Methods that change the object they belong to, and nothing else.
+CHANGES = re.compile(
+    r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_argument|"
+    r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
+    r"override\w*|defrost|replace)$"
+)
