@@ -124,7 +124,10 @@ def test_there_is_no_other_attribute_by_that_way(source, run):
 
 def test_the_version_is_not_imported_before_it_is_asked_for(run, source):
     code = "import sys, nparam_lint.cache.store; print('nparam_lint._version' in sys.modules)"
-    shutil.copytree(ROOT / "nparam_lint/cache", source / "nparam_lint/cache")
+    for room in ("cache", "ground"):
+        shutil.copytree(
+            ROOT / "nparam_lint" / room, source / "nparam_lint" / room, dirs_exist_ok=True
+        )
     assert run(source, sys.executable, "-c", code) == "False"
 
 
