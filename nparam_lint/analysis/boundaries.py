@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Learned
 from nparam_lint.analysis.closed_forms.observations import differs, variable_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.count.measured import Measured
     from nparam_lint.ground.values import NameValue
-
-MOST = 12  # calls for one model
-DEEP = 32  # repetitions that never take long
 
 
 def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
@@ -40,7 +38,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
         changed = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
         if changed and changed not in found:
             found.append(changed)
-        if len(found) == MOST:
+        if len(found) == limits.BOUNDARIES:
             break
     return crossed + found
 
@@ -86,7 +84,9 @@ def _extremes(run: Run, form: Polynomial) -> Iterator[Condition]:
 def _is_deep(value: NameValue, base: NameValue) -> bool:
     """Whether so many repetitions would take long."""
     numbers = int, float
-    return isinstance(value, numbers) and isinstance(base, numbers) and value > 4 * base + DEEP
+    return (
+        isinstance(value, numbers) and isinstance(base, numbers) and value > 4 * base + limits.DEEP
+    )
 
 
 def _sides(condition: Condition) -> list[Sequence[Condition]]:

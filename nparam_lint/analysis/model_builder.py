@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Definition
 
 
-SHARE = 0.5  # of the time for one model, in which it is built at several points
-HINTS = 40  # numbers of a source file that are tried
 _INDEX = re.compile(r"(^|\.)\d+(\.|$)")
 
 
@@ -117,7 +116,7 @@ class Model:
     ) -> list[Traces | None]:
         """Build with traced numbers at these points, one job for each batch, as many as there is
         time for; None where nothing could be traced. `base`: a point that was built."""
-        within = min(seconds, SHARE * self.source.settings.timeout)
+        within = min(seconds, limits.TRACED_SHARE * self.source.settings.timeout)
         candidate, ask = self._at(base), replace(self.ask, seconds=within)
         pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
         found = self._built([(candidate, replace(ask, points=points)) for points in pairs])
@@ -168,7 +167,7 @@ class Model:
             lines = source.splitlines()
             source = "\n".join(lines[self.definition.line - 1 :] + lines)
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\d.])\d{1,5}(?![\w.])", source))
-        return [n for n in numbers if n > 1][:HINTS]
+        return [n for n in numbers if n > 1][: limits.SOURCE_NUMBERS]
 
     def selected(self, parameters: Mapping[str, str]) -> Set[str]:
         """Those that the selector counts, of their names and origins. A module whose place changes

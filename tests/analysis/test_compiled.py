@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 
-from nparam_lint.analysis.closed_forms.abbreviations import Abbreviations
 from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
@@ -15,7 +14,6 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.growth import growing
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements
@@ -105,21 +103,6 @@ def test_other_forms_in_the_place_of_names():
 def test_what_is_no_polynomial(text):
     with pytest.raises(NoPolynomial):
         polynomial_of(parse_formula(text))
-
-
-def test_what_is_written_more_than_once_has_a_name():
-    width, names = "(growth*blocks[0] + first)//2", ["growth", "blocks[0]", "first", "b"]
-    then = f"(growth*b + {width})//2"
-    text = f"3*({width})**2 + growth*({then}) + b*({then}) + b//4 + (b//4)**2"
-    form = polynomial_of(parse_formula(text))
-    short = Abbreviations(form, names)
-    known = dict(short.definitions())
-    assert known == {"a": "(growth*blocks[0] + first)//2", "c": "(growth*b + a)//2"}
-    assert factored(short.short(form), short.order) == "c*(growth + b) + (b//4)*(b//4 + 1) + 3*a**2"
-    again = polynomial_of(parse_formula(expanded(short.short(form), short.order)))
-    for name, meaning in reversed(known.items()):
-        again = substituted(again, {name: polynomial_of(parse_formula(meaning))})
-    assert again == form
 
 
 def test_a_form_without_a_value_is_never_met():

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch_models import InProcess, all_derived, asking, count, derived, holds, told, value
 
-from nparam_lint.analysis.closed_forms import exploration
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.exploration import Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -687,7 +687,7 @@ def collatz(n=6, d=8):
 # hypothesis has a callback of the garbage collector, in which the signal may come.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
-    monkeypatch.setattr(exploration, "LAST", 1.0)
+    monkeypatch.setattr(limits, "LAST_SECONDS", 1.0)
     start = time.monotonic()
     variables = [Variable("n", 6), Variable("d", 8)]
     history = BuildHistory(asking(collatz, n=6, d=8), variables)

@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
-from nparam_lint.analysis.closed_forms.exploration import LOOP, RESTARTS, SECONDS, Learned
+from nparam_lint.analysis.closed_forms.exploration import LOOP, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
@@ -45,27 +46,23 @@ if TYPE_CHECKING:
         def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
 
 
-PLAIN = 4  # places at which the form of a path is held against a plain build, beside literals
 NONE = "no closed form found"
-LATE = f"no closed form was found within {SECONDS:.0f} seconds"
-LEAST = 0.1  # seconds of a limit
+LATE = f"no closed form was found within {limits.SECONDS:.0f} seconds"
 UNLIKE = (
     "the constructor tells traced numbers from plain ones, and builds another model with them "
     "(by `__class__`, or by an object that a cache gives twice)"
 )
-CASES = 16  # combinations of choices that are all derived
-ALONE = 4  # choices that are changed one at a time, unless more were requested
-MANY = 128  # parameters; of a larger model a smaller version is built, if its arguments allow it
-FEW_LAYERS = 2  # layers, experts, … that it has then
 
 
 def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
     """Fewer layers and experts if there are many: forms are derived from small models, which are
     built quickly, and are then verified with the requested one."""
-    if len(first.tensors) < MANY:
+    if len(first.tensors) < limits.LARGE_MODEL:
         return {}
     open_ = (v for v in history.variables if v.is_number and not v.choices)
-    bases = {v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > FEW_LAYERS}
+    bases = {
+        v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > limits.FEW_LAYERS
+    }
     more = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name
@@ -74,8 +71,8 @@ def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
     ]
     if not deep:
         return {}
-    ways: list[dict[str, Value]] = [dict.fromkeys(deep, FEW_LAYERS)]
-    ways += [{name: FEW_LAYERS} for name in deep]
+    ways: list[dict[str, Value]] = [dict.fromkeys(deep, limits.FEW_LAYERS)]
+    ways += [{name: limits.FEW_LAYERS} for name in deep]
     done = zip(ways, history.build(ways), strict=True)
     return next((way for way, (_, built) in done if isinstance(built, Built)), {})
 
@@ -94,7 +91,7 @@ def derive(
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
     found: list[ClosedForm] | NoForm = NoForm(LATE)
-    with suppress(TooSlow), time_limit(max(learned.seconds_left, LEAST)):
+    with suppress(TooSlow), time_limit(max(learned.seconds_left, limits.LEAST_SECONDS)):
         small = shallow(history, first)
         found = _attempt(history, traces, learned, small)
         none = found if isinstance(found, NoForm) else NoForm(NONE)
@@ -141,7 +138,9 @@ def _attempt(
         is_late=lambda: learned.is_late,
         history=history,
     )
-    derivation = Derivation(tracer, traces.hints, learned, is_large=len(first.tensors) >= MANY)
+    derivation = Derivation(
+        tracer, traces.hints, learned, is_large=len(first.tensors) >= limits.LARGE_MODEL
+    )
     return derivation.run({n: asked[n] for n in tracer.base})
 
 
@@ -166,11 +165,13 @@ def derive_all(
     telling = [v for v in switches if chosen or others[v.name]]
     every = list(product(*(_values(v) for v in telling)))
     left: list[str] = []
-    if chosen and len(every) <= CASES:
+    if chosen and len(every) <= limits.CASES:
         cases = [dict(zip([v.name for v in telling], values, strict=True)) for values in every]
     else:
-        cases = [{v.name: value} for v in telling[:ALONE] for value in others[v.name]]
-        left = [v.name for v in telling[ALONE:]]
+        cases = [
+            {v.name: value} for v in telling[: limits.CHOICES_ALONE] for value in others[v.name]
+        ]
+        left = [v.name for v in telling[limits.CHOICES_ALONE :]]
     known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
@@ -226,7 +227,7 @@ class Derivation(PathForms):
 
     def agreeing(self, forms: Sequence[PathForm]) -> list[PathForm]:
         """The forms that are right for plain numbers too, at some of their places."""
-        number = 1 if self.is_large else PLAIN
+        number = 1 if self.is_large else limits.PLAIN_BUILDS
         chosen = [form.runs[:: -(-len(form.runs) // number)] for form in forms]
         if not self.is_large:
             for form, runs in zip(forms, chosen, strict=True):
@@ -261,7 +262,7 @@ class Derivation(PathForms):
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
-        tries = (self.forms(tree) for _ in range(RESTARTS + 1))
+        tries = (self.forms(tree) for _ in range(limits.RESTARTS + 1))
         traced = next((forms for forms in tries if forms is not None), [])
         forms = self.agreeing(traced)
         if not any(map(self.is_asked, forms)):

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
-SECONDS = 40.0  # for the forms of a model; what is not found by then is left out
-LAST = 10.0  # of these, in which nothing more is begun
-ALONE = 3  # values with which each variable is tried alone
-MANY = 32  # numbers that one line compares with
-RESTARTS = 8  # where another variable turns out to be lost
 LOOP = "a loop"  # what was lost in a way that a fit makes good
 IN_LOOP = "decisions in a loop"
 UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
@@ -39,7 +35,7 @@ class Learned:
     pinned: list[str] = field(default_factory=list)
     ignored: set[str] = field(default_factory=set)
     fixed: dict[str, str] = field(default_factory=dict)
-    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    deadline: float = field(default_factory=lambda: time.monotonic() + limits.SECONDS)
     points: list[Mapping[str, Value]] = field(default_factory=list)
 
     def pin(self, lost: Mapping[str, str]) -> bool:
@@ -60,7 +56,7 @@ class Learned:
     @property
     def is_late(self) -> bool:
         """Whether no more should be begun."""
-        return self.seconds_left <= LAST
+        return self.seconds_left <= limits.LAST_SECONDS
 
 
 class Exploration:
@@ -80,8 +76,8 @@ class Exploration:
 
     def ignore_loops(self, run: Run) -> None:
         """What is asked on one line with one number after another is asked in a loop: with two,
-        where a loop is known, or with MANY, as `width in range(2000, 4000)` asks."""
-        most = 1 if self.lost else MANY
+        where a loop is known, or with many, as `width in range(2000, 4000)` asks."""
+        most = 1 if self.lost else limits.COMPARED_NUMBERS
         met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
         for condition, place in run.decisions.items():
             form, is_bound = condition.form, condition.operation == ">="
@@ -107,7 +103,7 @@ class Exploration:
             base = variable.base
             most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
             near = [v for v in values if isinstance(v, int | float) and v <= most]
-            number = 1 if self.is_large else ALONE
+            number = 1 if self.is_large else limits.VALUES_ALONE
             todo += [(variable.name, value) for value in (near or values)[:number]]
         runs = self.tracer.build([{name: value} for name, value in todo])
         kept: dict[str, list[Run]] = {}
@@ -145,7 +141,7 @@ class Exploration:
 
     def grown(self, runs: list[Run]) -> PathTree | None:
         """The tree of all paths; None where builds differ for no visible reason."""
-        for _ in range(RESTARTS):
+        for _ in range(limits.RESTARTS):
             tree = PathTree(self.tracer, frozenset(self.ignored))
             try:
                 for run in runs:

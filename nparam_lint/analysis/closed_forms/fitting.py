@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, islice, permu
 from math import comb
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Generator,
@@ -33,13 +34,8 @@ if TYPE_CHECKING:
 
 Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
 PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
-SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
-DEGREE = 4  # the highest total degree that is looked for
-LEVELS = 64  # the most that anything doubles by
-TERMS = 130  # unknowns of one system
 _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sign of chance
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
-PAIRS = 16  # pairs of rounded quotients that are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +90,14 @@ def residue(number: Number) -> int:
     return number.numerator * pow(number.denominator, -1, PRIME) % PRIME
 
 
-def fit(samples: Samples, names: Iterable[str], spare: int = SPARE) -> Polynomial | None:
+def fit(samples: Samples, names: Iterable[str], spare: int = limits.SPARE) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
     then one in powers of two, or in rounded quotients; None where there is none, or where the
     points are too few: there must be `spare` more than unknowns."""
     names = sorted(names)
     if not samples.points:
         return None
-    found = polynomial(samples, names, range(DEGREE + 1 if names else 1), spare)
+    found = polynomial(samples, names, range(limits.DEGREE + 1 if names else 1), spare)
     found = found or _bounded(samples, names, spare)
     found = found or _doubling(samples, names, spare)
     if found:
@@ -109,9 +105,9 @@ def fit(samples: Samples, names: Iterable[str], spare: int = SPARE) -> Polynomia
     lines = {name: samples.line(name, names) for name in names}
     # Those that are long enough to tell, and whether there is a polynomial in the name alone.
     straight = {
-        name: polynomial(line, [name], range(DEGREE), spare=1) is not None
+        name: polynomial(line, [name], range(limits.DEGREE), spare=1) is not None
         for name, line in lines.items()
-        if len(line.points) > DEGREE + 1
+        if len(line.points) > limits.DEGREE + 1
     }
     for atoms in quotients(samples, names):
         if _explains(atoms, lines, straight):
@@ -153,7 +149,7 @@ def polynomial(
     # Rows that say something new: points may differ in names that do not matter here.
     rows = list(dict.fromkeys(zip(values, map(residue, samples.observed), strict=True)))
     for degree in degrees:
-        if comb(len(generators) + degree, degree) > TERMS:
+        if comb(len(generators) + degree, degree) > limits.TERMS:
             return None
         monomials = _monomials(len(generators), degree)
         solution = _solve(rows, monomials, spare)
@@ -235,9 +231,9 @@ def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial |
     ends: tuple[tuple[Kind, Number], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
         for bound in [Polynomial.constant(end), *_multiples(samples, names)]:
-            limits = [bound.value(point) for point in samples.points]
-            free = [i for i, o in enumerate(observed) if o != limits[i]]
-            beyond = any((observed[i] < limits[i]) is (kind == "max") for i in free)
+            bounds = [bound.value(point) for point in samples.points]
+            free = [i for i, o in enumerate(observed) if o != bounds[i]]
+            beyond = any((observed[i] < bounds[i]) is (kind == "max") for i in free)
             if beyond or not free or len(observed) - len(free) < max(spare, 1):
                 continue
             there = samples.some(free)
@@ -272,7 +268,7 @@ def _doubling(samples: Samples, names: Sequence[str], spare: int) -> Polynomial 
             continue
         for others in ([other for other in names if other != name], names):
             generators: list[Generator] = [*others, power_of_two(name)]
-            found = polynomial(samples, generators, range(1, DEGREE + 3), spare)
+            found = polynomial(samples, generators, range(1, limits.DEGREE + 3), spare)
             if found:
                 return found
     return None
@@ -282,13 +278,13 @@ def _doubles(line: Samples, name: str, spare: int) -> bool:
     """Whether there is such a form along the line on which the exponent alone differs from the
     first point, and no polynomial in the exponent."""
     numbers = {point[name] for point in line.points}
-    if min(numbers) < 0 or max(numbers) > LEVELS or any(n.denominator > 1 for n in numbers):
+    if min(numbers) < 0 or max(numbers) > limits.LEVELS or any(n.denominator > 1 for n in numbers):
         return False
-    if polynomial(line, [name], range(DEGREE + 1), spare=1) is not None:
+    if polynomial(line, [name], range(limits.DEGREE + 1), spare=1) is not None:
         return False
     power = power_of_two(name)
     ways: tuple[list[Generator], ...] = ([power], [name, power])
-    return any(polynomial(line, way, range(1, DEGREE), spare) for way in ways)
+    return any(polynomial(line, way, range(1, limits.DEGREE), spare) for way in ways)
 
 
 # --- rounded quotients ------------------------------------------------------------------------
@@ -310,4 +306,4 @@ def quotients(samples: Samples, names: Sequence[str]) -> Iterator[tuple[Operatio
     yield from (
         (a, b) for a, b in combinations(usable, 2) if (a.left, a.right) == (b.right, b.left)
     )
-    yield from islice(combinations(usable, 2), PAIRS)
+    yield from islice(combinations(usable, 2), limits.QUOTIENT_PAIRS)

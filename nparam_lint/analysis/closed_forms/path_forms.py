@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.fitting import Samples, fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     _Members = list[tuple[int, Generator]]
     _Family = list[list[TracedParameter]]  # those of each run
 
-LEAST = 5  # different points that a fit rests on
 _NUMBER = re.compile(r"\d+")
 
 
@@ -75,7 +75,7 @@ def _fitted(
     """The form that is each row at its point."""
     if all(row == rows[0] for row in rows):
         return rows[0]
-    if len({tuple(point.values()) for point in samples.points}) < LEAST:
+    if len({tuple(point.values()) for point in samples.points}) < limits.FIT_POINTS:
         return None
     terms = [dict(row.terms) for row in _aligned(rows, samples, names)]
     parts: list[Polynomial] = []

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 
 if TYPE_CHECKING:
@@ -18,18 +19,12 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Point, Value, Variable
     from nparam_lint.analysis.closed_forms.traced_runs import Run, Tracer
 
-LEAVES = 40  # paths of which the forms are derived
-ROUNDS = 12  # of building the other sides of what was met
 _SMALL = range(1, 33)
 _LOW = range(6)
 _LARGE = (48, 56, 64, 96, 97, 101, 112, 128, 160, 192, 224, 255, 256, 257, 320, 384, 512, 768, 1000)
 _HUGE = (1024, 2048, 3000, 4096, 8192, 10_000, 30_000, 32_768, 65_536, 100_000)
 _FLOATS = (0.25, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 2.67, 3.0, 4.0, 0.1, 1 / 3, 0.001)
 _FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4), Fraction(8))
-LOOPS = 12  # the most that something is repeated in a search
-PAIRS, RANDOM, SCANNED = 1500, 2000, 3000  # points that are tried
-NEAR = 64
-FURTHEST = 4  # times the base, of the values that a form is verified with
 
 
 # --- the tree ---------------------------------------------------------------------------------
@@ -115,11 +110,11 @@ class PathTree:
         return [end for end in self.root.ends() if not end.runs and not end.is_impossible]
 
     def explore(self, search: PointSearch) -> None:
-        """Build on all sides, as far as points are found and within LEAVES."""
-        for _ in range(ROUNDS):
+        """Build on all sides, as far as points are found and within limits.LEAVES."""
+        for _ in range(limits.ROUNDS):
             todo = [end for end in self.missing() if not end.is_out_of_reach]
             points = []
-            for end in todo[: max(0, LEAVES - len(self.leaves()))]:
+            for end in todo[: max(0, limits.LEAVES - len(self.leaves()))]:
                 end.is_impossible = self.tracer.implied.contradict(end.conditions)
                 near = self.neighbour(end)
                 point = search.satisfying(end.conditions, near.point)
@@ -157,7 +152,7 @@ class PointSearch:
 
     def pool(self, variable: Variable) -> list[Value]:
         """The values that a variable is tried with, those near its base first."""
-        constants = sorted(self.tracer.constants)[:NEAR]
+        constants = sorted(self.tracer.constants)[: limits.NEAR]
         base, least = variable.base, self.tracer.least[variable.name]
         if isinstance(base, float):
             found: list[Value] = [base, *(base * float(f) for f in _FACTORS), *_FLOATS]
@@ -170,7 +165,7 @@ class PointSearch:
         near += [*_SMALL, *others, *_LARGE, *_HUGE, *(n * o for n in (2, 4) for o in others)]
         kept = dict.fromkeys(v for v in near if v >= least)
         if variable.name in self.repeated:
-            return [v for v in kept if v <= max(LOOPS, base)]
+            return [v for v in kept if v <= max(limits.REPETITIONS, base)]
         return list(kept)
 
     def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
@@ -195,7 +190,7 @@ class PointSearch:
                 point = {**near, name: value}
                 if meets(point):
                     yield point
-        for tries in range(PAIRS if len(names) > 1 else 0):
+        for tries in range(limits.PAIRS_TRIED if len(names) > 1 else 0):
             number = 2 if tries % 2 else min(3, len(names))
             chosen = self.random.sample(names, number)
             point = {**near, **{name: self.random.choice(pools[name]) for name in chosen}}
@@ -205,7 +200,7 @@ class PointSearch:
             if meets(point):
                 yield point
         for name in own:  # a residue, or what lies between
-            for value in range(1, SCANNED) if name not in self.repeated else ():
+            for value in range(1, limits.SCANNED) if name not in self.repeated else ():
                 if meets({**near, name: value}):
                     yield {**near, name: value}
 
@@ -244,7 +239,7 @@ class PointSearch:
         pools = {v.name: self.pool(v) for v in variables}
         for v in variables:  # where a table grows with the square, a large value takes minutes
             if isinstance(v.base, int):
-                most = max(FURTHEST * v.base, 64, *self.tracer.constants) + 1
+                most = max(limits.FURTHEST * v.base, 64, *self.tracer.constants) + 1
                 pools[v.name] = [value for value in pools[v.name] if value <= most]  # type: ignore[operator]
         meets = self.tracer.test_of(conditions)
         equal = [
@@ -253,7 +248,7 @@ class PointSearch:
             if c.operation == "==" and c.left is None and c.names - fixed
         ]
         seen: list[dict[str, Value]] = []
-        for tries in range(RANDOM):
+        for tries in range(limits.RANDOM):
             share = (1.0, 0.5, 0.25, 1.0)[tries % 4]
             point = dict(near)
             for variable in variables:

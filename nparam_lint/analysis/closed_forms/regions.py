@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.implications import solved, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
-
-FAR = 4200  # up to where the values that meet conditions on one variable are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,18 +197,20 @@ class _Writer:
             return None
         least = int(self.tracer.least[name])
         far = [v for k in range(13, 31) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k)]
-        far += [v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= FAR]
-        near = range(least, FAR)
+        far += [
+            v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= limits.LISTED_VALUES
+        ]
+        near = range(least, limits.LISTED_VALUES)
         met = [v for v in near if self.meets(conditions, name, v)]
         beyond = [v for v in far if self.meets(conditions, name, v)]
         if not met or met[-1] - met[0] + 1 != len(met):
             return None
-        if not beyond and met[-1] < FAR - 1:
+        if not beyond and met[-1] < limits.LISTED_VALUES - 1:
             low, high = met[0], met[-1]
             if low == high:
                 return f"{name} == {low}"
             return f"{low} <= {name} <= {high}" if low > least else f"{name} <= {high}"
-        if len(beyond) == len(far) and met[-1] == FAR - 1:
+        if len(beyond) == len(far) and met[-1] == limits.LISTED_VALUES - 1:
             return f"{name} >= {met[0]}" if met[0] > least else ""
         return None
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
     # Several jobs, each with its points, at once.
     Trace = Callable[[Sequence[Sequence[Mapping[str, Value]]]], Sequence[Traces | None]]
-
-BATCH = 96  # points that are asked for at once
-AT_ONCE, FEWEST = 2, 6  # jobs of these, and how many points are worth a job
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +136,8 @@ class Tracer:
         new = {key_of(point): point for point in full if key_of(point) not in self.runs}
         todo = list(new.items())
         while todo and not self.is_late():
-            some, todo = todo[:BATCH], todo[BATCH:]
-            size = max(FEWEST, -(-len(some) // AT_ONCE))
+            some, todo = todo[: limits.BATCH], todo[limits.BATCH :]
+            size = max(limits.JOB_POINTS, -(-len(some) // limits.JOBS_AT_ONCE))
             batches = [some[place : place + size] for place in range(0, len(some), size)]
             answers = self.trace([[point for _, point in batch] for batch in batches])
             for batch, answer in zip(batches, answers, strict=True):

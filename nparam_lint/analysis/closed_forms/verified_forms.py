@@ -7,6 +7,7 @@ from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
 
-VERIFIED = 6  # points at which the form of a path is verified
-BASE_VERIFIED = 16  # the same, on the path of the call
-LINE = 9  # points along one lost variable
-GRID, LARGE_GRID = 40, 12  # points in several: for each variable; of a large model
-NEAREST = 4  # values of each variable in these, of a large model
-LITERALS, FEW_LITERALS = 48, 12  # points at numbers of the source; on other paths than the call's
 FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
-DEEP = 32  # layers that are soon made
 DIGITS = (100, 1000, 10_000, 100_000)
 USES = {  # what became of a value, in words
     "key": "a key of a table",
@@ -125,7 +119,9 @@ class PathForms(Exploration):
         points = [{**start, name: value} for name, values in lines.items() for value in values]
         if len(self.lost) > 1:
             draw = self.search.random
-            number, among = (LARGE_GRID, NEAREST) if self.is_large else (GRID, None)
+            number, among = (
+                (limits.LARGE_GRID, limits.NEAREST) if self.is_large else (limits.GRID, None)
+            )
             points += [
                 {**start, **{name: draw.choice(values[:among]) for name, values in lines.items()}}
                 for _ in range(number * (len(self.lost) - 1))
@@ -139,17 +135,19 @@ class PathForms(Exploration):
         base = self.tracer.base[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
-        values = [*range(int(self.tracer.least[name]), LINE - 2 * self.is_large), base]
-        if base > 3 * LINE:
+        values = [*range(int(self.tracer.least[name]), limits.LINE - 2 * self.is_large), base]
+        if base > 3 * limits.LINE:
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
             most = self.most(name, start)
             larger = (*steps, *(n << k for k in range(2, 12) for n in (1, 3)))
             values = [*values, *(value for value in larger if value <= most)]
         met = [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
-        if len(met) < LINE // 2:
+        if len(met) < limits.LINE // 2:
             variable = next(v for v in self.tracer.variables if v.name == name)
             more = self.search.pool(variable)
-            met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][:LINE]
+            met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][
+                : limits.LINE
+            ]
         return met or [start[name]]
 
     def most(self, name: str, start: Point) -> float:
@@ -158,7 +156,7 @@ class PathForms(Exploration):
         assert isinstance(base, int)
         runs = self.tracer.accepted([{**start, name: number} for number in (base, 2 * base)])
         is_repeated = len({len(run.parameters) for run in runs}) > 1
-        return 4 * base + DEEP if is_repeated else inf
+        return 4 * base + limits.DEEP if is_repeated else inf
 
     def meets(self, leaf: PathNode, point: Point) -> bool:
         return self.tracer.holds(leaf.conditions, point)
@@ -212,10 +210,10 @@ class PathForms(Exploration):
         beyond = FURTHER[:1] if self.is_large else FURTHER
         for form in forms:
             is_wide = self.is_asked(form) and not self.is_large
-            number = BASE_VERIFIED if is_wide else VERIFIED
+            number = limits.BASE_VERIFIED if is_wide else limits.VERIFIED
             near = form.runs[0].point
             further = [{**near, name: value} for name in self.loops() for value in beyond]
-            literals = self.at_literals(form, LITERALS if is_wide else FEW_LITERALS)
+            literals = self.at_literals(form, limits.LITERALS if is_wide else limits.FEW_LITERALS)
             points.append(
                 [
                     *self.search.spread(form.leaf.conditions, near, number, fixed),
@@ -247,7 +245,9 @@ class PathForms(Exploration):
         places = [(name, number) for name in names if name in texts for number in DIGITS]
         places += [(name, literal) for literal in self.hints for name in names]
         is_repeated = len({len(run.parameters) for run in form.runs}) > 1
-        deep = {name: 4 * self.base.numbers[name] + DEEP for name in self.lost if is_repeated}
+        deep = {
+            name: 4 * self.base.numbers[name] + limits.DEEP for name in self.lost if is_repeated
+        }
         points: Iterator[Point] = (
             {**start.point, name: literal + step}
             for name, literal in places

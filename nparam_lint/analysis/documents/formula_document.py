@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.closed_forms.abbreviations import Abbreviations
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
@@ -94,19 +93,14 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
                 blocks.append(doc.Text(f"{name} could not be followed: {why}", "dim", "  ", "    "))
             sections.append(doc.Section(tuple(blocks), always=True))
             continue
-        short = Abbreviations(case.total, formula.order)
-        text = factored(short.short(case.total), short.order)
+        text = factored(case.total, formula.order)
         form = doc.Text(text, "bold", "  ", "    ", "formula")
-        named = [
-            doc.Text(f"{name} = {what}", "", "    ", "      ", "formula")
-            for name, what in short.definitions()
-        ]
         where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
         above = [where] if case.case else []
-        sections.append(doc.Section((*above, form, *named), always=True))
-        sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula, short))),)))
+        sections.append(doc.Section((*above, form), always=True))
+        sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula))),)))
         if number == 0 or options.verbose:
-            sections.append(doc.Section((_modules(case, options, short),)))
+            sections.append(doc.Section((_modules(case, options, formula.order),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
     left = len(formula.cases) - len(shown)
@@ -120,15 +114,14 @@ def _equations(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
-def _facts(case: ClosedForm, formula: FormulaResult, short: Abbreviations) -> Iterator[doc.Fact]:
+def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
     used = case.total.names
     values = {name: case.base[name] for name in formula.order if name in used}
     yield doc.Fact(
         "value", f"{case.value:,} with {_equations(values)}" if values else f"{case.value:,}"
     )
-    total = short.short(case.total)
-    flat = expanded(total, short.order)
-    if flat != factored(total, short.order):
+    flat = expanded(case.total, formula.order)
+    if flat != factored(case.total, formula.order):
         yield doc.Fact("expanded", flat, kind="formula")
     for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
@@ -174,14 +167,14 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
 
 
-def _modules(case: ClosedForm, options: doc.Options, short: Abbreviations) -> doc.Table:
+def _modules(case: ClosedForm, options: doc.Options, order: Sequence[str]) -> doc.Table:
     parts = _module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
     named = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
     own = [form for form in case.shapes if "." not in form.name]
     named += [(clean(form.name), form.size, form.value) for form in own]
     rows = []
     for name, size, value in named:
-        form = factored(short.short(size), short.order) if case.total.names else ""
+        form = factored(size, order) if case.total.names else ""
         rows.append(doc.Row((name, form, f"{value:,}", style.share(value, case.value))))
     texts = doc.Column("module", "path"), doc.Column("parameters", "formula")
     numbers = doc.Column("value", "number"), doc.Column("share", "number")
