@@ -20,8 +20,6 @@ from nparam_lint.analysis.closed_forms.signs import is_positive
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nparam_lint.analysis.closed_forms.conditions import Condition
-
 Row = tuple[str | int, ...]
 _EXACT: dict[str, Callable[..., Polynomial]] = {
     "+": operator.add,
@@ -53,7 +51,6 @@ class ExpressionTable:
     def __init__(self, rows: Sequence[Row], whole: frozenset[str]) -> None:
         self.rows, self.whole = rows, whole
         self._values: dict[int, Value] = {}
-        self.conditions: dict[int, Condition | None] = {}  # of rows that are comparisons
 
     def polynomial(self, number: int) -> Polynomial:
         """A whole number."""

@@ -143,9 +143,9 @@ class Tracer:
             for batch, answer in zip(batches, answers, strict=True):
                 done = answer.runs if answer else ()
                 if answer:
-                    table = ExpressionTable(answer.expressions, self.whole)
+                    rows = _AnswerRows(ExpressionTable(answer.expressions, self.whole))
                     for (key, point), run in zip(batch, done, strict=False):
-                        self.runs[key] = None if run is None else self._read(table, point, run)
+                        self.runs[key] = None if run is None else self._read(rows, point, run)
                 if not done:
                     self.runs.update((key, None) for key, _ in batch)
                 else:  # there was no time for the others
@@ -161,29 +161,29 @@ class Tracer:
         built = self.history.build([run.point for run in runs]) if self.history else ()
         return [one.total if isinstance(one, Built) else None for _, one in built]
 
-    def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
+    def _read(self, rows: _AnswerRows, point: Mapping[str, Value], run: TracedBuild) -> Run:
         wanted = self.selected({name: origin for name, *_, origin in run.parameters})
-        parameters = [_parameter(table, one) for one in run.parameters if one[0] in wanted]
+        parameters = [_parameter(rows.table, one) for one in run.parameters if one[0] in wanted]
         decisions: dict[Condition, str] = {}
         for row, held, place in run.decisions:
-            condition = self.condition(table, row)
+            condition = self.condition(rows, row)
             if condition is not None:
                 decisions.setdefault(condition if held else condition.negated, place)
-        lost = [(kind, table.polynomial(row)) for kind, row in run.lost]
+        lost = [(kind, rows.table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, decisions, lost, run.error)
 
-    def condition(self, table: ExpressionTable, row: int) -> Condition | None:
+    def condition(self, rows: _AnswerRows, row: int) -> Condition | None:
         """None for what always holds, or never."""
-        if row not in table.conditions:
-            operation, left, right = table.rows[row]
-            sides = table.value(int(left)), table.value(int(right))
-            found = condition_of(str(operation), *sides)
-            if isinstance(found, bool) or found.is_settled(self.least):
-                table.conditions[row] = None
+        if row not in rows.conditions:
+            operation, left, right = rows.table.rows[row]
+            sides = rows.table.value(int(left)), rows.table.value(int(right))
+            decided = condition_of(str(operation), *sides)
+            if isinstance(decided, bool) or decided.is_settled(self.least):
+                rows.conditions[row] = None
             else:
-                table.conditions[row] = found
-                self.constants |= found.constants
-        return table.conditions[row]
+                rows.conditions[row] = decided
+                self.constants |= decided.constants
+        return rows.conditions[row]
 
     def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
         return self.test_of(conditions)(point)
@@ -202,6 +202,14 @@ class Tracer:
     @cached_property
     def implied(self) -> Implications:
         return Implications(self.least)
+
+
+@dataclass
+class _AnswerRows:
+    """One answer of the worker, whose runs have most of their rows in common."""
+
+    table: ExpressionTable
+    conditions: dict[int, Condition | None] = field(default_factory=dict)
 
 
 def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
