@@ -117,9 +117,9 @@ class Counts:
         """The counts of the model as in the JSON of `nparam-lint show`."""
         from msgspec import to_builtins
 
-        from nparam_lint.report.check_data import measurement_data
+        from nparam_lint.report.check_data import build_data
 
-        found: dict[str, Any] = to_builtins(measurement_data(self.measured))
+        found: dict[str, Any] = to_builtins(build_data(self.measured))
         return found
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class Counts:
     def _document(self) -> Document:
         from nparam_lint.report.show_document import counts_document
 
-        return counts_document(self.measured, self.to_dict)
+        return counts_document(self.measured)
 
 
 def check_metric(name: str) -> None:

@@ -182,7 +182,8 @@ def _division(options: Namespace) -> Division | None:
     if options.static or options.fix:
         raise UsageError("--shard divides what is built; --static and --fix build nothing")
     from nparam_lint.gate.shards import Division
-    from nparam_lint.report.check_data import read_report, seconds_by_target
+    from nparam_lint.report.check_data import seconds_by_target
+    from nparam_lint.report.shard_data import read_report
 
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):

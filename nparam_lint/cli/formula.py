@@ -14,7 +14,8 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     variable_of,
 )
-from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
+from nparam_lint.analysis.documents.formula_data import FormulaResult
+from nparam_lint.analysis.documents.formula_document import formula_document
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common

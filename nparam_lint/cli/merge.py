@@ -9,8 +9,8 @@ from nparam_lint.cli import common
 from nparam_lint.gate.report import Report
 from nparam_lint.gate.union import united
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.report.check_data import read_report, read_shard
 from nparam_lint.report.check_document import check_document
+from nparam_lint.report.shard_data import read_report, read_shard
 
 USAGE = "nparam-lint merge REPORT.json… [options]"
 DESCRIPTION = (

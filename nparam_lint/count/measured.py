@@ -65,7 +65,9 @@ class ModuleRow:
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
     frozen: int = 0
-    more: tuple[tuple[str, int | None], ...] | UnsetType = UNSET
+    more: tuple[tuple[str, int | None], ...] | UnsetType = field(
+        default=UNSET, metadata={"key": False}
+    )
 
     @property
     def non_embedding(self) -> int:

@@ -10,14 +10,12 @@ a table that has its numbers; `report.chart` draws it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nparam_lint.gate.report import Report
-    from nparam_lint.report.budget_outcomes import ModelBudgets
-    from nparam_lint.report.folded_modules import Modules
     from nparam_lint.report.pictures import Picture, RolesOf
 
 Json = dict[str, Any]
@@ -245,8 +243,17 @@ class Chart:
         return min(values, default=0), max(values, default=0)
 
 
-# The last two stand where their tables are made.
-Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Chart | Modules | ModelBudgets"
+class TableBlock(Protocol):
+    """A block with a rendering of its own in some formats (`Modules`, `ModelBudgets`), which stands
+    where its table is made."""
+
+    @property
+    def table(self) -> Table: ...
+
+    def __hash__(self) -> int: ...
+
+
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Chart | TableBlock"
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -326,7 +333,7 @@ class Document:
     the roles of its modules."""
 
     command: str
-    data: Callable[[], Json]
+    data: Callable[[], object]
     page: Callable[[Options], Page]
     error: str | None = None
     report: Report | None = None

@@ -7,23 +7,31 @@ What a line led to, and another line of the file counts, stands in brackets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import LineRow, Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
-from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.json_records import (
+    CountedDocument,
+    MeasuredRecord,
+    NotMeasuredRecord,
+    Placed,
+    at,
+    measured_fields,
+    not_measured_fields,
+    record,
+)
 from nparam_lint.report.not_counted import absent
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Json, Options
+    from nparam_lint.report import Block, Options
 
 _MODELS = 4  # of one file, without -v
 _CALL = 60  # characters of a call that is only mentioned
@@ -284,37 +292,83 @@ def _concise(answer: _Answer) -> Iterator[str]:
 # --- for programs ---------------------------------------------------------------------------------
 
 
-def _data(answer: _Answer) -> Json:
-    """Of each model, the counts of the lines of `file` and its `elsewhere` add up to the total; so
-    do the sums of `files` and `unknown`."""
-    report, models = answer.report, [_model(one) for one in answer.shown]
+@dataclass(kw_only=True)
+class AnnotatedLine:
+    line: int
+    count: int
+    own: int
+    through: int
+    times: int
+    share: float
+    text: str
+
+
+@dataclass(kw_only=True)
+class AnnotatedRecord(Placed, MeasuredRecord):
+    """The counts of the lines of `file` and its `elsewhere` add up to the total; so do the sums of
+    `files` and `unknown`."""
+
+    target: str
+    file: str
+    lines: Sequence[AnnotatedLine]
+    elsewhere: int
+    files: Mapping[str, int]
+    unknown: int
+
+
+@dataclass(kw_only=True)
+class FailedAnnotation(NotMeasuredRecord):
+    target: str
+
+
+@dataclass(kw_only=True)
+class ModelName:
+    target: str
+    call: str
+
+
+@dataclass(kw_only=True)
+class AnnotateDocument(CountedDocument):
+    given: str
+    models: Sequence[AnnotatedRecord | FailedAnnotation]
+    alike: Sequence[ModelName]
+
+
+def _data(answer: _Answer) -> AnnotateDocument:
+    models: Sequence[AnnotatedRecord | FailedAnnotation] = [
+        _model(source) for source in answer.shown
+    ]
     if answer.failed:
         target, failure = answer.failed
-        models = [{"target": target} | not_measured_data(failure)]
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "environment": None if report.environment is None else asdict(report.environment),
-        "error": report.error,
-        "given": answer.asked,
-        "models": models,
-        "alike": [{"target": one.model.target, "call": one.built.call} for one in answer.alike],
-    }
+        models = [FailedAnnotation(target=target, **not_measured_fields(failure))]
+    alike = [ModelName(target=same.model.target, call=same.built.call) for same in answer.alike]
+    return AnnotateDocument(
+        environment=answer.report.environment,
+        error=answer.report.error,
+        given=answer.asked,
+        models=models,
+        alike=alike,
+    )
 
 
-def _model(source: AnnotatedModel) -> Json:
-    sums, lines = _sums_by_file(source.built), []
-    for row in source.rows:
-        counts = {name: getattr(row, name) for name in ("line", "count", "own", "through", "times")}
-        share = row.count / source.total if source.total else 0.0
-        lines.append({**counts, "share": share, "text": source.line(row.line)})
-    return {
-        "target": source.model.target,
-        **asdict(source.model.position),
-        **measured_data(source.built),
-        "file": source.path,
-        "lines": lines,
-        "elsewhere": source.elsewhere,
-        "files": sums,
-        "unknown": source.total - sum(sums.values()),
-    }
+def _model(source: AnnotatedModel) -> AnnotatedRecord:
+    sums = _sums_by_file(source.built)
+    lines = [
+        record(
+            AnnotatedLine,
+            row,
+            share=row.count / source.total if source.total else 0.0,
+            text=source.line(row.line),
+        )
+        for row in source.rows
+    ]
+    return AnnotatedRecord(
+        target=source.model.target,
+        **at(source.model.position),
+        **measured_fields(source.built),
+        file=source.path,
+        lines=lines,
+        elsewhere=source.elsewhere,
+        files=sums,
+        unknown=source.total - sum(sums.values()),
+    )

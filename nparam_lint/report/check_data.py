@@ -1,185 +1,276 @@
-"""A report as data: the JSON document of `check` and `show`; and beside it, in one text, all of the
-report of a shard, from which the whole run's can be made."""
+"""A report as data: the JSON document of `check` and `show`, and what `Counts.to_dict` gives."""
 
 from __future__ import annotations
 
-import base64
-import json
-import math
-import zlib
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import chain
-from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
-from nparam_lint.count.measured import LineRow, Measured, Measurement, ModuleRow, NotMeasured
-from nparam_lint.discover.definitions import Way
-from nparam_lint.gate.report import Inside, ModelReport, Report
-from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.count.measured import (
+    Cause,
+    DeviceResult,
+    DtypeRow,
+    Measured,
+    Measurement,
+    ModuleRow,
+    ParameterRow,
+)
+from nparam_lint.gate.report import Elsewhere, Inside, ModelReport, Report
 from nparam_lint.ground.values import Position
-from nparam_lint.ground.version import __version__
-from nparam_lint.report import Json
-
-_FAST = 1  # of zlib's levels: a hundred megabytes in a second
-# What only the whole can tell, or can be told from the shard.
-_LEFT_OUT = {"top_level", "inside", "skipped", "source_only"}
-_LINE = tuple(field.name for field in fields(LineRow) if field.name != "file")
-
-
-def data_of(report: Report) -> Json:
-    """The models are made one by one: all of them at once would take more memory than the report.
-    Records whose JSON has just their fields stand in it as they are: `msgspec` writes them."""
-    data = {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "environment": None if report.environment is None else asdict(report.environment),
-        "error": report.error,
-        "models": chain(map(_model, report.models), map(_inside, report.inside)),
-        "findings": [_placed(finding) for finding in report.findings],
-        "skipped": [
-            {
-                "target": target,
-                "reason": failure.reason,
-                "cause": failure.cause,
-                "top_level": target not in report.containment.users,
-            }
-            for target, failure in report.skipped
-        ],
-        "failed_ways": [
-            {
-                "target": one.target,
-                "reason": one.failure.reason,
-                "cause": one.failure.cause,
-                "source": one.failure.source,
-                "way": way_data(one.way),
-            }
-            for one in report.failed_ways
-        ],
-        "ways_left": dict(report.ways_left),
-        "summary": _summary(report),
-    }
-    return data | {"shard": _shard(report)} if report.shard else data
+from nparam_lint.report.json_records import (
+    BudgetRecord,
+    CountedDocument,
+    FindingRecord,
+    MeasuredRecord,
+    NotMeasuredRecord,
+    Placed,
+    SkippedRecord,
+    WayRecord,
+    at,
+    budget_record,
+    finding_records,
+    finite,
+    measured_fields,
+    not_measured_fields,
+    record,
+    skipped_records,
+    way_record,
+)
+from nparam_lint.report.shard_data import ShardRecord, shard_record
+from nparam_lint.report.training import TrainingRecord
 
 
-def _summary(report: Report) -> Json:
+@dataclass(kw_only=True)
+class DeviceRecord:
+    status: Literal["measured", "failed", "skipped"]
+    total: int | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    differences: Sequence[str] | UnsetType = UNSET
+
+
+@dataclass(kw_only=True)
+class LineRecord:
+    path: str
+    line: int
+    count: int
+    own: int
+    through: int
+    times: int
+
+
+@dataclass(kw_only=True)
+class BuiltRecord:
+    """What is said of a build, whatever came of it."""
+
+    cached: bool
+    seconds: float | None
+    devices: Mapping[str, DeviceRecord]
+    notes: Sequence[str]
+    why_built: str | UnsetType = UNSET
+
+
+@dataclass(kw_only=True)
+class MeasuredBuild(BuiltRecord, MeasuredRecord):
+    modules: Sequence[ModuleRow]
+    lines: Sequence[LineRecord]
+    rung: str
+    type: str
+    dtypes: Sequence[DtypeRow]
+    parameters: Sequence[ParameterRow] | UnsetType = UNSET
+
+
+@dataclass(kw_only=True)
+class FailedBuild(BuiltRecord, NotMeasuredRecord):
+    modules: Sequence[ModuleRow]
+    cause: Cause
+    source: str | None
+
+
+@dataclass(kw_only=True)
+class CheckedModel(Placed):
+    target: str
+    declared: bool
+    top_level: bool
+    because: str | None
+    way: WayRecord | None
+    budgets: Sequence[BudgetRecord]
+
+
+@dataclass(kw_only=True)
+class MeasuredModel(CheckedModel, MeasuredBuild): ...
+
+
+@dataclass(kw_only=True)
+class FailedModel(CheckedModel, FailedBuild): ...
+
+
+@dataclass(kw_only=True)
+class InsideModel(CheckedModel):
+    """A class as a model builds it; its modules are among that model's."""
+
+    call: str
+    status: Literal["measured"] = "measured"
+    reason: None = None
+    counts: Mapping[str, int | None]
+    cached: bool
+    devices: Mapping[str, DeviceRecord]
+    modules: Sequence[ModuleRow]
+    inside: str
+    paths: Sequence[str]
+    share: float
+
+
+@dataclass(kw_only=True)
+class FailedWayRecord:
+    target: str
+    reason: str
+    cause: Cause
+    source: str | None
+    way: WayRecord | None
+
+
+@dataclass(kw_only=True)
+class CheckSummary:
+    models: int
+    measured: int
+    not_measured: int
+    cached: int
+    findings: int
+    errors: int
+    warnings: int
+    skipped: int
+    files: int
+    test_files: int
+    elsewhere: Elsewhere | None
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class CheckDocument(CountedDocument):
+    """`models`: made one by one, as all of them at once would take more memory than the report.
+    `shard`: of a part of a run, what `merge` reads; `training`: of `show --training`."""
+
+    models: Iterable[MeasuredModel | FailedModel | InsideModel]
+    findings: Sequence[FindingRecord]
+    skipped: Sequence[SkippedRecord]
+    failed_ways: Sequence[FailedWayRecord]
+    ways_left: Mapping[str, int]
+    summary: CheckSummary
+    shard: ShardRecord | UnsetType = UNSET
+    training: TrainingRecord | UnsetType = UNSET
+
+
+def check_data(report: Report) -> CheckDocument:
+    failed_ways = [
+        record(FailedWayRecord, failed.failure, target=failed.target, way=way_record(failed.way))
+        for failed in report.failed_ways
+    ]
+    return record(
+        CheckDocument,
+        report,
+        models=chain(map(_model, report.models), map(_inside, report.inside)),
+        findings=finding_records(report.findings),
+        skipped=skipped_records(report),
+        failed_ways=failed_ways,
+        ways_left=dict(report.ways_left),
+        summary=_summary(report),
+        shard=shard_record(report) if report.shard else UNSET,
+    )
+
+
+def _summary(report: Report) -> CheckSummary:
     measured = sum(isinstance(model.measurement, Measured) for model in report.models)
     errors = sum(finding.severity == "error" for finding in report.findings)
-    return {
-        "models": len(report.models),
-        "measured": measured,
-        "not_measured": len(report.models) - measured,
-        "cached": sum(model.measurement.cached for model in report.models),
-        "findings": len(report.findings),
-        "errors": errors,
-        "warnings": len(report.findings) - errors,
-        "skipped": len(report.skipped),
-        "files": report.files,
-        "test_files": report.test_files,
-        "elsewhere": None if report.elsewhere is None else asdict(report.elsewhere),
-        "seconds": _finite(report.seconds) or 0.0,
-    }
+    return record(
+        CheckSummary,
+        report,
+        models=len(report.models),
+        measured=measured,
+        not_measured=len(report.models) - measured,
+        cached=sum(model.measurement.cached for model in report.models),
+        findings=len(report.findings),
+        errors=errors,
+        warnings=len(report.findings) - errors,
+        skipped=len(report.skipped),
+        seconds=finite(report.seconds) or 0.0,
+    )
 
 
-def _model(model: ModelReport) -> Json:
-    return {
-        "target": model.target,
-        **asdict(model.position),
-        **measurement_data(model.measurement),
-        "declared": model.declared,
-        "top_level": model.top_level,
-        "because": model.because or None,
-        "way": way_data(model.way),
-        "budgets": [_placed(one) | {"drift": _finite(one.drift)} for one in model.budgets],
-    }
+def _model(model: ModelReport) -> MeasuredModel | FailedModel:
+    kind: type[MeasuredModel | FailedModel] = (
+        MeasuredModel if isinstance(model.measurement, Measured) else FailedModel
+    )
+    return record(
+        kind,
+        model,
+        **at(model.position),
+        because=model.because or None,
+        way=way_record(model.way),
+        budgets=[budget_record(result) for result in model.budgets],
+        **_build_fields(model.measurement),
+    )
 
 
-def _inside(one: Inside) -> Json:
-    """A class as a model builds it; its modules are among that model's."""
-    row = one.row
-    at = Position.read(row.source) or Position(row.target.partition("::")[0])
-    return {
-        "target": row.target,
-        **asdict(at),
-        "call": row.call,
-        "status": "measured",
-        "reason": None,
-        "counts": one.counts,
-        "cached": one.model.measurement.cached,
-        "devices": {},
-        "modules": [],
-        "declared": False,
-        "top_level": False,
-        "because": None,
-        "way": way_data(one.way),
-        "inside": one.model.target,
-        "paths": list(row.paths),
-        "share": one.share,
-        "budgets": [],
-    }
+def _inside(inside: Inside) -> InsideModel:
+    row = inside.row
+    return record(
+        InsideModel,
+        row,
+        **at(Position.read(row.source) or Position(row.target.partition("::")[0])),
+        counts=inside.counts,
+        cached=inside.model.measurement.cached,
+        devices={},
+        modules=(),
+        declared=False,
+        top_level=False,
+        because=None,
+        way=way_record(inside.way),
+        inside=inside.model.target,
+        share=inside.share,
+        budgets=(),
+    )
 
 
-def way_data(way: Way | None) -> Json | None:
-    if way is None:
-        return None
-    told = {"kind": way.kind, **asdict(way.position), "name": way.name or None}
-    return {**told, "note": way.note} if way.note else told
+def build_data(measured: Measured) -> MeasuredBuild:
+    """A measurement alone, without the model that it is of."""
+    return MeasuredBuild(**_build_fields(measured))
 
 
-def measurement_data(measured: Measurement) -> Json:
-    devices = {
-        name: {key: value for key, value in asdict(device).items() if value not in (None, ())}
-        for name, device in measured.devices.items()
-    }
-    for device in devices.values():
-        del device["is_absent"]  # `reason` says it
+def _build_fields(measured: Measurement) -> dict[str, Any]:
     common = {
         "cached": measured.cached,
         "seconds": measured.seconds,
-        "devices": devices,
-        "notes": list(measured.notes),
+        "devices": {name: _device(device) for name, device in measured.devices.items()},
+        "notes": measured.notes,
+        "why_built": measured.why_built or UNSET,
     }
-    if measured.why_built:
-        common["why_built"] = measured.why_built
     if not isinstance(measured, Measured):
-        more: Json = {"modules": [], "cause": measured.cause, "source": measured.source}
-        return not_measured_data(measured) | more | common
-    data = measured_data(measured) | {
+        failure = {"modules": (), "cause": measured.cause, "source": measured.source}
+        return not_measured_fields(measured) | failure | common
+    build = {
         "modules": _modules(measured.modules),
-        "lines": [{name: getattr(row, name) for name in _LINE} for row in measured.lines],
+        "lines": [record(LineRecord, row) for row in measured.lines],
         "rung": measured.rung,
         "type": measured.type,
         "dtypes": measured.dtypes,
+        "parameters": measured.parameters or UNSET,
     }
-    if measured.parameters:
-        data["parameters"] = measured.parameters
-    return data | common
+    return measured_fields(measured) | build | common
 
 
-def measured_data(measured: Measured) -> Json:
-    """Without its modules."""
-    return {
-        "call": measured.call,
-        "status": "measured",
-        "reason": None,
-        "counts": measured.counts.by_name(),
-        "no_routing": measured.no_routing,
-        "hidden": measured.hidden,
-    }
-
-
-def not_measured_data(measured: NotMeasured) -> Json:
-    return {
-        "call": None,
-        "status": "not_measured",
-        "reason": measured.reason,
-        "counts": None,
-        "code": measured.code,
-        "hint": measured.hint,
-        "missing": list(measured.missing),
-    }
+def _device(device: DeviceResult) -> DeviceRecord:
+    """`reason` says of an absent one that it is."""
+    return DeviceRecord(
+        status=device.status,
+        total=UNSET if device.total is None else device.total,
+        reason=UNSET if device.reason is None else device.reason,
+        bytes=UNSET if device.bytes is None else device.bytes,
+        differences=device.differences or UNSET,
+    )
 
 
 def _modules(rows: tuple[ModuleRow, ...]) -> object:
@@ -189,105 +280,11 @@ def _modules(rows: tuple[ModuleRow, ...]) -> object:
     return [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
 
 
-def _placed(item: BudgetResult | Finding) -> Json:
-    found: Json = asdict(item)
-    at: Json = found.pop("position")
-    for told in ("timed_out", "result", "lines"):  # by the message, the budgets, the source
-        found.pop(told, None)
-    return found | at
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-# --- the report of a shard ------------------------------------------------------------------------
-
-
-def _shard(report: Report) -> Json:
-    """What a shard's document has beside that of a whole run."""
-    shard = report.shard
-    assert shard is not None
-    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
-    try:
-        body = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # a surrogate, for what could not be decoded
-        body = json.dumps(msgspec.to_builtins(record)).encode()
-    return {
-        "number": shard.number,
-        "of": shard.of,
-        "partition": msgspec.to_builtins(shard.partition),
-        "judged": list(shard.judged),
-        "record": base64.b64encode(zlib.compress(body, _FAST)).decode(),
-    }
-
-
-def _fields(record: Report | ModelReport) -> Json:
-    names = (field.name for field in fields(record))
-    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
-
-
-def _model_fields(model: ModelReport) -> Json:
-    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
-    found = _fields(model)
-    measured = found.pop("measurement")
-    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
-    return found | dict(zip(("measured", "failure"), both, strict=True))
-
-
-def read_shard(data: Json) -> Report:
-    """The report that `_shard` wrote. Raises ValueError for anything else."""
-    kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
-
-    def read(found: Json, kinds: Json) -> Json:
-        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
-
-    def read_model(found: Json) -> ModelReport:
-        measured, failure = found.pop("measured"), found.pop("failure")
-        kind: Any = Measured if measured else NotMeasured
-        measurement = msgspec.convert(measured or failure, kind)
-        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
-
-    try:
-        body = zlib.decompress(base64.b64decode(data["record"], validate=True))
-        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
-        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
-        models = tuple(map(read_model, rows))
-        report = Report(models=models, **read(record, kinds))
-        if report.shard is None:
-            raise ValueError("it has no shard")
-        for places, found in (
-            (report.shard.models, models),
-            (report.shard.failed_ways, report.failed_ways),
-        ):
-            if len(places) != len(found):
-                raise ValueError(f"it has {len(found)} models with {len(places)} places")
-    except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
-        raise ValueError(str(error)) from None
-    return report
-
-
-def read_report(name: str) -> Json:
-    """The JSON document of a check in a file. Raises UsageError."""
-    try:
-        data: Json = json.loads(Path(name).read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
-    is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
-    if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:
-        step = "next: write one with nparam-lint --format json --output-file FILE"
-        raise UsageError(f"{name} is not the JSON report of a check by nparam-lint\n{step}")
-    return data
-
-
-def seconds_by_target(data: Json) -> dict[str, float]:
+def seconds_by_target(data: Mapping[str, Any]) -> dict[str, float]:
     """How long each model of a report took to build; of one that was built in several ways, on
     average."""
-    found: dict[str, list[float]] = {}
+    by_target: dict[str, list[float]] = {}
     for model in data.get("models", ()):
         if (seconds := model.get("seconds")) is not None:
-            found.setdefault(model["target"], []).append(float(seconds))
-    return {target: sum(own) / len(own) for target, own in found.items()}
+            by_target.setdefault(model["target"], []).append(float(seconds))
+    return {target: sum(builds) / len(builds) for target, builds in by_target.items()}

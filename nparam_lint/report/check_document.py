@@ -22,7 +22,8 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Json, Options
+    from nparam_lint.report import Block, Options
+    from nparam_lint.report.check_data import CheckDocument
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
@@ -35,10 +36,10 @@ _TONES |= {"prose": "", "errors": "red", "warnings": "yellow"}
 def check_document(report: Report, *, why_built: bool = False) -> Document:
     """`why_built`: it is wanted why models were built."""
 
-    def data() -> Json:
-        from nparam_lint.report.check_data import data_of
+    def data() -> CheckDocument:
+        from nparam_lint.report.check_data import check_data
 
-        return data_of(report)
+        return check_data(report)
 
     return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
 

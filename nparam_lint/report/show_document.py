@@ -3,7 +3,7 @@ one model that was counted in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,8 @@ from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Json, Options
+    from nparam_lint.report import Block, Options
+    from nparam_lint.report.check_data import MeasuredBuild
     from nparam_lint.report.training import Optimizer, Training
 
 _ROWS = 60
@@ -49,15 +50,16 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
     measured = report.models[0].measurement
     training = None
     if optimizer and isinstance(measured, Measured):
-        from nparam_lint.report.training import training_data, training_of
+        from nparam_lint.report.check_data import check_data
+        from nparam_lint.report.training import training_of, training_record
 
         training = training_of(measured, optimizer)
-        told, data = training_data(training), document.data
-        document = replace(document, data=lambda: data() | {"training": told})
+        record = training_record(training)
+        document = replace(document, data=lambda: replace(check_data(report), training=record))
     return replace(document, page=lambda options: _page(report, root, training, options))
 
 
-def counts_document(measured: Measured, data: Callable[[], Json]) -> Document:
+def counts_document(measured: Measured) -> Document:
     """The totals and the modules of one model that was counted in Python."""
     name = clean(measured.call)
 
@@ -67,6 +69,11 @@ def counts_document(measured: Measured, data: Callable[[], Json]) -> Document:
         first, *others = (Section(some, always=True) for some in blocks)
         headline = f"{name} · {measured.counts.total:,} parameters"
         return Page((replace(first, title=name), *others), headline=headline)
+
+    def data() -> MeasuredBuild:
+        from nparam_lint.report.check_data import build_data
+
+        return build_data(measured)
 
     return Document("count", data, page)
 

@@ -3,11 +3,13 @@ keeps, and checkpoints. Exact, for the optimizers of `torch.optim` as they are b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 from nparam_lint.count.measured import DtypeRow, Measured
-from nparam_lint.report import Block, Cell, Column, Fact, Facts, Json, Row, Step, Table, Text, style
+from nparam_lint.report import Block, Cell, Column, Fact, Facts, Row, Step, Table, Text, style
 
 _STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained
 
@@ -70,17 +72,36 @@ def training_of(measured: Measured, optimizer: Optimizer) -> Training:
     return Training(optimizer, parts, total, steps, sum(row.saved for row in rows))
 
 
-def training_data(found: Training) -> Json:
-    return {
-        "optimizer": found.optimizer.name,
-        "metric": found.optimizer.metric,
-        **found.parts,
-        "total": found.total,
-        "steps": found.steps,
-        "checkpoint": found.checkpoint,
-        "resumable_checkpoint": found.resumable,
-        "assumed": ASSUMED.removeprefix("assumed: "),
-    }
+@dataclass(kw_only=True)
+class TrainingRecord:
+    """In JSON: bytes, those of weights, buffers, gradients and states by dtype."""
+
+    optimizer: str
+    metric: str
+    weights: Mapping[str, int]
+    buffers: Mapping[str, int]
+    gradients: Mapping[str, int]
+    exp_avg: Mapping[str, int] | UnsetType = UNSET
+    exp_avg_sq: Mapping[str, int] | UnsetType = UNSET
+    momentum_buffer: Mapping[str, int] | UnsetType = UNSET
+    total: int
+    steps: int
+    checkpoint: int
+    resumable_checkpoint: int
+    assumed: str
+
+
+def training_record(training: Training) -> TrainingRecord:
+    return TrainingRecord(
+        optimizer=training.optimizer.name,
+        metric=training.optimizer.metric,
+        **training.parts,
+        total=training.total,
+        steps=training.steps,
+        checkpoint=training.checkpoint,
+        resumable_checkpoint=training.resumable,
+        assumed=ASSUMED.removeprefix("assumed: "),
+    )
 
 
 def training_blocks(found: Training) -> Iterator[list[Block]]:

@@ -4,9 +4,10 @@ that are the count of a model which is named near them."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims import TextError, is_rest
 from nparam_lint.claims.doc_comments import parse_docs
@@ -25,17 +26,15 @@ from nparam_lint.gate import as_the_project_builds, measure
 from nparam_lint.gate.candidates import select_models
 from nparam_lint.gate.reading import listed, read_source
 from nparam_lint.ground.values import Position
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Page, Section, Text
+from nparam_lint.report.json_records import JsonDocument, Placed, at, record
 from nparam_lint.report.style import clean, plural
 from nparam_lint.rewrite.new_budgets import way_budgets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
-    from nparam_lint.report import Json
 
 _SHORTEST = 3  # characters of a name
 _SHORTEST_OF_ROW = 5  # of the beginning of one
@@ -206,24 +205,38 @@ def suggestions_document(found: Sequence[Suggestion], error: str | None) -> Docu
     )
 
 
-def _data(found: Sequence[Suggestion]) -> Json:
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "command": "init",
-        "suggestions": [
-            {
-                **asdict(one.position),
-                "comment": one.comment,
-                "numbers": [asdict(near.position) | _number(near) for near in one.numbers],
-            }
-            for one in found
-        ],
-    }
+@dataclass(kw_only=True)
+class NumberRecord(Placed):
+    written: str
+    target: str
+    count: int
 
 
-def _number(near: Near) -> Json:
-    return {"written": near.written, "target": near.target, "count": near.count}
+@dataclass(kw_only=True)
+class SuggestionRecord(Placed):
+    comment: str
+    numbers: Sequence[NumberRecord]
+
+
+@dataclass(kw_only=True)
+class SuggestionsDocument(JsonDocument):
+    command: Literal["init"] = "init"
+    suggestions: Sequence[SuggestionRecord]
+
+
+def _data(suggestions: Sequence[Suggestion]) -> SuggestionsDocument:
+    return SuggestionsDocument(
+        suggestions=[
+            SuggestionRecord(
+                **at(suggestion.position),
+                comment=suggestion.comment,
+                numbers=[
+                    record(NumberRecord, near, **at(near.position)) for near in suggestion.numbers
+                ],
+            )
+            for suggestion in suggestions
+        ]
+    )
 
 
 def _page(found: Sequence[Suggestion]) -> Page:

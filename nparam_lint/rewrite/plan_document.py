@@ -3,14 +3,14 @@ summary."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from nparam_lint.ground.version import __version__
+from nparam_lint.ground.values import Origin
 from nparam_lint.report import (
     Column,
     Document,
-    Json,
     Options,
     Page,
     Parts,
@@ -19,12 +19,11 @@ from nparam_lint.report import (
     Table,
     Text,
 )
+from nparam_lint.report.json_records import JsonDocument, Placed, at, record
 from nparam_lint.report.style import clean, plural, short_reason
 from nparam_lint.rewrite.edits import Edit, Left, unified_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nparam_lint.report import Block
     from nparam_lint.rewrite.edits import Plan
 
@@ -58,34 +57,69 @@ def diff_of(plan: Plan) -> str:
     return "".join(map(unified_diff, plan.files))
 
 
-def _data(plan: Plan, command: str, dry: bool) -> Json:
+@dataclass(kw_only=True)
+class DeclaredRecord(Placed):
+    """`origin`: where the budget is declared; `actual`: what the model has."""
+
+    target: str
+    selector: str
+    origin: Origin
+    old: str
+    actual: int | None
+
+
+@dataclass(kw_only=True)
+class EditRecord(DeclaredRecord):
+    new: str
+    modules: int
+    because: str | None
+
+
+@dataclass(kw_only=True)
+class LeftRecord(DeclaredRecord):
+    reason: str
+
+
+@dataclass(kw_only=True)
+class PlanSummary:
+    edits: int
+    left: int
+    held: int
+
+
+@dataclass(kw_only=True)
+class PlanDocument(JsonDocument):
     """`written` says whether the edits were made."""
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "command": command,
-        "written": not dry,
-        "edits": [
-            {**_common(e), "new": e.new, "modules": e.modules, "because": e.because or None}
-            for e in plan.edits
-        ],
-        "left": [{**_common(item), "reason": item.reason} for item in plan.left],
-        "files": [file.name for file in plan.files],
-        "hints": list(plan.hints),
-        "diff": diff_of(plan) if dry else None,
-        "summary": {"edits": len(plan.edits), "left": len(plan.left), "held": plan.held},
-    }
+
+    command: str
+    written: bool
+    edits: Sequence[EditRecord]
+    left: Sequence[LeftRecord]
+    files: Sequence[str]
+    hints: Sequence[str]
+    diff: str | None
+    summary: PlanSummary
 
 
-def _common(item: Edit | Left) -> Json:
-    return {
-        **asdict(item.position),
-        "target": item.model,
-        "selector": item.selector,
-        "origin": item.origin,
-        "old": item.old,
-        "actual": item.count,
-    }
+def _data(plan: Plan, command: str, dry: bool) -> PlanDocument:
+    edits = [
+        record(EditRecord, edit, **_common(edit), because=edit.because or None)
+        for edit in plan.edits
+    ]
+    return PlanDocument(
+        command=command,
+        written=not dry,
+        edits=edits,
+        left=[record(LeftRecord, item, **_common(item)) for item in plan.left],
+        files=[file.name for file in plan.files],
+        hints=plan.hints,
+        diff=diff_of(plan) if dry else None,
+        summary=PlanSummary(edits=len(plan.edits), left=len(plan.left), held=plan.held),
+    )
+
+
+def _common(item: Edit | Left) -> dict[str, Any]:
+    return {**at(item.position), "target": item.model, "actual": item.count}
 
 
 def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:

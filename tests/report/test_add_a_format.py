@@ -22,7 +22,8 @@ from nparam_lint.analysis.documents.compare_document import (
     compare_document,
 )
 from nparam_lint.analysis.documents.diff_document import diff_document
-from nparam_lint.analysis.documents.formula_document import FormulaResult, formula_document
+from nparam_lint.analysis.documents.formula_data import FormulaResult
+from nparam_lint.analysis.documents.formula_document import formula_document
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.analysis.solutions import Met, Solutions, Solved

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.roles import ROLES, RolePart
-from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.analysis.roles import ROLES, Role, RolePart
+from nparam_lint.count.measured import Environment, Measured, NotMeasured
 from nparam_lint.ground.metrics import METRICS
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
-from nparam_lint.report.check_data import measured_data, not_measured_data
+from nparam_lint.report.json_records import (
+    JsonDocument,
+    MeasuredRecord,
+    NotMeasuredRecord,
+    Placed,
+    at,
+    measured_fields,
+    not_measured_fields,
+    record,
+)
 from nparam_lint.report.not_counted import absent
 from nparam_lint.report.pictures import DrawnModel, Picture
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from nparam_lint.analysis.roles import Roles
-    from nparam_lint.count.measured import Environment
     from nparam_lint.gate.report import ModelReport
 
 _NAMED = 3  # modules that a note on `other` names, and ties
@@ -238,42 +244,72 @@ def _notes_of(model: _Counted) -> list[str]:
 # --- data -----------------------------------------------------------------------------------------
 
 
-# `roles` sum to `counts.total`; `parts` are the modules that hold parameters themselves.
-def _data(comparison: Comparison) -> doc.Json:
+@dataclass(kw_only=True)
+class ComparedRecord(Placed):
+    """`roles` sum to `counts.total`; `parts`: the modules that hold parameters themselves."""
+
+    target: str
+    given: str
+    environment: Environment | None
+    cached: bool
+    notes: Sequence[str]
+    tied: Sequence[str]
+    parts: Sequence[RolePart]
+
+
+@dataclass(kw_only=True)
+class MeasuredComparison(ComparedRecord, MeasuredRecord):
+    roles: Mapping[Role, int]
+    output_tied: bool
+
+
+@dataclass(kw_only=True)
+class FailedComparison(ComparedRecord, NotMeasuredRecord):
+    roles: None = None
+
+
+@dataclass(kw_only=True)
+class CompareSummary:
+    models: int
+    measured: int
+    not_measured: int
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class CompareDocument(JsonDocument):
+    error: str | None
+    models: Sequence[MeasuredComparison | FailedComparison]
+    summary: CompareSummary
+
+
+def _data(comparison: Comparison) -> CompareDocument:
     models = [_model_data(column) for column in comparison.models]
-    measured = sum(model["status"] == "measured" for model in models)
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "error": comparison.error,
-        "models": models,
-        "summary": {
-            "models": len(models),
-            "measured": measured,
-            "not_measured": len(models) - measured,
-            "seconds": comparison.seconds,
-        },
-    }
+    measured = sum(isinstance(model, MeasuredComparison) for model in models)
+    summary = CompareSummary(
+        models=len(models),
+        measured=measured,
+        not_measured=len(models) - measured,
+        seconds=comparison.seconds,
+    )
+    return CompareDocument(error=comparison.error, models=models, summary=summary)
 
 
-def _model_data(column: Compared) -> doc.Json:
-    model, measured = column.model, column.model.measurement
-    common: doc.Json = {
+def _model_data(column: Compared) -> MeasuredComparison | FailedComparison:
+    model, measured, roles = column.model, column.model.measurement, column.roles
+    common = {
+        **at(model.position),
         "target": model.target,
-        "given": column.given,
-        **asdict(model.position),
-        "environment": None if column.environment is None else asdict(column.environment),
         "cached": measured.cached,
-        "notes": list(measured.notes),
+        "notes": measured.notes,
+        "tied": roles.tied if roles else (),
+        "parts": roles.parts if roles else (),
     }
-    if not isinstance(measured, Measured) or column.roles is None:
+    if not isinstance(measured, Measured) or roles is None:
         assert not isinstance(measured, Measured)
-        more: doc.Json = {"roles": None, "tied": [], "parts": []}
-        return common | not_measured_data(measured) | more
-    found: doc.Json = {
-        "roles": column.roles.counts,
-        "output_tied": column.roles.output_tied,
-        "tied": list(column.roles.tied),
-        "parts": [asdict(part) for part in column.roles.parts],
-    }
-    return common | measured_data(measured) | found
+        return record(FailedComparison, column, **common, **not_measured_fields(measured))
+    tied = roles.output_tied
+    counted = measured_fields(measured)
+    return record(
+        MeasuredComparison, column, **common, **counted, roles=roles.counts, output_tied=tied
+    )

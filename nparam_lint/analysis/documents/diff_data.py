@@ -3,86 +3,159 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.analysis.documents.diff_words import MARKS
+from nparam_lint.analysis.diff.diff_records import Base, Kind, Status
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Report
-from nparam_lint.report import check_data
+from nparam_lint.report.json_records import (
+    CountedDocument,
+    FindingRecord,
+    Placed,
+    SkippedRecord,
+    WayRecord,
+    at,
+    finding_records,
+    finite,
+    record,
+    skipped_records,
+    way_record,
+)
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
-    from nparam_lint.count.measured import ModuleRow
-    from nparam_lint.report import Json
-
-_MODEL = (
-    *("target", "status", "delta", "before_target", "evidence"),
-    *("declared", "top_level", "explained", "explanation"),
-)
-_ROW = ("path", "type", "own", "total", "trainable", "buffers", "bytes", "source")
 
 
-def data_of(report: DiffReport) -> Json:
-    common = check_data.data_of(as_report(report))
-    statuses = Counter(model.status for model in report.models)
-    shared = ("skipped", "findings", "errors", "warnings", "seconds", "files")
-    return {
-        "version": 1,
-        "tool": common["tool"],
-        "environment": common["environment"],
-        "error": report.error,
-        "base": asdict(report.base),
-        "now": report.now,
-        "tolerance": report.tolerance,
-        "models": [_model(model) for model in report.models],
-        "findings": common["findings"],
-        "skipped": common["skipped"],
-        "notes": list(report.notes),
-        "summary": {
-            "models": len(report.models),
-            **{status: statuses[status] for status in MARKS},
-            **{name: common["summary"][name] for name in shared},
-        },
-    }
+@dataclass(kw_only=True)
+class ModuleSide:
+    """`count`: the parameters that the change is about; `own` and `total` are the module's."""
+
+    count: int
+    path: str
+    type: str
+    own: int
+    total: int
+    trainable: int
+    buffers: int
+    bytes: int
+    source: str | None
 
 
-def _model(model: ModelDiff) -> Json:
+@dataclass(kw_only=True)
+class ModuleRecord:
+    path: str
+    status: Kind
+    before: ModuleSide | None
+    after: ModuleSide | None
+    delta: int
+    notes: Sequence[str]
+
+
+@dataclass(kw_only=True)
+class ModelRecord(Placed):
+    target: str
+    status: Status
+    delta: int | None
+    before_target: str | None
+    evidence: str | None
+    declared: bool
+    top_level: bool
+    explained: bool | None
+    explanation: str | None
+    way: WayRecord | None
+    before: Mapping[str, int | None] | None
+    after: Mapping[str, int | None] | None
+    drift: float | None
+    call_before: str | None
+    call_after: str | None
+    reason_before: str | None
+    reason_after: str | None
+    notes: Sequence[str]
+    modules: Sequence[ModuleRecord]
+
+
+@dataclass(kw_only=True)
+class DiffSummary:
+    """How many models there are, and how many of each status."""
+
+    models: int
+    same: int = 0
+    changed: int = 0
+    renamed: int = 0
+    added: int = 0
+    removed: int = 0
+    not_measured: int = 0
+    skipped: int
+    findings: int
+    errors: int
+    warnings: int
+    seconds: float
+    files: int
+
+
+@dataclass(kw_only=True)
+class DiffDocument(CountedDocument):
+    base: Base
+    now: Literal["working tree", "index"]
+    tolerance: str | None
+    models: Sequence[ModelRecord]
+    findings: Sequence[FindingRecord]
+    skipped: Sequence[SkippedRecord]
+    notes: Sequence[str]
+    summary: DiffSummary
+
+
+def data_of(report: DiffReport) -> DiffDocument:
+    skipped = skipped_records(as_report(report))
+    errors = sum(finding.severity == "error" for finding in report.findings)
+    summary = DiffSummary(
+        models=len(report.models),
+        **Counter[str](model.status for model in report.models),
+        skipped=len(skipped),
+        findings=len(report.findings),
+        errors=errors,
+        warnings=len(report.findings) - errors,
+        seconds=finite(report.seconds) or 0.0,
+        files=report.files,
+    )
+    return record(
+        DiffDocument,
+        report,
+        models=[_model(model) for model in report.models],
+        findings=finding_records(report.findings),
+        skipped=skipped,
+        summary=summary,
+    )
+
+
+def _model(model: ModelDiff) -> ModelRecord:
     reason_before, reason_after = model.reasons
     delta, total = model.delta, model.total_before
     before, after = (
         side if isinstance(side, Measured) else None for side in (model.before, model.after)
     )
-    return {
-        **{name: getattr(model, name) for name in _MODEL},
-        "way": check_data.way_data(model.way),
-        **asdict(model.position),
-        "before": before and before.counts.by_name(),
-        "after": after and after.counts.by_name(),
-        "drift": delta / total if delta is not None and total else None,
-        "call_before": before and before.call,
-        "call_after": after and after.call,
-        "reason_before": reason_before,
-        "reason_after": reason_after,
-        "notes": list(model.notes),
-        "modules": [_module(change) for change in model.modules],
-    }
+    return record(
+        ModelRecord,
+        model,
+        **at(model.position),
+        way=way_record(model.way),
+        before=before.counts.by_name() if before else None,
+        after=after.counts.by_name() if after else None,
+        drift=delta / total if delta is not None and total else None,
+        call_before=before.call if before else None,
+        call_after=after.call if after else None,
+        reason_before=reason_before,
+        reason_after=reason_after,
+        modules=[_module(change) for change in model.modules],
+    )
 
 
-def _module(change: ModuleChange) -> Json:
-    return {
-        "path": change.path,
-        "status": change.kind,
-        "before": _row(change.before, change.count_before),
-        "after": _row(change.after, change.count_after),
-        "delta": change.delta,
-        "notes": list(change.notes),
-    }
-
-
-def _row(row: ModuleRow | None, count: int) -> Json | None:
-    """`count`: the parameters that the change is about; `own` and `total` are the module's."""
-    return None if row is None else {"count": count} | {name: getattr(row, name) for name in _ROW}
+def _module(change: ModuleChange) -> ModuleRecord:
+    before = change.before and record(ModuleSide, change.before, count=change.count_before)
+    after = change.after and record(ModuleSide, change.after, count=change.count_after)
+    return record(ModuleRecord, change, status=change.kind, before=before, after=after)
 
 
 def as_report(report: DiffReport) -> Report:

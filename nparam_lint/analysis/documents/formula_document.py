@@ -3,68 +3,32 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
-from nparam_lint.ground.version import __version__
+from nparam_lint.analysis.documents.formula_data import formula_data
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.form_records import Derived, ShapeForm
-    from nparam_lint.analysis.closed_forms.observations import Value, Variable
-    from nparam_lint.count.measured import Environment
+    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
+    from nparam_lint.analysis.closed_forms.observations import Value
+    from nparam_lint.analysis.documents.formula_data import FormulaResult
 
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaResult:
-    """What was found out about `target`. `call`: as it was built first, `place`: which line of the
-    project builds it so, where nobody named its arguments; `cases`: the form there,
-    then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model
-    could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
-    all."""
-
-    target: str
-    call: str = ""
-    variables: tuple[Variable, ...] = ()
-    cases: tuple[Derived, ...] = ()
-    also_matter: tuple[str, ...] = ()
-    environment: Environment | None = None
-    reason: str | None = None
-    missing: tuple[str, ...] = ()
-    error: str | None = None
-    seconds: float = 0.0
-    place: str = ""
-
-    @property
-    def has_form(self) -> bool:
-        return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
-
-    @property
-    def is_given(self) -> bool:
-        """Whether no number could be varied, so that the count is a constant."""
-        return not any(variable.is_number for variable in self.variables)
-
-    @property
-    def order(self) -> list[str]:
-        """The names in the order of the signature."""
-        return [variable.name for variable in self.variables]
-
-
 def formula_document(formula: FormulaResult) -> doc.Document:
     return doc.Document(
         "formula",
-        lambda: _data(formula),
+        lambda: formula_data(formula),
         lambda options: _page(formula, options),
         formula.error,
         lines=tuple(
@@ -290,54 +254,3 @@ def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container
         elif name not in parts and any(part in used for part in parts):
             lists.append(name)
     return ", ".join(lists + plain)
-
-
-def _data(formula: FormulaResult) -> doc.Json:
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "environment": None if formula.environment is None else asdict(formula.environment),
-        "error": formula.error,
-        "target": formula.target,
-        "call": formula.call or None,
-        "reason": formula.reason,
-        "missing": list(formula.missing),
-        "variables": [asdict(variable) for variable in formula.variables],
-        "cases": [_case_data(case, formula.order) for case in formula.cases],
-        "also_matter": list(formula.also_matter),
-        "seconds": formula.seconds,
-    }
-
-
-def _case_data(case: Derived, order: Sequence[str]) -> doc.Json:
-    if isinstance(case, NoForm):
-        lost = dict(case.lost)
-        return {"case": dict(case.case), "formula": None, "reason": case.reason, "lost": lost}
-    return {
-        "case": dict(case.case),
-        "formula": factored(case.total, order),
-        "expanded": expanded(case.total, order),
-        "python": factored(case.total, order, "python"),
-        "latex": factored(case.total, order, "latex"),
-        "value": case.value,
-        "base": dict(case.base),
-        "rules": [str(rule) for rule in case.rules],
-        "no_effect": list(case.idle),
-        "fixed": dict(case.fixed),
-        "built": case.built,
-        "verified": case.verified,
-        "proof": "proved" if case.is_proved else "verified",
-        "unproved": list(case.unproved),
-        "distinct": dict(case.distinct),
-        "parameters": [
-            {
-                "name": form.name,
-                "number": factored(form.number, order),
-                "shape": None if form.shape is None else [expanded(n, order) for n in form.shape],
-                "formula": factored(form.size, order),
-                "value": form.value,
-                "source": form.source,
-            }
-            for form in case.shapes
-        ],
-    }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint import report as doc
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
+from nparam_lint.report.json_records import JsonDocument, record
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from nparam_lint.analysis.history import History, Point
 
 _COLUMNS = (
@@ -41,37 +41,64 @@ def _in_one_line(point: Point) -> str:
     )
 
 
-def _data(history: History) -> doc.Json:
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "command": "history",
-        "target": history.target,
-        "error": history.error,
-        "commits": [
-            {
-                "commit": point.commit.sha,
-                "parents": list(point.commit.parents),
-                "date": point.commit.date,
-                "author": point.commit.author,
-                "subject": point.commit.subject,
-                "path": point.state.path or None,
-                "count": point.state.count,
-                "change": point.change,
-                "reason": point.state.reason or None,
-                "cached": point.cached,
-            }
-            for point in history.points
-        ],
-        "notes": list(history.notes),
-        "summary": {
-            "commits": len(history.points),
-            "changes": sum(bool(point.change) for point in history.points),
-            "gaps": sum(point.state.count is None for point in history.points),
-            "cached": sum(point.cached for point in history.points),
-            "seconds": history.seconds,
-        },
-    }
+@dataclass(kw_only=True)
+class CommitRecord:
+    """`path`: of the file that had the model then; `change`: since the commit before that has a
+    count; `reason`: why there is no count."""
+
+    commit: str
+    parents: Sequence[str]
+    date: str
+    author: str
+    subject: str
+    path: str | None
+    count: int | None
+    change: int | None
+    reason: str | None
+    cached: bool
+
+
+@dataclass(kw_only=True)
+class HistorySummary:
+    commits: int
+    changes: int
+    gaps: int
+    cached: int
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class HistoryDocument(JsonDocument):
+    command: Literal["history"] = "history"
+    target: str
+    error: str | None
+    commits: Sequence[CommitRecord]
+    notes: Sequence[str]
+    summary: HistorySummary
+
+
+def _data(history: History) -> HistoryDocument:
+    commits = [
+        record(
+            CommitRecord,
+            point.commit,
+            commit=point.commit.sha,
+            path=point.state.path or None,
+            count=point.state.count,
+            change=point.change,
+            reason=point.state.reason or None,
+            cached=point.cached,
+        )
+        for point in history.points
+    ]
+    summary = HistorySummary(
+        commits=len(commits),
+        changes=sum(bool(commit.change) for commit in commits),
+        gaps=sum(commit.count is None for commit in commits),
+        cached=sum(commit.cached for commit in commits),
+        seconds=history.seconds,
+    )
+    return record(HistoryDocument, history, commits=commits, summary=summary)
 
 
 def _page(history: History, options: doc.Options) -> doc.Page:

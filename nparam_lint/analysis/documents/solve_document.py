@@ -3,20 +3,20 @@ them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
+from nparam_lint.analysis.solutions import Solved
 from nparam_lint.claims.grammar import proportion
 from nparam_lint.ground.metrics import METRICS
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import style
+from nparam_lint.report.json_records import JsonDocument, record
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved
+    from nparam_lint.analysis.solutions import CaseForm, Met, Solutions
 
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 
@@ -32,16 +32,24 @@ def solve_document(solutions: Solutions) -> doc.Document:
     )
 
 
-def _data(solutions: Solutions) -> doc.Json:
+@dataclass(kw_only=True)
+class SolveDocument(JsonDocument):
     """`targets` has one entry for each target and budget; `budget` is null where there are
     several."""
+
+    budget: int | None
+    goal: str
+    budgets: Sequence[int]
+    targets: Sequence[Solved]
+    seconds: float
+    is_free: bool
+    metric: str
+    error: str | None
+
+
+def _data(solutions: Solutions) -> SolveDocument:
     budgets = solutions.budgets
-    return {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "budget": budgets[0] if len(budgets) == 1 else None,
-        **asdict(solutions),
-    }
+    return record(SolveDocument, solutions, budget=budgets[0] if len(budgets) == 1 else None)
 
 
 def _off(met: Met, budget: int) -> str:

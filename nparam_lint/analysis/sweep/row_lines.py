@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -19,11 +20,20 @@ if TYPE_CHECKING:
 COLUMNS = ("nparam", "by", "reason")  # after those of the arguments
 
 
+@dataclass(kw_only=True)
+class SweepLine:
+    """What a line of JSON has beside the values of the arguments."""
+
+    nparam: int | None
+    by: Literal["form", "built"]
+    reason: str | msgspec.UnsetType = msgspec.UNSET
+
+
 def json_line(row: SweepRow) -> str:
-    told: dict[str, Any] = {**row.point, "nparam": row.count, "by": row.by}
-    if row.reason is not None:
-        told["reason"] = row.reason
-    return msgspec.json.encode(told).decode() + "\n"
+    line = SweepLine(
+        nparam=row.count, by=row.by, reason=msgspec.UNSET if row.reason is None else row.reason
+    )
+    return msgspec.json.encode(row.point | msgspec.to_builtins(line)).decode() + "\n"
 
 
 def csv_head(names: Sequence[str]) -> str:

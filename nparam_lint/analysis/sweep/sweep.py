@@ -6,7 +6,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
@@ -35,7 +35,7 @@ class SweepRow:
 
     point: Point
     count: int | None
-    by: str
+    by: Literal["form", "built"]
     reason: str | None = None
 
 

@@ -1,62 +1,40 @@
-"""JSON Schemas of Python types, as `asdict` writes them: every field of a dataclass is there."""
+"""JSON Schemas of Python types, as they are written: all fields of a dataclass are there, but what
+is UNSET. `msgspec` has those of other types; it has none of a choice of dataclasses."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Schema = dict[str, Any]
 
 
 def schema_of(kind: Any) -> Schema:
-    """`kind`: a type, or a schema, which stays as it is."""
-    if isinstance(kind, dict):
-        return kind
-    (schema,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
-    return dict(_inlined(schema, parts))
+    origin, parts = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        return _record(kind)
+    if origin in (Union, UnionType):
+        schemas = [schema_of(part) for part in parts if part is not msgspec.UnsetType]
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    if origin in (list, Sequence, Iterable) or (origin is tuple and parts[-1] is ...):
+        return {"type": "array", "items": schema_of(parts[0])}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": schema_of(parts[1])}
+    return msgspec.json.schema(kind)
 
 
-def _inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
-    if isinstance(schema, list):
-        return [_inlined(one, parts) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        return _inlined(parts[schema["$ref"]], parts)
-    kept = {name: _inlined(value, parts) for name, value in schema.items() if name != "default"}
-    if isinstance(kept.get("description"), str):
-        kept["description"] = cleandoc(kept["description"])  # as Python 3.13 and later do
-    if "properties" in kept:
-        kept["required"] = list(kept["properties"])
-    return kept
-
-
-def record(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Schema:
-    """An object. More keys may be added to a report, so others are not forbidden."""
-    properties = {**required, **(optional or {})}
-    return {
-        "type": "object",
-        "properties": {name: schema_of(kind) for name, kind in properties.items()},
-        "required": list(required),
-    }
-
-
-def fields_of(kind: Any, left_out: Iterable[str] = ()) -> dict[str, Any]:
-    """Name → type of the fields of a dataclass."""
-    assert is_dataclass(kind)
+def _record(kind: Any) -> Schema:
     hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind) if one.name not in left_out}
-
-
-def array(items: Any) -> Schema:
-    return {"type": "array", "items": schema_of(items)}
-
-
-def either(*kinds: Any) -> Schema:
-    return {"anyOf": [schema_of(kind) for kind in kinds]}
+    names = [field.name for field in fields(kind) if field.metadata.get("key", True)]
+    schema: Schema = {
+        "type": "object",
+        "properties": {name: schema_of(hints[name]) for name in names},
+        "required": [name for name in names if msgspec.UnsetType not in get_args(hints[name])],
+    }
+    is_described = kind.__doc__ and not kind.__doc__.startswith(f"{kind.__name__}(")
+    return {"description": cleandoc(kind.__doc__), **schema} if is_described else schema

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import fields
+from typing import Any
 
 import msgspec
 
@@ -15,8 +17,12 @@ from nparam_lint.report import Document, Options
 def chunks(document: Document, options: Options) -> Iterator[str]:  # noqa: ARG001
     """One model after another: the tables of a zoo are a hundred megabytes."""
     before = "{"
-    for name, value in document.data().items():
-        yield f"{before}{_encoded(name)}:"
+    data: Any = document.data()
+    for field in fields(data):
+        value = getattr(data, field.name)
+        if value is msgspec.UNSET:
+            continue
+        yield f'{before}"{field.name}":'
         if isinstance(value, Iterator):
             yield "["
             for number, item in enumerate(value):

@@ -1,0 +1,137 @@
+"""The closed forms of a model as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
+from nparam_lint.analysis.closed_forms.observations import Value, Variable
+from nparam_lint.count.measured import Environment
+from nparam_lint.report.json_records import CountedDocument, record
+
+if TYPE_CHECKING:
+    from nparam_lint.analysis.closed_forms.form_records import Derived, ShapeForm
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaResult:
+    """What was found out about `target`. `call`: as it was built first, `place`: which line of the
+    project builds it so, where nobody named its arguments; `cases`: the form there,
+    then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model
+    could not be built, and which arguments are `missing`; `error`: why nothing could be measured at
+    all."""
+
+    target: str
+    call: str = ""
+    variables: tuple[Variable, ...] = ()
+    cases: tuple[Derived, ...] = ()
+    also_matter: tuple[str, ...] = ()
+    environment: Environment | None = None
+    reason: str | None = None
+    missing: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+    place: str = ""
+
+    @property
+    def has_form(self) -> bool:
+        return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether no number could be varied, so that the count is a constant."""
+        return not any(variable.is_number for variable in self.variables)
+
+    @property
+    def order(self) -> list[str]:
+        """The names in the order of the signature."""
+        return [variable.name for variable in self.variables]
+
+
+@dataclass(kw_only=True)
+class ParameterForm:
+    name: str
+    number: str
+    shape: Sequence[str] | None
+    formula: str
+    value: int
+    source: str | None
+
+
+@dataclass(kw_only=True)
+class FormRecord:
+    case: Mapping[str, Value]
+    formula: str
+    expanded: str
+    python: str
+    latex: str
+    value: int
+    base: Mapping[str, Value]
+    rules: Sequence[str]
+    no_effect: Sequence[str]
+    fixed: Mapping[str, Value]
+    built: int
+    verified: int
+    proof: Literal["proved", "verified"]
+    unproved: Sequence[str]
+    distinct: Mapping[str, int]
+    parameters: Sequence[ParameterForm]
+
+
+@dataclass(kw_only=True)
+class NoFormRecord:
+    case: Mapping[str, Value]
+    formula: None = None
+    reason: str
+    lost: Mapping[str, str]
+
+
+@dataclass(kw_only=True)
+class FormulaDocument(CountedDocument):
+    target: str
+    call: str | None
+    reason: str | None
+    missing: Sequence[str]
+    variables: Sequence[Variable]
+    cases: Sequence[FormRecord | NoFormRecord]
+    also_matter: Sequence[str]
+    seconds: float
+
+
+def formula_data(result: FormulaResult) -> FormulaDocument:
+    return record(
+        FormulaDocument,
+        result,
+        call=result.call or None,
+        cases=[_case(case, result.order) for case in result.cases],
+    )
+
+
+def _case(case: Derived, order: Sequence[str]) -> FormRecord | NoFormRecord:
+    if isinstance(case, NoForm):
+        return record(NoFormRecord, case)
+    return record(
+        FormRecord,
+        case,
+        formula=factored(case.total, order),
+        expanded=expanded(case.total, order),
+        python=factored(case.total, order, "python"),
+        latex=factored(case.total, order, "latex"),
+        rules=[str(rule) for rule in case.rules],
+        no_effect=case.idle,
+        proof="proved" if case.is_proved else "verified",
+        parameters=[_parameter(form, order) for form in case.shapes],
+    )
+
+
+def _parameter(form: ShapeForm, order: Sequence[str]) -> ParameterForm:
+    return record(
+        ParameterForm,
+        form,
+        number=factored(form.number, order),
+        shape=None if form.shape is None else [expanded(length, order) for length in form.shape],
+        formula=factored(form.size, order),
+    )

@@ -1,0 +1,177 @@
+"""The JSON document of a command is a record: its fields are the keys, and its schema is made from
+their types (`api/schemas`). Here is what several documents have in common.
+
+Version 1: keys may be added to a document, and none is changed. A field that is UNSET is no key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Literal, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from nparam_lint.count.measured import Cause, Environment, Hidden, Measured, NotMeasured
+from nparam_lint.discover.definitions import Way, WayKind
+from nparam_lint.gate.report import Report
+from nparam_lint.ground.findings import BudgetResult, Change, Finding
+from nparam_lint.ground.values import Origin, Position, Severity
+from nparam_lint.ground.version import __version__
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True, frozen=True)
+class Tool:
+    name: Literal["nparam-lint"] = "nparam-lint"
+    version: str = __version__
+
+
+@dataclass(kw_only=True)
+class JsonDocument:
+    version: Literal[1] = 1
+    tool: Tool = Tool()
+
+
+@dataclass(kw_only=True)
+class CountedDocument(JsonDocument):
+    """Of a command that builds models; `error`: why there is no answer at all."""
+
+    environment: Environment | None
+    error: str | None
+
+
+@dataclass(kw_only=True)
+class Placed:
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(kw_only=True)
+class WayRecord(Placed):
+    kind: WayKind
+    name: str | None
+    note: str | UnsetType = UNSET
+
+
+@dataclass(kw_only=True)
+class FindingRecord(Placed):
+    code: str
+    severity: Severity
+    message: str
+    target: str
+    detail: Sequence[str]
+    since: str
+    changes: Sequence[Change]
+
+
+@dataclass(kw_only=True)
+class BudgetRecord(Placed):
+    declared: str
+    selector: str
+    low: int | None
+    high: int | None
+    actual: int | None
+    drift: float | None
+    ok: bool
+    origin: Origin
+    module: str | None
+    reason: str | None
+    value: int | None
+
+
+@dataclass(kw_only=True)
+class SkippedRecord:
+    target: str
+    reason: str
+    cause: Cause
+    top_level: bool
+
+
+@dataclass(kw_only=True)
+class MeasuredRecord:
+    """`counts`: that of each metric; null where it is unknown."""
+
+    call: str
+    status: Literal["measured"] = "measured"
+    reason: None = None
+    counts: Mapping[str, int | None]
+    no_routing: str | None
+    hidden: Sequence[Hidden]
+
+
+@dataclass(kw_only=True)
+class NotMeasuredRecord:
+    call: None = None
+    status: Literal["not_measured"] = "not_measured"
+    reason: str
+    counts: None = None
+    code: str
+    hint: str | None
+    missing: Sequence[str]
+
+
+def record(kind: type[T], source: object, /, **values: Any) -> T:
+    """A record of a kind: a field has the value that is given here, else its default, else what
+    `source` has under the same name."""
+    taken = (field.name for field in fields(kind) if field.default is MISSING)  # type: ignore[arg-type]
+    return kind(**{name: getattr(source, name) for name in taken if name not in values}, **values)
+
+
+def at(position: Position) -> dict[str, Any]:
+    """The fields of `Placed`."""
+    return {"path": position.path, "line": position.line, "column": position.column}
+
+
+def way_record(way: Way | None) -> WayRecord | None:
+    if way is None:
+        return None
+    return WayRecord(
+        kind=way.kind, **at(way.position), name=way.name or None, note=way.note or UNSET
+    )
+
+
+def finding_records(findings: Iterable[Finding]) -> list[FindingRecord]:
+    """Without what the message, the budgets and the source say."""
+    return [record(FindingRecord, finding, **at(finding.position)) for finding in findings]
+
+
+def budget_record(result: BudgetResult) -> BudgetRecord:
+    drift = finite(result.drift)
+    return record(BudgetRecord, result, drift=drift, **at(result.position))
+
+
+def skipped_records(report: Report) -> list[SkippedRecord]:
+    return [
+        SkippedRecord(
+            target=target,
+            reason=failure.reason,
+            cause=failure.cause,
+            top_level=target not in report.containment.users,
+        )
+        for target, failure in report.skipped
+    ]
+
+
+def measured_fields(measured: Measured) -> dict[str, Any]:
+    """The fields of `MeasuredRecord`."""
+    return {
+        "call": measured.call,
+        "counts": measured.counts.by_name(),
+        "no_routing": measured.no_routing,
+        "hidden": measured.hidden,
+    }
+
+
+def not_measured_fields(measured: NotMeasured) -> dict[str, Any]:
+    """The fields of `NotMeasuredRecord`."""
+    names = ("reason", "code", "hint", "missing")
+    return {name: getattr(measured, name) for name in names}
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,111 @@
+"""The report of a shard, all of it in one text beside its JSON document; and reports that are read
+again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.report import ModelReport, Partition, Report
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.report import Json
+
+_FAST = 1  # of zlib's levels: a hundred megabytes in a second
+# What only the whole can tell, or can be told from the shard.
+_LEFT_OUT = {"top_level", "inside", "skipped", "source_only"}
+
+
+@dataclass(kw_only=True)
+class ShardRecord:
+    """`record`: all of the report, so that the report of the whole run can be made."""
+
+    number: int
+    of: int
+    partition: Partition
+    judged: Sequence[str]
+    record: str
+
+
+def shard_record(report: Report) -> ShardRecord:
+    shard = report.shard
+    assert shard is not None
+    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
+    try:
+        body = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # a surrogate, for what could not be decoded
+        body = json.dumps(msgspec.to_builtins(record)).encode()
+    return ShardRecord(
+        number=shard.number,
+        of=shard.of,
+        partition=shard.partition,
+        judged=shard.judged,
+        record=base64.b64encode(zlib.compress(body, _FAST)).decode(),
+    )
+
+
+def _fields(record: Report | ModelReport) -> Json:
+    names = (field.name for field in fields(record))
+    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
+
+
+def _model_fields(model: ModelReport) -> Json:
+    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
+    found = _fields(model)
+    measured = found.pop("measurement")
+    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
+    return found | dict(zip(("measured", "failure"), both, strict=True))
+
+
+def read_shard(data: Json) -> Report:
+    """The report that `shard_record` wrote. Raises ValueError for anything else."""
+    kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
+
+    def read(found: Json, kinds: Json) -> Json:
+        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
+
+    def read_model(found: Json) -> ModelReport:
+        measured, failure = found.pop("measured"), found.pop("failure")
+        kind: Any = Measured if measured else NotMeasured
+        measurement = msgspec.convert(measured or failure, kind)
+        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
+
+    try:
+        body = zlib.decompress(base64.b64decode(data["record"], validate=True))
+        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
+        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
+        models = tuple(map(read_model, rows))
+        report = Report(models=models, **read(record, kinds))
+        if report.shard is None:
+            raise ValueError("it has no shard")
+        for places, found in (
+            (report.shard.models, models),
+            (report.shard.failed_ways, report.failed_ways),
+        ):
+            if len(places) != len(found):
+                raise ValueError(f"it has {len(found)} models with {len(places)} places")
+    except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    return report
+
+
+def read_report(name: str) -> Json:
+    """The JSON document of a check in a file. Raises UsageError."""
+    try:
+        data: Json = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
+    is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
+    if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:
+        step = "next: write one with nparam-lint --format json --output-file FILE"
+        raise UsageError(f"{name} is not the JSON report of a check by nparam-lint\n{step}")
+    return data
