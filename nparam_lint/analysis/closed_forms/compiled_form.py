@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-NAMES: dict[str, Any] = {  # that forms and conditions may have beside those of arguments
+_NAMES: dict[str, Any] = {  # that forms may have beside those of arguments
     "__builtins__": {},
     "math": math,
-    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
     **{function.__name__: function for function in (abs, int, max, min, round)},
 }
 
@@ -76,7 +75,7 @@ def _in_python(form: Polynomial, names: Mapping[str, str]) -> str:
 
 def function(text: str) -> Callable[..., Any]:
     """Of Python that we generate."""
-    return eval(compile(text, "<closed form>", "eval"), NAMES)  # type: ignore[no-any-return]
+    return eval(compile(text, "<closed form>", "eval"), _NAMES)  # type: ignore[no-any-return]
 
 
 # --- other names ------------------------------------------------------------------------------
