@@ -9,28 +9,24 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
     compiled,
-    polynomial_of,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.growth import growing
-from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.observations import Built, exactly
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import Searching
 from nparam_lint.analysis.solutions import Met
-from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.arguments import Arguments
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Outcome
-    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
-    from nparam_lint.analysis.closed_forms.requirements import Arguments
-    from nparam_lint.analysis.closed_forms.search import Aim, Search, Solution, Unknown, Whole
+    from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, Whole
+    from nparam_lint.analysis.closed_forms.search import Aim, Solution, Unknown
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory
 TENSORS = 20_000  # of the largest model that is built; one of a thousand layers has fewer
@@ -60,33 +56,23 @@ class CaseSolver:
         self.asked, self.history = asked.copy(), history
         for rule in form.rules:
             self.follow(rule)
-        self.conditions = [*map(as_formula, form.rules), *self.asked.conditions]
-        unknowns = self.asked.unknowns
-        self.active = list(unknowns.values())
+        self.rules = [*form.rules, *self.asked.rules]
+        self.active = list(self.asked.unknowns.values())
         self.passive: list[Unknown] = []
         self.idle: dict[str, int] = {}
         self.constant = 0
         self.prepare(form)
-        self.requirements = Requirements(
-            history.base,
-            [u.name for u in (*self.active, *self.passive)],
-            self.asked.ties,
-            self.conditions,
-        )
+        names = [unknown.name for unknown in (*self.active, *self.passive)]
+        self.requirements = Requirements(history.base, names, self.asked.ties, self.rules)
 
     def follow(self, rule: ArgumentRule) -> None:
         """Let arguments that the model itself ties to the unknowns (`d_ff == 4*d_model`) follow
         them, and unknowns that have one value in this case."""
-        condition, open_ = rule.condition, self.asked.open
-        if condition is None or condition.operation != "==" or condition.left is not None:
-            return
-        for name in sorted(condition.names, key=lambda n: (n in open_, n)):
-            value = solved(condition.form, name)
-            may_follow = name in open_ or (not rule.is_limit and condition.names & open_)
-            if value is not None and may_follow:
-                text = factored(value, list(self.history.base))
-                if self.asked.tie(name, parse_formula(text)):
-                    return
+        open_ = self.asked.open
+        is_tied = not rule.is_limit and not rule.names.isdisjoint(open_)
+        for name, form in sorted(rule.solutions.items(), key=lambda own: own[0] in open_):
+            if (is_tied or name in open_) and self.asked.tie(name, form):
+                return
 
     def prepare(self, form: ClosedForm) -> None:
         """The count as a function of the unknowns, and which of them are known to add to it."""
@@ -97,13 +83,12 @@ class CaseSolver:
         fixed = {name: Polynomial.constant(value) for name, value in known.items()}
         total = substituted(form.total, fixed)
         try:
-            for name, formula in reversed(ties.items()):
-                tie = substituted(polynomial_of(formula), fixed)
-                total = substituted(total, {name: tie})
+            for name, tie in reversed(ties.items()):
+                total = substituted(total, {name: substituted(tie, fixed)})
         except NoPolynomial:
             self.opaque(total, floats)
             return
-        needed = self.asked.behind(n for c in self.conditions for n in c.names)
+        needed = self.asked.behind(n for rule in self.rules for n in rule.names)
         self.active = [self.limited(u, form) for u in self.active if u.name in total.names]
         self.passive = [u for n, u in unknowns.items() if n not in total.names and n in needed]
         used = {u.name for u in (*self.active, *self.passive)}
@@ -128,8 +113,8 @@ class CaseSolver:
                 yield f"more than {unknown.name}={most} was not tried: others may be nearer"
 
     def opaque(self, total: Polynomial, floats: Mapping[str, float]) -> None:
-        """The count if a tie is a conditional, for instance: only its values are known, not its
-        form."""
+        """The count if it has no form with a tie in the place of a name: `2**depth` has none for
+        `depth == 2*n`."""
         unknowns, ties = list(self.asked.unknowns), list(self.asked.ties)
         count = compiled(total, [*unknowns, *ties, *floats])
 
@@ -142,16 +127,14 @@ class CaseSolver:
 
     # --- the answer ---
 
-    def find(self, aim: Aim) -> Search:
-        active, growing = self.active, self.growing
-        return Searching(self.count, self.requirements, active, growing, aim, self.passive).run()
-
     def answer(self, aim: Aim) -> CaseAnswer:
         """The solutions that were built and have the right count; further ones if the model rejects
         the first."""
         answer = CaseAnswer()
         for _ in range(ROUNDS):
-            found = self.find(replace(aim, number=aim.number + SPARE))
+            more = replace(aim, number=aim.number + SPARE)
+            active, growing, passive = self.active, self.growing, self.passive
+            found = Searching(self.count, self.requirements, active, growing, more, passive).run()
             answer.cut, answer.limits, answer.met = found.cut, found.limits, []
             for one, values, built in self.built(found.solutions):
                 if isinstance(built, Built) and built.total == one.count:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
-    from nparam_lint.claims.expression import Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`conditions`: what must hold in addition to the models' own requirements; `number`: of
+    """`rules`: what must hold in addition to the models' own requirements; `number`: of
     solutions for each budget; `is_free`: without limits that were not asked for."""
 
     budgets: Sequence[int]
     unknowns: Mapping[str, Unknown]
-    conditions: Sequence[Formula]
+    rules: Sequence[ArgumentRule]
     goal: Goal
     number: int
     is_free: bool = False

@@ -8,17 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.analysis.case_solver import CaseSolver
+from nparam_lint.analysis.closed_forms.arguments import told_apart
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
-from nparam_lint.analysis.closed_forms.regions import pinned_rule
-from nparam_lint.analysis.closed_forms.requirements import (
-    Arguments,
-    Requirements,
-    as_formula,
-    told_apart,
-)
+from nparam_lint.analysis.closed_forms.requirements import Requirements, pinned_rule
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.solutions import CaseForm, Solved
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.case_solver import CaseAnswer
+    from nparam_lint.analysis.closed_forms.arguments import Arguments
     from nparam_lint.analysis.closed_forms.form_records import Derived
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.analysis.solutions import Met, Question
@@ -123,7 +119,7 @@ def _why_no_form(form: Derived, asked: Arguments, history: BuildHistory) -> str:
 def _is_about(form: ClosedForm, asked: Arguments, history: BuildHistory) -> bool:
     """Whether a case may hold, with the values of what is not varied."""
     fixed = [rule for rule in form.rules if not rule.names & asked.open]
-    return Requirements(history.base, (), {}, [*map(as_formula, fixed)]).hold({})
+    return Requirements(history.base, (), {}, fixed).hold({})
 
 
 # --- the question, for one target -------------------------------------------------------------
@@ -133,15 +129,15 @@ def _asked(question: Question, first: Measured, given: str) -> Arguments:
     """Raises UsageError for a name that the model has no number for."""
     rows = {row.name: row for row in first.variables}
     numbers = [name for name, row in rows.items() if type(row.value) is int]
-    # A condition that only names arguments of other targets is not about this one.
-    conditions = [c for c in question.conditions if c.names & rows.keys()]
-    for name in sorted(name for c in conditions for name in c.names):
+    # A rule that only names arguments of other targets is not about this one.
+    rules = [rule for rule in question.rules if rule.names & rows.keys()]
+    for name in sorted(name for rule in rules for name in rule.names):
         if name in rows:
             _whole(rows[name], first, given)
             continue
         there = did_you_mean(name, numbers, f"it has {', '.join(numbers)}")
         raise UsageError(f"option --where: {given} has no whole number {name!r}{there}")
-    return told_apart(_unknowns(question, first, given), conditions, numbers)
+    return told_apart(_unknowns(question, first, given), rules)
 
 
 def _unknowns(question: Question, first: Measured, given: str) -> dict[str, Unknown]:
@@ -293,7 +289,7 @@ class _Answers:
         if answer.reason is not None:
             return f"the model rejects the arguments that its closed form gives: {answer.reason}"
         case, open_ = self.cases[0], self.asked.open
-        asked = [c.text for c in case.conditions if c.names & open_ or c in self.asked.conditions]
+        asked = [r.text for r in case.rules if r.names & open_ or r in self.asked.rules]
         given = {u.name: (u.low, u.high) for u in self.asked.unknowns.values() if u.high}
         within = [f"{n} {low}..{high}" for n, (low, high) in {**answer.limits, **given}.items()]
         where = f" with {', '.join(within)}" if within else ""

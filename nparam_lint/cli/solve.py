@@ -7,7 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.requirements import comparisons
+from nparam_lint.analysis.closed_forms.arguments import rules_of
 from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
@@ -21,7 +21,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 
 if TYPE_CHECKING:
-    from nparam_lint.claims.expression import Formula
+    from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
 USAGE = "nparam-lint solve TARGET… --budget 10M --vary a,b [options]"
 DESCRIPTION = (
@@ -123,13 +123,13 @@ def _question(options: Namespace, metric: str) -> Question:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
     if number < 1:
         raise UsageError(f"option --number is {number}, expected at least 1")
-    conditions: list[Formula] = []
+    rules: list[ArgumentRule] = []
     for text in options.where:
         try:
-            conditions += comparisons(text)
+            rules += rules_of(text)
         except FormulaError as error:
             raise UsageError(f"option --where is {text!r}: {error}") from None
-    return Question(budgets, unknowns, conditions, options.goal, number, options.free)
+    return Question(budgets, unknowns, rules, options.goal, number, options.free)
 
 
 def _budgets(text: str, metric: str) -> list[int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.closed_forms.requirements import (
-    Requirements,
-    comparisons,
-    told_apart,
-)
+from nparam_lint.analysis.closed_forms.arguments import rules_of, told_apart
+from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import Aim, Searching, Unknown, limited
+from nparam_lint.claims import FormulaError
 from nparam_lint.claims.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
@@ -24,7 +24,8 @@ def count(n, d):
 
 
 def asked(*conditions):
-    return Requirements({}, ["n", "d"], {}, [parse_formula(text) for text in conditions])
+    rules = [rule for text in conditions for rule in rules_of(text)]
+    return Requirements({}, ["n", "d"], {}, rules)
 
 
 def search(count, requirements, unknowns, growing, budget, goal, number, **more):
@@ -90,7 +91,7 @@ def test_what_there_was_no_time_for_is_said():
 
 def test_what_makes_no_difference_meets_the_conditions():
     unknowns, heads = [Unknown("n", 2, 2), Unknown("d", 1, 100)], Unknown("heads", 2, 5, base=4)
-    requirements = Requirements({}, ["n", "d", "heads"], {}, [parse_formula("d % heads == 0")])
+    requirements = Requirements({}, ["n", "d", "heads"], {}, rules_of("d % heads == 0"))
     aim = Aim(count(2, 49), "closest", 4)
     found = Searching(count, requirements, unknowns, BOTH, aim, [heads]).run()
     assert [(one.point["d"], one.point["heads"]) for one in found.solutions] == [
@@ -151,9 +152,8 @@ def test_of_equally_good_ones_the_most_usual_comes_first():
 
 
 def asked_of(text, *unknowns):
-    known = {"d_model", "d_ff", "heads", "depth"}
     given = {name: Unknown(name, base=8) for name in unknowns}
-    return told_apart(given, comparisons(text), known)
+    return told_apart(given, rules_of(text))
 
 
 def test_one_condition_is_told_apart():
@@ -164,19 +164,48 @@ def test_one_condition_is_told_apart():
         "d_ff",
         "depth",
     )
-    assert {name: tie.text for name, tie in found.ties.items()} == {
+    assert {name: factored(tie, []) for name, tie in found.ties.items()} == {
         "heads": "8",
         "d_ff": "4*d_model",
     }
     ranges = {name: (u.low, u.high) for name, u in found.unknowns.items()}
     assert ranges == {"d_model": (256, 1023), "depth": (2, None)}
-    assert "d_model % 3 == 0" in [condition.text for condition in found.conditions]
+    assert "d_model % 3 == 0" in [rule.text for rule in found.rules]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d % n == 0",
+        "d % (8*n) != 4",
+        "(d % 8) + n == 9",
+        "d // (n - 2) > 3",  # where n is 1, it divides by less than nothing
+        "d // (n - 2) == 0",
+        "d / (n - 2) > 3",
+        "d / 4 > n",
+        "2.5 <= d <= 30.0",
+        "1 < n < d < 30",
+        "d in (8, 16) or n == 4",
+        "not d < 2**n",
+        "min(d, 2*n) == ceil(d/3) and max(n, 2) != 4",
+        "d == d",
+        "d < d",
+    ],
+)
+def test_a_condition_holds_where_its_formula_does(text):
+    formula, requirements = parse_formula(text), asked(text)
+    for n, d in product(range(1, 10), range(1, 40)):
+        try:
+            holds = bool(formula.evaluate({"n": n, "d": d}))
+        except FormulaError:
+            holds = False
+        assert requirements.hold({"n": n, "d": d}) is holds
 
 
 def test_ties_go_in_no_circle():
     found = asked_of("d_ff == 4*d_model and d_model == d_ff/4", "d_model", "d_ff")
     assert [*found.ties] == ["d_ff"]
-    assert [condition.text for condition in found.conditions] == ["d_model == d_ff/4"]
+    assert [rule.text for rule in found.rules] == ["d_model == d_ff/4"]
     chain = asked_of("depth == 2*d_ff and d_ff == 4*d_model", "d_model")
     assert [*chain.ties] == ["d_ff", "depth"]  # each after what it is computed from
 
@@ -184,4 +213,4 @@ def test_ties_go_in_no_circle():
 def test_what_follows_from_no_unknown_is_a_condition():
     found = asked_of("d_ff == 4*d_model", "d_ff")
     assert ([*found.unknowns], found.ties) == (["d_ff"], {})
-    assert [condition.text for condition in found.conditions] == ["d_ff == 4*d_model"]
+    assert [rule.text for rule in found.rules] == ["d_ff == 4*d_model"]

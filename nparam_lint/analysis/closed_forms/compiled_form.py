@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from functools import partial, reduce
 from math import lcm, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
 _MOST_POWER = 16  # the largest exponent that is multiplied out
-NAMES = {  # that forms and conditions may have beside those of arguments
+_NAMES: dict[str, Any] = {  # that forms may have beside those of arguments
     "__builtins__": {},
     "math": math,
-    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
     **{function.__name__: function for function in (abs, int, max, min, round)},
 }
 
@@ -52,9 +51,8 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
     its names. A search calls it a million times, so it is compiled from text that we generate, made
     of names, numbers and operators only. Where it divides by zero, its value is NOWHERE."""
     arguments = [f"x{number}" for number in range(len(names))]
-    own = substituted(form, dict(zip(names, map(Polynomial.generator, arguments), strict=True)))
-    text = f"lambda {', '.join(arguments)}: {factored(own, arguments, 'python')}"
-    count: Count = eval(compile(text, "<closed form>", "eval"), NAMES)
+    text = _in_python(form, dict(zip(names, arguments, strict=True)))
+    count: Count = function(f"lambda {', '.join(arguments)}: {text}")
 
     def guarded(*values: int) -> int:
         try:
@@ -63,6 +61,21 @@ def compiled(form: Polynomial, names: Sequence[str]) -> Count:
             return NOWHERE
 
     return guarded if "//" in text else count
+
+
+def at_point(form: Polynomial) -> str:
+    """In Python, with the values that a mapping, `point`, has for its names."""
+    return _in_python(form, {name: f"point[{name!r}]" for name in form.names})
+
+
+def _in_python(form: Polynomial, names: Mapping[str, str]) -> str:
+    values = {name: Polynomial.generator(text) for name, text in names.items()}
+    return factored(substituted(form, values), [*names.values()], "python")
+
+
+def function(text: str) -> Callable[..., Any]:
+    """Of Python that we generate."""
+    return eval(compile(text, "<closed form>", "eval"), _NAMES)  # type: ignore[no-any-return]
 
 
 # --- other names ------------------------------------------------------------------------------
@@ -187,8 +200,8 @@ def read(node: ast.expr) -> Polynomial:
             return Polynomial.generator(name)
         case ast.Subscript() | ast.Attribute():
             return Polynomial.generator(ast.unparse(node))
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return Polynomial.constant(value)
+        case ast.Constant(value=int() | float() as value) if repr(value)[0].isdigit():  # not True
+            return Polynomial.constant(Fraction(repr(value)))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -read(operand)
         case ast.BinOp(left=left, op=op, right=right):
@@ -213,6 +226,10 @@ def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomi
             return left * Fraction(1, number)
         case ast.FloorDiv() if right != ZERO:
             return applied("floor", left, right)
+        case ast.Mod() if right != ZERO:
+            return left - right * applied("floor", left, right)
+        case ast.Pow() if left.number == 2 and number is None:
+            return applied("**", left, right)
         case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
             return left ** int(number)
     raise NoPolynomial

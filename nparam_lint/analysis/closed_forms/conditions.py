@@ -10,7 +10,7 @@ from functools import cached_property
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled, from_least
+from nparam_lint.analysis.closed_forms.compiled_form import at_point, from_least, function
 from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
 from nparam_lint.analysis.closed_forms.form_writer import expanded
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -110,17 +110,15 @@ class Condition:
 
     def test(self) -> Test:
         """Whether it holds at a point, as Python finds it; not where it has no value there."""
-        names, compare = sorted(self.names), _COMPARED[self.operation]
         both = self.form, ZERO
         if self.left is not None and self.right is not None:
             both = Polynomial.generator(self.left), Polynomial.generator(self.right)
-        left, right = (compiled(side, names) for side in both)
+        left, right = map(at_point, both)
+        compare: Test = function(f"lambda point: {left} {self.operation} {right}")
 
         def holds(point: Mapping[str, NameValue]) -> bool:
-            values = [point[name] for name in names]
             try:
-                sides = left(*values), right(*values)
-                return NOWHERE not in sides and compare(*sides)
+                return compare(point)
             except (ArithmeticError, ValueError, TypeError):
                 return False
 
@@ -132,14 +130,17 @@ class Condition:
             both = map(Polynomial.generator, (self.left, self.right))
             left, right = (expanded(side, order) for side in both)
             return f"{left} {self.operation} {right}"
-        remainder = _remainder(self.form, order) if self.operation != ">=" else None
+        remainder = remainder_of(self.form) if self.operation != ">=" else None
         if remainder is not None:
-            return f"{remainder[0]} {self.operation} {remainder[1]}"
+            top, bottom, rest = remainder
+            texts = expanded(top, order), expanded(bottom, order)
+            sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
+            return f"{' % '.join(sides)} {self.operation} {rest}"
         return _two_sides(self.operation, self.form, order)
 
 
-def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None:
-    """`a % b` and what it is compared with, for a - b*(a//b) - c."""
+def remainder_of(form: Polynomial) -> tuple[Polynomial, Polynomial, Number] | None:
+    """a, b, and c of `a % b == c`, for a - b*(a//b) - c."""
     for generator in form.generators:
         if isinstance(generator, Operation) and generator.kind == "floor":
             top, bottom = generator.left, generator.right
@@ -147,9 +148,7 @@ def _remainder(form: Polynomial, order: Sequence[str]) -> tuple[str, str] | None
             rests = ((one - remainder).number for one in (form, -form))
             rest = next((number for number in rests if number is not None), None)
             if rest is not None:
-                texts = expanded(top, order), expanded(bottom, order)
-                sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
-                return " % ".join(sides), str(-rest)
+                return top, bottom, -rest
     return None
 
 
@@ -220,7 +219,7 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
         return _COMPARED[operation](number, 0)
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
-        case (((((Operation(kind="floor") as own), 1),), _),) if is_positive(own.left):
+        case (((((Operation(kind="floor") as own), 1),), _),) if all(map(is_positive, own.parts)):
             # ⌊a/b⌋ is nothing below b.
             if operation == "==":
                 return Condition(">=", own.right - own.left - ONE)
@@ -239,7 +238,7 @@ def _without_floor(form: Polynomial) -> Polynomial:
     """`d//4 >= 17` is `d >= 68`."""
     constant = form.constant_term
     match [(m, c) for m, c in form.terms if m]:
-        case [(((Operation(kind="floor") as own, 1),), sign)]:
+        case [(((Operation(kind="floor") as own, 1),), sign)] if is_positive(own.right):
             if sign == 1:
                 return _without_floor(own.left + own.right * constant)
             if sign == -1:

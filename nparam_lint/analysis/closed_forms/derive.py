@@ -19,7 +19,8 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, 
 from nparam_lint.analysis.closed_forms.implications import divided, solved
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
-from nparam_lint.analysis.closed_forms.regions import ArgumentRule, FormCase, merged, pinned_rule
+from nparam_lint.analysis.closed_forms.regions import FormCase, merged
+from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 from nparam_lint.discover.syntax import TooSlow, time_limit
@@ -320,8 +321,7 @@ class Derivation(PathForms):
                     self.tracer.holds(part.leaf.conditions, run.point) for part in case.parts
                 )
                 if is_within and not self.is_right(case.total, run):
-                    above = ArgumentRule(f"{name} > 0", frozenset((name,)), is_limit=True)
-                    case.rules.append(above)
+                    case.rules.append(positive_rule(name))
 
     @staticmethod
     def rests_on_enough(case: FormCase) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-    from nparam_lint.analysis.closed_forms.regions import ArgumentRule
+    from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
 
 @dataclass(frozen=True, slots=True)

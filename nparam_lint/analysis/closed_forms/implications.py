@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted
-from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
 from nparam_lint.analysis.closed_forms.polynomial import (
     Number,
-    Operation,
     Polynomial,
     names_of,
     quotient,
+    rounded,
 )
 from nparam_lint.analysis.closed_forms.signs import is_positive
 
@@ -34,32 +35,34 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
     return (form - own) * (Fraction(-1) / coefficient)
 
 
-def with_value(form: Polynomial, condition: Condition) -> Iterator[Polynomial]:
-    """The form with the value that an equality gives to a name in its place, for each of them."""
+def solutions(condition: Condition) -> Iterator[tuple[str, Polynomial]]:
+    """The names in which an equality is linear, each with its value."""
     is_equality = condition.operation == "==" and condition.left is None
     for name in sorted(condition.names) if is_equality else ():
         value = solved(condition.form, name)
         if value is not None:
-            try:
-                found = substituted(form, {name: value})
-            except ArithmeticError:
-                continue
-            yield found
+            yield name, value
+
+
+def with_value(form: Polynomial, condition: Condition) -> Iterator[Polynomial]:
+    """The form with the value that an equality gives to a name in its place, for each of them."""
+    for name, value in solutions(condition):
+        with suppress(ArithmeticError):
+            yield substituted(form, {name: value})
 
 
 def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     """The form, where `b*(a//b)` is `a` because `a % b == 0`."""
     for condition in conditions:
-        for own in condition.form.generators if condition.operation == "==" else ():
-            if not isinstance(own, Operation) or own.kind != "floor" or own.right.factors is None:
-                continue
-            whole = own.left - own.right * Polynomial.generator(own)
-            if condition.form in (whole, -whole) and own.right.factors[0] == 1:
-                product = own.right * Polynomial.generator(own)
+        match remainder_of(condition.form):
+            case (top, bottom, 0) if condition.operation == "==":
+                if bottom.factors is None or bottom.factors[0] != 1:
+                    continue
+                product = bottom * rounded(top, bottom)
                 terms = [Polynomial((term,)) for term in form.terms]
                 rests = [quotient(term, product) for term in terms]
                 form = Polynomial.sum(
-                    term if rest is None else own.left * rest
+                    term if rest is None else top * rest
                     for term, rest in zip(terms, rests, strict=True)
                 )
     return form

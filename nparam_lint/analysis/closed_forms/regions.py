@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.implications import solved, with_value
+from nparam_lint.analysis.closed_forms.implications import solutions, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
+from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,27 +22,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
 
     Conjunction = tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentRule:
-    """A condition on arguments, as text. `is_limit`: the form holds there, and the model can be
-    built elsewhere too; otherwise the model requires it. `condition`: where it is a single one."""
-
-    text: str
-    names: frozenset[str]
-    is_limit: bool = False
-    condition: Condition | None = None
-    shown: str = ""  # to people, where that is something else
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def pinned_rule(name: str, value: Value) -> ArgumentRule:
-    """An argument has the value of the call, as no form was found in it."""
-    shown = f"{name}={value!r} (its value)"
-    return ArgumentRule(f"{name} == {value!r}", frozenset((name,)), is_limit=True, shown=shown)
 
 
 @dataclass
@@ -146,17 +126,16 @@ class _Writer:
         ]
 
     def either(self, region: Sequence[Conjunction]) -> ArgumentRule:
-        names = frozenset().union(*(c.names for own in region for c in own))
         values = [_fixed(own) for own in region]
         known = {value[0] for value in values if value is not None}
         if len(known) == 1 and None not in values:
             (name,) = known
             among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
-            return ArgumentRule(f"{name} in ({among})", names, is_limit=True)
+            return ArgumentRule(f"{name} in ({among})", tuple(region), is_limit=True)
         rules = (self.written(own, own) for own in region)
         texts = dict.fromkeys(" and ".join(map(str, own)) for own in rules)
         text = " or ".join(f"({t})" if " and " in t else t for t in texts)
-        return ArgumentRule(text, names, is_limit=True)
+        return ArgumentRule(text, tuple(region), is_limit=True)
 
     def written(
         self, conditions: Sequence[Condition], all_: Sequence[Condition], *, is_limit: bool = True
@@ -169,7 +148,7 @@ class _Writer:
         ]
 
         def rule(condition: Condition) -> ArgumentRule:
-            return ArgumentRule(condition.text(self.order), condition.names, is_limit, condition)
+            return ArgumentRule(condition.text(self.order), ((condition,),), is_limit)
 
         found = [rule(c) for c in kept if len(c.names) != 1]
         alone: dict[str, list[Condition]] = {}
@@ -181,8 +160,7 @@ class _Writer:
             if brief is None:
                 found += map(rule, own)
             elif brief:
-                only = own[0] if len(own) == 1 else None
-                found.append(ArgumentRule(brief, frozenset((name,)), is_limit, only))
+                found.append(ArgumentRule(brief, (tuple(own),), is_limit))
         return found
 
     def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:
@@ -220,10 +198,7 @@ class _Writer:
 
 def _value(condition: Condition) -> Number | None:
     """The one that its name has: `d == 8`. None where it may have others: `d % 8 == 0`."""
-    if condition.operation != "==" or len(condition.names) != 1 or condition.left is not None:
-        return None
-    value = solved(condition.form, *condition.names)
-    return None if value is None else value.number
+    return next((form.number for _, form in solutions(condition)), None)
 
 
 def _fixed(own: Conjunction) -> tuple[str, Number] | None:

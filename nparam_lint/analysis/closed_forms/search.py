@@ -17,9 +17,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.requirements import Requirements
-
-    Whole = Mapping[str, int]
+    from nparam_lint.analysis.closed_forms.requirements import Requirements, Whole
 
 Goal = Literal["closest", "under", "exact"]
 

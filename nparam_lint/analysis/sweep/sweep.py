@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.closed_forms.requirements import Requirements, as_formula
+from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class ProvedCase:
         open_ = self.numbers.keys() | (set(form.idle) - form.fixed.keys())
         self.steady = {name: value for name, value in base.items() if name not in open_}
         self.form = compiled(form.total, [*self.numbers])
-        self.rules = Requirements(base, self.numbers, {}, [*map(as_formula, form.rules)])
+        self.rules = Requirements(base, self.numbers, {}, form.rules)
 
     def count(self, point: Point) -> int | None:
         """None where its conditions do not hold."""
