@@ -84,6 +84,8 @@ class CaseSolver:
         total = substituted(form.total, fixed)
         try:
             for name, tie in reversed(ties.items()):
+                if not isinstance(tie, Polynomial):
+                    raise NoPolynomial
                 total = substituted(total, {name: substituted(tie, fixed)})
         except NoPolynomial:
             self.opaque(total, floats)
@@ -113,8 +115,7 @@ class CaseSolver:
                 yield f"more than {unknown.name}={most} was not tried: others may be nearer"
 
     def opaque(self, total: Polynomial, floats: Mapping[str, float]) -> None:
-        """The count if it has no form with a tie in the place of a name: `2**depth` has none for
-        `depth == 2*n`."""
+        """The count if it has no form with a tie in the place of a name, as with a conditional."""
         unknowns, ties = list(self.asked.unknowns), list(self.asked.ties)
         count = compiled(total, [*unknowns, *ties, *floats])
 

@@ -175,6 +175,21 @@ def test_one_condition_says_all(solve):
     assert (found["limits"], found["doubts"]) == ({}, [])
 
 
+@pytest.mark.parametrize(
+    ("tie", "d_ff"),
+    [
+        ("d_ff == trunc(8*d_model/3)", 298),
+        ("abs(4*d_model) == d_ff", 448),
+        ("d_ff == (4*d_model if d_model > 100 else d_model)", 448),
+    ],
+)
+def test_what_is_no_polynomial_ties_too(solve, tie, d_ff):
+    budget = str(2 * 112 * d_ff + 112 + d_ff)
+    question = ["nets.py::Wide", "--budget", budget, "--vary", "d_model", "--where", tie]
+    (answer,) = answers(solve(*question, "--format", "json"))
+    assert answer["points"][0]["values"] == {"d_model": 112, "d_ff": d_ff}
+
+
 TABLE = """\
 closest to 100,000 and 1,000,000 parameters
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from functools import partial
 from graphlib import TopologicalSorter
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -13,14 +14,16 @@ from nparam_lint.analysis.closed_forms.compiled_form import read
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, PointTest
+from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, PointTest, PointValue
 from nparam_lint.claims import FormulaError, read_expression
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.analysis.closed_forms.requirements import Tie
     from nparam_lint.analysis.closed_forms.search import Unknown
+    from nparam_lint.claims.expression import Formula
     from nparam_lint.ground.values import NameValue
 
 _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -47,7 +50,30 @@ def rules_of(text: str) -> list[ArgumentRule]:
             return False
 
     test = PointTest(formula.names, holds)
-    return [_compared(formula.text, node) or ArgumentRule(formula.text, ((test,),))]
+    values = tuple(_values(formula.text, node))
+    alone = tuple(name for name, _ in values)
+    return [
+        _compared(formula.text, node)
+        or ArgumentRule(formula.text, ((test,),), alone=alone, values=values)
+    ]
+
+
+def _values(text: str, node: ast.expr) -> Iterator[tuple[str, PointValue]]:
+    """What a name alone is, by an equation."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, ast.Name | ast.Subscript | ast.Attribute):
+                    formula = parse_formula(ast.get_source_segment(text, other) or "")
+                    yield ast.unparse(side), PointValue(formula.names, partial(_value, formula))
+
+
+def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
+    try:
+        value = formula.evaluate(point)
+    except FormulaError:
+        return None
+    return int(value) if value.denominator == 1 else None
 
 
 def _compared(text: str, node: ast.expr) -> ArgumentRule | None:
@@ -74,7 +100,7 @@ class Arguments:
     must hold in addition."""
 
     unknowns: dict[str, Unknown]
-    ties: dict[str, Polynomial]
+    ties: dict[str, Tie]
     rules: list[ArgumentRule]
 
     def copy(self) -> Arguments:
@@ -84,7 +110,7 @@ class Arguments:
     def open(self) -> set[str]:
         return {*self.unknowns, *self.ties}
 
-    def tie(self, name: str, form: Polynomial) -> bool:
+    def tie(self, name: str, form: Tie) -> bool:
         """Compute an argument from others, unless these are computed from it."""
         if name in self.ties or name in self.behind(form.names):
             return False

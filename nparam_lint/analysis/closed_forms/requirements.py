@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import NameValue
 
     Whole = Mapping[str, int]
-    # Names, and a function of their values.
-    _Number = tuple[frozenset[str], Callable[[Mapping[str, NameValue]], int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +33,18 @@ class PointTest:
 
 
 @dataclass(frozen=True, slots=True)
+class PointValue:
+    """A whole number that follows from others, and is no polynomial: a conditional, `trunc`. None
+    where it has no value."""
+
+    names: frozenset[str]
+    value: Callable[[Mapping[str, NameValue]], int | None] = field(compare=False)
+
+
+Tie = Polynomial | PointValue
+
+
+@dataclass(frozen=True, slots=True)
 class ArgumentRule:
     """One of the `alternatives` holds, with all of its conditions; and how that is written.
     `is_limit`: the form holds there, and the model can be built elsewhere too; otherwise it is
@@ -45,6 +55,7 @@ class ArgumentRule:
     is_limit: bool = False
     shown: str = ""  # to people, where that is something else
     alone: tuple[str, ...] = ()  # names that are a whole side of it
+    values: tuple[tuple[str, PointValue], ...] = ()  # of these, by an equation without a form
 
     def __str__(self) -> str:
         return self.text
@@ -60,9 +71,9 @@ class ArgumentRule:
         return [condition for condition in certain if isinstance(condition, Condition)]
 
     @property
-    def solutions(self) -> dict[str, Polynomial]:
+    def solutions(self) -> dict[str, Tie]:
         """Of a single equation: what names are by it."""
-        return {} if self.condition is None else dict(solutions(self.condition))
+        return dict(self.values if self.condition is None else solutions(self.condition))
 
     @property
     def condition(self) -> Condition | None:
@@ -96,21 +107,24 @@ class Requirements:
         self,
         base: Mapping[str, NameValue],
         unknowns: Iterable[str],
-        ties: Mapping[str, Polynomial],
+        ties: Mapping[str, Tie],
         rules: Collection[ArgumentRule],
     ) -> None:
         self.known = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
-        self.ties = {name: _whole(form) for name, form in ties.items()}
+        self.ties = {
+            name: _whole(tie) if isinstance(tie, Polynomial) else tie for name, tie in ties.items()
+        }
         self.tests = [(rule.names, rule.test()) for rule in rules]
-        self.multiples = [multiple for rule in rules for multiple in _multiples(rule, ties)]
+        forms = {name: tie for name, tie in ties.items() if isinstance(tie, Polynomial)}
+        self.multiples = [multiple for rule in rules for multiple in _multiples(rule, forms)]
         self.excluded: set[frozenset[tuple[str, int]]] = set()
 
     def completed(self, point: Whole) -> dict[str, NameValue]:
         """The point, with the fixed values and all ties that can be computed from them."""
         full: dict[str, NameValue] = {**self.known, **point}
-        for name, (names, value) in self.ties.items():
-            if names <= full.keys():
-                full[name] = value(full)
+        for name, tie in self.ties.items():
+            if tie.names <= full.keys():
+                full[name] = tie.value(full)
         return full
 
     def hold(self, point: Whole) -> bool:
@@ -132,14 +146,14 @@ class Requirements:
         step = 1
         here = [multiple for multiple in self.multiples if multiple[0] == name]
         full = self.completed(point) if here else {}
-        for _, times, (names, value) in here:
-            if names <= full.keys():
-                bottom = value(full)
+        for _, times, number in here:
+            if number.names <= full.keys():
+                bottom = number.value(full)
                 step = lcm(step, abs(bottom) // gcd(bottom, times)) if bottom else 0
         return step
 
 
-def _whole(form: Polynomial) -> _Number:
+def _whole(form: Polynomial) -> PointValue:
     """The value of a form; None where it has none, or is not whole."""
     bottom = lcm(*(coefficient.denominator for _, coefficient in form.terms))
     top = function(f"lambda point: {at_point(form * bottom)}")
@@ -151,12 +165,12 @@ def _whole(form: Polynomial) -> _Number:
             return None
         return None if rest else number
 
-    return form.names, value
+    return PointValue(form.names, value)
 
 
 def _multiples(
     rule: ArgumentRule, ties: Mapping[str, Polynomial]
-) -> Iterator[tuple[str, int, _Number]]:
+) -> Iterator[tuple[str, int, PointValue]]:
     """`a % (8*b) == 0`: so many times a name is a multiple of a number; of what is a multiple of an
     unknown by a tie, of that."""
     for condition in rule.comparisons:
