@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.causes import Past, find_causes
-from nparam_lint.analysis.diff import Base
-from nparam_lint.analysis.revision_diff import Moves, find_moves
+from nparam_lint.changes import Base
+from nparam_lint.changes.causes import Past, find_causes
+from nparam_lint.changes.revision_diff import Moves, find_moves
 from nparam_lint.cli import common
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import GitError, Repository, open_repository

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
-from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_below
+from nparam_lint.changes import Base, DiffReport
+from nparam_lint.changes.revision_diff import Checkout, compare_revisions, is_below
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common

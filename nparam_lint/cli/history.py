@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.documents.history_document import history_document
-from nparam_lint.analysis.history import History, Wanted, read_history
+from nparam_lint.changes.history import History, Wanted, read_history
 from nparam_lint.cli import common
 from nparam_lint.cli.base_state import session_in
 from nparam_lint.cli.targets import locate, refuse_misnamed

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
+from nparam_lint.changes import Base, DiffReport, Side, compare
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import as_the_project_builds, measure
 from nparam_lint.gate.candidates import Selection, candidates_of_other_revision, select_models

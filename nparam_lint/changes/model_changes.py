@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
-from nparam_lint.analysis.diff.drift_rule import explain, judge_drift, nothing_compared
-from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
+from nparam_lint.changes.drift_rule import explain, judge_drift, nothing_compared
+from nparam_lint.changes.module_changes import compare_modules
+from nparam_lint.changes.module_tree import Likeness, best_pairs, likeness, link
+from nparam_lint.changes.records import Base, DiffReport, ModelDiff
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import Finding
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
-    from nparam_lint.analysis.diff.diff_records import Status
-    from nparam_lint.analysis.diff.module_tree import Shapes
+    from nparam_lint.changes.module_tree import Shapes
+    from nparam_lint.changes.records import Status
     from nparam_lint.claims.grammar import Tolerance
 
 _NAMES_ALIKE = 0.6  # from 0 to 1: `GPT` and `GPTModel` are, `Encoder` and `Head` are not

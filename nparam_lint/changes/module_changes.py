@@ -10,8 +10,8 @@ from collections import defaultdict, deque
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.diff_records import ModuleChange
-from nparam_lint.analysis.diff.module_tree import Likeness, Node, best_pairs, likeness, link
+from nparam_lint.changes.module_tree import Likeness, Node, best_pairs, likeness, link
+from nparam_lint.changes.records import ModuleChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

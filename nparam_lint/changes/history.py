@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
+from nparam_lint.changes.revision_diff import comparable
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.fold_changes import lines_of
+from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.claims.grammar import Number, parse_value, proportion
 from nparam_lint.count.measured import Measured
@@ -20,7 +20,7 @@ from nparam_lint.ground.rule_catalogue import RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nparam_lint.analysis.diff.diff_records import Base, ModelDiff
+    from nparam_lint.changes.records import Base, ModelDiff
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import BudgetResult

@@ -20,9 +20,9 @@ from diff_samples import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.diff.fold_changes import lines_of
-from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.analysis.revision_diff import find_moves
+from nparam_lint.changes.fold_changes import lines_of
+from nparam_lint.changes.module_changes import compare_modules
+from nparam_lint.changes.revision_diff import find_moves
 from nparam_lint.count.measured import Hidden
 from nparam_lint.ground.values import Position
 

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.parameter_changes import ParameterChanges
-from nparam_lint.analysis.revision_diff import comparable
+from nparam_lint.changes.parameter_changes import ParameterChanges
+from nparam_lint.changes.revision_diff import comparable
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models

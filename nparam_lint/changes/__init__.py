@@ -3,7 +3,7 @@
 `compare` gives the `DiffReport` that `analysis.documents` makes a document of.
 """
 
-from nparam_lint.analysis.diff.compare_reports import Side, compare
-from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff, ModuleChange, Status
+from nparam_lint.changes.model_changes import Side, compare
+from nparam_lint.changes.records import Base, DiffReport, ModelDiff, ModuleChange, Status
 
 __all__ = ["Base", "DiffReport", "ModelDiff", "ModuleChange", "Side", "Status", "compare"]

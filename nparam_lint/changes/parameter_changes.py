@@ -13,9 +13,9 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.analysis.diff.fold_changes import Line, folded
-from nparam_lint.analysis.diff.module_changes import ModuleMatches
-from nparam_lint.analysis.diff.module_tree import Node, link
+from nparam_lint.changes.fold_changes import Line, folded
+from nparam_lint.changes.module_changes import ModuleMatches
+from nparam_lint.changes.module_tree import Node, link
 from nparam_lint.ground.findings import Change
 
 if TYPE_CHECKING:
