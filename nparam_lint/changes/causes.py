@@ -4,50 +4,83 @@ compared by its parameters."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.changes.parameter_changes import ParameterChanges
-from nparam_lint.changes.revision_diff import comparable
+from nparam_lint.changes.revision_diff import candidates_of_other_revision
+from nparam_lint.changes.states import States, in_moved_file, named_base
 from nparam_lint.claims import parse_selector
+from nparam_lint.config.load import ConfigError
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.candidates import candidates_of_other_revision
 from nparam_lint.gate.explanations import lines_of
 from nparam_lint.gate.hooks import BudgetCause
 from nparam_lint.gate.reading import read_source
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from nparam_lint.changes.records import Base
+    from nparam_lint.changes.states import OpenCopy, Past
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import Broken
     from nparam_lint.ground.findings import BudgetResult
+    from nparam_lint.repository.git import Repository
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A state of the project that is compared with: what it is `called` in a sentence (`HEAD`).
-    `moved`: files of it → where they are now."""
+# Where continuous integration says what a merge request is compared with, and what stands for it.
+_MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
-    session: Session
-    called: str
-    moved: Mapping[str, str]
 
-    @property
-    def back(self) -> dict[str, str]:
-        """Where files of today were then."""
-        return {new: old for old, new in self.moved.items()}
+def causes_since(
+    since: str | None,
+    pushed: str | None,
+    open_copy: OpenCopy,
+    broken: Broken,
+    source: ProjectSource,
+) -> list[BudgetCause]:
+    """What made these budgets break `since` the revision that was asked for, or since the usual
+    one; nothing where there is none. `pushed`: the commit that is checked. Raises UsageError for
+    what was asked for."""
+    session = source.session
+    session.inputs.is_complete = False  # another commit may be the last one next time
+    try:
+        repository = open_repository(session.home, session.environ)
+        base = named_base(repository, since) if since else _usual_base(repository, session, pushed)
+        if base is None:
+            return []
+        with States(session, repository, open_copy).at(base) as past:
+            return find_causes(broken, source, past)
+    except (UsageError, ConfigError):
+        if since:
+            raise
+        return []  # no repository, or a config that was wrong: the heaviest modules are told
+
+
+def _usual_base(repository: Repository, session: Session, pushed: str | None) -> Base | None:
+    """In a merge request the state that it starts from; else the last commit, or the one before
+    where nothing was changed since. None where there is none."""
+    for name, revision in _MERGES_INTO.items():
+        if session.environ.get(name):
+            with suppress(GitError):
+                return named_base(repository, revision.format(session.environ[name]))
+    is_changed = not pushed and repository.is_changed(staged=session.is_staged)
+    with suppress(GitError):
+        return named_base(repository, "HEAD" if is_changed else f"{pushed or 'HEAD'}~1")
+    return None
 
 
 def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
@@ -56,9 +89,9 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
     by_target = {str(candidate.target): candidate for candidate, _ in broken}
     asked = [_as_it_is_told(by_target[target], metric) for target, metric in keys]
     now = count_models(asked, source)
-    session = comparable(past.session, source.session, past.back)
-    then = _models_then(asked, source, replace(session, interpreter=now.interpreter), past)
-    edited = cache(lambda file: tuple(_edited(file, source, session.root, past)))
+    session = replace(past.session, interpreter=now.interpreter)
+    then = _models_then(asked, source, session, past.moves.back)
+    edited = cache(lambda file: tuple(_edited(file, source, past)))
     measurements = now.measurements
 
     @cache  # a model may have many budgets
@@ -80,10 +113,10 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
     return causes
 
 
-def _edited(path: str, source: ProjectSource, then: Path, past: Past) -> Iterator[SourceLine]:
+def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:
     """The lines of a file that are not as they were; comments aside, and those without a word."""
     try:
-        before = (then / past.back.get(path, path)).read_bytes()
+        before = (past.session.root / past.moves.back.get(path, path)).read_bytes()
     except OSError:  # it is new
         return
     old, new = lines_of(before), lines_of(source.found.tree.source(path))
@@ -123,11 +156,14 @@ def _as_it_is_told(candidate: Candidate, metric: str) -> tuple[Candidate, Ask]:
 
 
 def _models_then(
-    asked: Sequence[tuple[Candidate, Ask]], source: ProjectSource, session: Session, past: Past
+    asked: Sequence[tuple[Candidate, Ask]],
+    source: ProjectSource,
+    session: Session,
+    back: Mapping[str, str],
 ) -> dict[int, tuple[Candidate, Measurement]]:
     """Which of the models that were asked for → how it is declared at the other state, and what was
-    built there; without those that it does not have."""
-    root, back = session.root, past.back
+    built there; without those that it does not have. `back`: files of today → where they were."""
+    root = session.root
     if not root.is_dir():
         return {}
     locations = (candidate.target.location for candidate, _ in asked)
@@ -137,8 +173,7 @@ def _models_then(
     known = {str(candidate.target): candidate for candidate in theirs}
     found: dict[int, Candidate] = {}
     for number, (candidate, _) in enumerate(asked):
-        place = candidate.target.location
-        here = known.get(str(replace(candidate.target, location=back.get(place, place))))
+        here = known.get(str(in_moved_file(candidate.target, back)))
         if here is not None:
             found[number] = here
     builds = [_as_it_is_told(here, asked[number][1].metric) for number, here in found.items()]
@@ -150,7 +185,7 @@ def _changes(
     then: Measurement | None, now: Measurement, metric: str, past: Past
 ) -> ParameterChanges | BudgetCause:
     """What changed in a model, or why that is not known."""
-    at = past.called
+    at = past.base.called
     if isinstance(then, NotMeasured):
         return BudgetCause(f"at {at} it could not be built: {then.reason}")
     if then is None or not isinstance(now, Measured):
@@ -162,7 +197,7 @@ def _cause(
     result: BudgetResult, known: ParameterChanges, budgets: Iterable[Budget], past: Past
 ) -> BudgetCause:
     """`budgets`: those of the model at the other state."""
-    at = past.called
+    at = past.base.called
     count, changes = known.of(result.module or "")
     if count is None:
         return BudgetCause(f"it is new: {at} does not have it")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nparam_lint.cache.replay_inputs import ReplayInputs
-from nparam_lint.changes.revision_diff import comparable
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
@@ -28,17 +27,15 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
-from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from nparam_lint.changes.states import States
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import ProjectSource
-    from nparam_lint.repository.git import Repository
-    from nparam_lint.repository.snapshot import Snapshot
 
 # What the next attempt might not repeat.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
@@ -47,13 +44,11 @@ _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the history is asked for. `session_of`: that of a copy of a commit, by its own config;
-    it raises UsageError."""
+    """What the history is asked for: of which model, and what of it."""
 
     target: Target
     selector: Selector
-    session: Session
-    session_of: Callable[[Snapshot], Session]
+    states: States
     since: str | None = None
     first_parent: bool = False
 
@@ -96,12 +91,12 @@ class History:
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(wanted: Wanted, repository: Repository) -> History:
+def read_history(wanted: Wanted) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
-    start = time.monotonic()
+    start, repository = time.monotonic(), wanted.states.repository
     tip = repository.resolve("HEAD")
     since = repository.resolve(wanted.since) if wanted.since else None
-    walk, progress = _Walk(wanted, repository), wanted.session.progress
+    walk, progress = _Walk(wanted), wanted.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
         while fresh := walk.unseen(tip, since):
@@ -128,13 +123,14 @@ def read_history(wanted: Wanted, repository: Repository) -> History:
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(self, wanted: Wanted, repository: Repository) -> None:
-        self.wanted, self.repository, self.memory = wanted, repository, _Memory(wanted)
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted, self.memory = wanted, _Memory(wanted)
+        self.repository = repository = wanted.states.repository
         self.states: dict[str, CommitState] = {}
         self.cached: set[str] = set()
         self.error: str | None = None
-        settings = wanted.session.settings
-        self.below = wanted.session.home.relative_to(repository.top).as_posix()
+        settings = wanted.states.now.settings
+        self.below = wanted.states.now.home.relative_to(repository.top).as_posix()
         own = [settings.config, *settings.extended]
         inside = [path for path in own if path and path.is_relative_to(repository.top)]
         self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
@@ -184,12 +180,11 @@ class _Walk:
         if name is None:  # which names it had may be known better the next time
             return _ABSENT, False
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
-        moved = {self.file: location}
+        states = self.wanted.states
         try:
-            with copied(self.repository, sha) as copy:
-                # The working tree's other files have nothing to do with it.
-                then = self.wanted.session_of(replace(copy, untracked=()))
-                session = comparable(then, self.wanted.session, moved)
+            with states.copy(sha) as copy:
+                root = copy.copy_of(states.now.home)
+                session = states.session_at(copy, root, {self.file: location})
                 session = replace(session, interpreter=self.memory.session.interpreter)
                 state, lasts = self.counted(_at(self.wanted.target, location), session)
         except UsageError as error:
@@ -279,7 +274,8 @@ class _Memory:
     packages, and for what is asked; what a commit holds is its name."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self.session, settings = wanted.session.with_interpreter(), wanted.session.settings
+        self.session = wanted.states.now.with_interpreter()
+        settings = self.session.settings
         self.store = self.session.store
         own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
         home = str(self.session.home)

@@ -1,62 +1,62 @@
-"""Two states of one project: read and counted by the same worker, in the same ways, and
-compared."""
+"""The present state of a project and one of its past: read and counted by the same worker, in the
+same ways, and compared."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nparam_lint.changes import Base, DiffReport, Side, compare
+from nparam_lint.changes.model_changes import Side, compare
+from nparam_lint.changes.states import in_moved_file
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import as_the_project_builds, measure
-from nparam_lint.gate.candidates import Selection, candidates_of_other_revision, select_models
+from nparam_lint.gate.candidates import (
+    Selection,
+    candidate_for,
+    completed,
+    select_models,
+    why_gone,
+)
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.report import Report
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
+    from nparam_lint.changes.records import DiffReport
+    from nparam_lint.changes.states import Past
+    from nparam_lint.claims import Target
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.session import Session
-    from nparam_lint.gate.candidates import ProjectSource
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
+    from nparam_lint.ground.orders import Recipe
 
-
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """One state of the project, and the paths to look under (none: all of it).
-    `exists`: whether anything of it is there."""
-
-    session: Session
-    paths: Sequence[Path] = ()
-    exists: bool = True
+    _Key = tuple[Target, Recipe | None, str | None]
 
 
 def compare_revisions(
-    base: Checkout,
-    now: Checkout,
-    about: Base,
+    past: Past,
+    now: Session,
+    paths: Sequence[str] = (),
     *,
-    moved: Mapping[str, str],
-    staged: bool,
-    declared_only: bool,
-    tolerance: Tolerance | None,
+    declared_only: bool = False,
+    tolerance: Tolerance | None = None,
 ) -> DiffReport:
-    """What changed between two states of a project. `about`: the revision that `base` is a copy of.
-    `moved`: files of the base → where they are now. `staged`: `now` is the index. `declared_only`:
-    only models with a budget, then or now. `tolerance`: the drift that is allowed without a budget
-    that explains it; None: any. Raises NoInterpreter."""
+    """What changed at and below some `paths` (none: in all of the project). `declared_only`: only
+    models with a budget, then or now. `tolerance`: the drift that is allowed without a budget that
+    explains it; None: any. Raises NoInterpreter, and UsageError for a path that never was."""
     start = time.monotonic()
-    back = {new: old for old, new in moved.items()}
-    then = _read(replace(base, session=comparable(base.session, now.session, back)))
-    today = _read(now)
+    moved, back = past.moves.files, past.moves.back
+    places_then, places_now = past.places(paths, now)
+    then = None if places_then is None else read_source(past.session, places_then)
+    today = None if places_now is None else read_source(now, places_now)
     select_then = _select(then, today, back, declared_only)
     select_now = _select(today, then, moved, declared_only)
     some = select_then.candidates or select_now.candidates
-    interpreter = now.session.with_interpreter().interpreter if some else None
+    interpreter = now.with_interpreter().interpreter if some else None
 
     def count(source: ProjectSource | None, selection: Selection) -> Report:
         if source is None:
@@ -66,47 +66,25 @@ def compare_revisions(
 
     with reused_worker(imports=False):  # each side has modules of its own
         before, after = count(then, select_then), count(today, select_now)
-    found = compare(
+    report = compare(
         Side(before, _unreadable(then)),
         Side(after, _unreadable(today)),
-        about,
-        now="index" if staged else "working tree",
+        past.base,
+        now="index" if now.is_staged else "working tree",
         moved=moved,
         tolerance=tolerance,
         reported=lambda findings: reported_findings(findings, today) if today else list(findings),
     )
     notes = []
-    if not base.exists:
-        notes.append(f"it did not exist at {about.called}: everything is new")
-    elif not now.exists:
+    if then is None:
+        notes.append(f"it did not exist at {past.base.called}: everything is new")
+    elif today is None:
         notes.append("it does not exist any more: everything is gone")
-    copy = base.session.snapshot
+    copy = past.session.snapshot
     if copy and copy.absent:
         which = f"{copy.absent[0]} and what else is outside of the sparse checkout"
         notes.append(f"not compared: {which}, which this partial clone lacks")
-    return replace(found, notes=tuple(notes), seconds=time.monotonic() - start)
-
-
-def comparable(base: Session, now: Session, back: Mapping[str, str]) -> Session:
-    """The base's own budgets and arguments; today's limits, device and excluded files, and today's
-    arguments for what the base says nothing about."""
-    today = now.settings
-    arguments = {
-        replace(target, location=back.get(target.location, target.location)): recipe
-        for target, recipe in today.arguments.items()
-    }
-    return base.with_settings(
-        device=today.device,
-        timeout=today.timeout,
-        memory=today.memory,
-        jobs=today.jobs,
-        exclude=today.exclude,
-        arguments={**arguments, **base.settings.arguments},
-    )
-
-
-def _read(checkout: Checkout) -> ProjectSource | None:
-    return read_source(checkout.session, checkout.paths) if checkout.exists else None
+    return replace(report, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
 def _unreadable(source: ProjectSource | None) -> dict[str, str]:
@@ -132,72 +110,37 @@ def _select(
     wanted = {candidate.target for candidate in source.candidates if candidate.is_declared}
     for candidate in others:
         if candidate.is_declared:
-            at = moved.get(candidate.target.location, candidate.target.location)
-            wanted.add(replace(candidate.target, location=at))
+            wanted.add(in_moved_file(candidate.target, moved))
     return Selection(
         [candidate for candidate in selection.candidates if candidate.target in wanted]
     )
 
 
-# --- where things were: paths relative to the repository, with `/` --------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """`renames`: old → new, as git tells it. `root`: the project's directory now, `root_then`: at
-    the base; both are empty where it is the whole repository."""
-
-    renames: Mapping[str, str]
-    root: str
-    root_then: str
-
-    @property
-    def files(self) -> dict[str, str]:
-        """What was renamed, relative to the two roots."""
-        return {
-            _relative(old, self.root_then): _relative(new, self.root)
-            for old, new in self.renames.items()
-            if is_below(old, self.root_then) and is_below(new, self.root)
-        }
-
-    def then(self, path: str) -> Iterator[str]:
-        """Where to look at the base for what is, or would be, at `path` now."""
-        own = _joined(self.root_then, _relative(path, self.root))
-        yield own
-        for old, new in self.renames.items():
-            if is_below(new, path) and is_below(old, self.root_then) and not is_below(old, own):
-                yield old
-
-    def now(self, path: str) -> Iterator[str]:
-        """Where to look now for what is at `path`, or was there at the base."""
-        own = _joined(self.root_then, _relative(path, self.root))
-        yield path
-        for old, new in self.renames.items():
-            if is_below(old, own) and is_below(new, self.root) and not is_below(new, path):
-                yield new
-
-
-def find_moves(renames: Mapping[str, str], root: str, was: Callable[[str], bool]) -> Moves:
-    """`was`: whether a directory existed at the base. Where the root did not, it was what most of
-    its files were renamed from."""
-    if not root or was(root):
-        return Moves(renames, root, root)
-    places: Counter[str] = Counter()
-    for old, new in renames.items():
-        name = new.removeprefix(f"{root}/")
-        if name != new and old.endswith(f"/{name}"):
-            places[old.removesuffix(f"/{name}")] += 1
-    return Moves(renames, root, places.most_common(1)[0][0] if places else root)
-
-
-def is_below(path: str, directory: str) -> bool:
-    """Whether a path is a directory or below it; "" is the repository."""
-    return not directory or path == directory or path.startswith(f"{directory}/")
-
-
-def _relative(path: str, directory: str) -> str:
-    return path.removeprefix(directory).removeprefix("/") if directory else path
-
-
-def _joined(directory: str, path: str) -> str:
-    return "/".join(part for part in (directory, path) if part)
+def candidates_of_other_revision(
+    source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
+) -> list[Candidate]:
+    """The models that `other`, the source at another revision, builds with arguments or by a
+    budget's recipe, if this source has them too and does not build them that way itself. `moved`:
+    files of the other revision → their path in this one, where it differs."""
+    own: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
+    own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
+    targets = [candidate.target for candidate in other.candidates]
+    keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
+    keys += [(target, None, None) for target in targets if not target.is_path]
+    keys += [
+        (entry.target, entry.recipe, entry.device)
+        for entry in other.budgets
+        if entry.recipe is not None and entry.target in targets
+    ]
+    settings, found = source.settings, source.found
+    added: dict[_Key, Candidate] = {}
+    for target, recipe, device in keys:
+        here = in_moved_file(target, moved)
+        if (here, recipe, device) in own or why_gone(here, settings.root, found):
+            continue
+        candidate = candidate_for(here, Position(here.location), settings, found)
+        build = candidate.build
+        recipe, device = completed(here, recipe, build.recipe), device or build.device
+        candidate = candidate.with_build(recipe=recipe, device=device)
+        added[here, recipe, device] = candidate
+    return list(added.values())

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.changes.module_changes import compare_modules
-from nparam_lint.changes.revision_diff import find_moves
+from nparam_lint.changes.states import find_moves
 from nparam_lint.count.measured import Hidden
 from nparam_lint.ground.values import Position
 
