@@ -1,6 +1,8 @@
-"""What changed between two reports: by model and by module, exactly. Pure: nothing is read or run.
+"""What changed between two states of a project.
 
-`compare` gives the `DiffReport` that `analysis.documents` makes a document of.
+`states` opens the project at a revision. `matching` tells what is the same in both. What became of
+models, modules and parameters is said by `model_changes`, `module_changes`, `parameter_changes`,
+which read and run nothing. `revision_diff`, `causes` and `history` do what the commands ask for.
 """
 
 from nparam_lint.changes.model_changes import Side, compare
