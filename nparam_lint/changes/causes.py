@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.changes.parameter_changes import ParameterChanges
-from nparam_lint.changes.revision_diff import candidates_of_other_revision
+from nparam_lint.changes.revision_diff import candidates_of_both
 from nparam_lint.changes.states import States, in_moved_file, named_base
 from nparam_lint.claims import parse_selector
 from nparam_lint.config.load import ConfigError
@@ -26,21 +26,22 @@ from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from nparam_lint.changes.records import Base
     from nparam_lint.changes.states import OpenCopy, Past
     from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
+    from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import Broken
     from nparam_lint.ground.findings import BudgetResult
     from nparam_lint.repository.git import Repository
 
+    _Key = tuple[str, str]  # a target, and a metric
+
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
-
-
 # Where continuous integration says what a merge request is compared with, and what stands for it.
 _MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
@@ -85,26 +86,21 @@ def _usual_base(repository: Repository, session: Session, pushed: str | None) ->
 
 def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
     """Of each broken budget, what made the difference."""
-    keys = list(dict.fromkeys((str(r.target), _metric(result)) for r, result in broken))
-    by_target = {str(candidate.target): candidate for candidate, _ in broken}
-    asked = [_as_it_is_told(by_target[target], metric) for target, metric in keys]
-    now = count_models(asked, source)
+    asked = {(str(model.target), _metric(result)): model for model, result in broken}
+    now, counted = _built(asked, source)
     session = replace(past.session, interpreter=now.interpreter)
-    then = _models_then(asked, source, session, past.moves.back)
+    then, counted_then = _models_then(asked, source, session, past.moves.back)
     edited = cache(lambda file: tuple(_edited(file, source, past)))
-    measurements = now.measurements
 
     @cache  # a model may have many budgets
-    def changes(number: int) -> ParameterChanges | BudgetCause:
-        _, built = then.get(number, (None, None))
-        return _changes(built, measurements[number], keys[number][1], past)
+    def changes(key: _Key) -> ParameterChanges | str:
+        return _changes(counted_then.get(key), counted[key], key[1], past.base.called)
 
     causes = []
     for candidate, result in broken:
-        number = keys.index((str(candidate.target), _metric(result)))
-        cause = changes(number)
-        if not isinstance(cause, BudgetCause):
-            cause = _cause(result, cause, then[number][0].budgets, past)
+        key = str(candidate.target), _metric(result)
+        budgets = then[key].budgets if key in then else ()
+        cause = _cause(result, changes(key), budgets, past.base.called)
         made = (Position.read(change.source) for change in cause.changes)
         files = {candidate.position.path, *(at.path for at in made if at)}
         files = {*(files & source.found.tree.files), candidate.target.built.location}
@@ -149,63 +145,65 @@ def _metric(result: BudgetResult) -> str:
     return parse_selector(result.selector).metric
 
 
-def _as_it_is_told(candidate: Candidate, metric: str) -> tuple[Candidate, Ask]:
-    """The model with all parameters that a metric counts."""
-    alone = replace(candidate.with_build(device="meta"), budgets=[])
-    return alone, Ask(parameters=True, metric=metric)
+def _built(
+    models: Mapping[_Key, Candidate], source: ProjectSource
+) -> tuple[Answers, dict[_Key, Measurement]]:
+    """Each with all parameters that its metric counts."""
+    builds = [
+        (
+            replace(model.with_build(device="meta"), budgets=[]),
+            Ask(parameters=True, metric=metric),
+        )
+        for (_, metric), model in models.items()
+    ]
+    answers = count_models(builds, source)
+    return answers, {key: answers.measurements[number] for number, key in enumerate(models)}
 
 
 def _models_then(
-    asked: Sequence[tuple[Candidate, Ask]],
+    asked: Mapping[_Key, Candidate],
     source: ProjectSource,
     session: Session,
     back: Mapping[str, str],
-) -> dict[int, tuple[Candidate, Measurement]]:
-    """Which of the models that were asked for → how it is declared at the other state, and what was
-    built there; without those that it does not have. `back`: files of today → where they were."""
+) -> tuple[dict[_Key, Candidate], dict[_Key, Measurement]]:
+    """How the models were declared at the other state, and what was built there; without those that
+    it does not have. `back`: files of today → where they were."""
     root = session.root
     if not root.is_dir():
-        return {}
-    locations = (candidate.target.location for candidate, _ in asked)
-    places = dict.fromkeys(root / back.get(place, place) for place in locations)
+        return {}, {}
+    targets = {key: in_moved_file(model.target, back) for key, model in asked.items()}
+    places = dict.fromkeys(root / target.location for target in targets.values())
     then = read_source(session, [place for place in places if place.is_file()])
-    theirs = [*then.candidates, *candidates_of_other_revision(then, source, back)]
-    known = {str(candidate.target): candidate for candidate in theirs}
-    found: dict[int, Candidate] = {}
-    for number, (candidate, _) in enumerate(asked):
-        here = known.get(str(in_moved_file(candidate.target, back)))
-        if here is not None:
-            found[number] = here
-    builds = [_as_it_is_told(here, asked[number][1].metric) for number, here in found.items()]
-    answers = count_models(builds, then).measurements
-    return {number: (here, answers[n]) for n, (number, here) in enumerate(found.items())}
+    known = {str(model.target): model for model in candidates_of_both(then, source, back)}
+    models = {key: known[str(target)] for key, target in targets.items() if str(target) in known}
+    return models, _built(models, then)[1]
 
 
 def _changes(
-    then: Measurement | None, now: Measurement, metric: str, past: Past
-) -> ParameterChanges | BudgetCause:
+    then: Measurement | None, now: Measurement, metric: str, called: str
+) -> ParameterChanges | str:
     """What changed in a model, or why that is not known."""
-    at = past.base.called
     if isinstance(then, NotMeasured):
-        return BudgetCause(f"at {at} it could not be built: {then.reason}")
+        return f"at {called} it could not be built: {then.reason}"
     if then is None or not isinstance(now, Measured):
-        return BudgetCause(f"it is new: {at} does not have it")
+        return f"it is new: {called} does not have it"
     return ParameterChanges(then, now, metric)
 
 
 def _cause(
-    result: BudgetResult, known: ParameterChanges, budgets: Iterable[Budget], past: Past
+    result: BudgetResult, known: ParameterChanges | str, budgets: Iterable[Budget], called: str
 ) -> BudgetCause:
-    """`budgets`: those of the model at the other state."""
-    at = past.base.called
+    """`budgets`: those of the model at the other state, which is `called` so."""
+    if isinstance(known, str):
+        return BudgetCause(known)
     count, changes = known.of(result.module or "")
     if count is None:
-        return BudgetCause(f"it is new: {at} does not have it")
+        return BudgetCause(f"it is new: {called} does not have it")
     held = (result.low or 0) <= count and (result.high is None or count <= result.high)
     if changes:
         too = "" if held else ", which broke the budget too"
-        return BudgetCause(f"changed since {at}, when it had {count:,}{too}", changes)
+        return BudgetCause(f"changed since {called}, when it had {count:,}{too}", changes)
     own = result.selector, result.declared
     is_same = any((str(budget.selector), budget.declared) == own for budget in budgets)
     why = "the budget was broken there too" if is_same else "the budget is new or was changed"
-    return BudgetCause(f"the model is as it was at {at}: {why}")
+    return BudgetCause(f"the model is as it was at {called}: {why}")

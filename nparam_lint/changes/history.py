@@ -27,6 +27,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
+from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ def read_history(wanted: Wanted) -> History:
     walk, progress = _Walk(wanted), wanted.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
-        while fresh := walk.unseen(tip, since):
+        while fresh := [c for c in walk.commits(tip, since) if c.sha not in walk.states]:
             for number, commit in enumerate(fresh):
                 progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
                 walk.visit(commit)
@@ -139,28 +140,21 @@ class _Walk:
         self.names = {own_name: None}  # of the model's file, the newest first
         self.looked: set[str] = set()  # paths whose earlier names are known
 
-    def unseen(self, tip: str, since: str | None) -> list[Commit]:
-        """The commits that may have another count, as far as is known by now."""
-        return [c for c in self.commits(tip, since) if c.sha not in self.states]
-
     def commits(self, tip: str, since: str | None) -> list[Commit]:
-        paths = {*self.paths, *self.names}
-        for state in self.states.values():
-            paths |= {*state.read}
-        self.add_names(paths - self.looked, tip)
-        paths |= self.paths | {*self.names}
-        first = self.wanted.first_parent
-        found = commits_that_change(self.repository, paths, tip, since, first)
-        shown = {commit.sha for commit in found}
-        base = [commit_named(self.repository, since)] if since and since not in shown else []
-        return found + base
-
-    def add_names(self, paths: set[str], tip: str) -> None:
-        self.looked |= paths
-        for old, new in earlier_names(self.repository, paths - {_ANY_SOURCE}, tip):
+        """Those that may have another count, as far as is known by now."""
+        paths = {*self.paths, *self.names}.union(*(state.read for state in self.states.values()))
+        unknown = paths - self.looked
+        self.looked |= unknown
+        for old, new in earlier_names(self.repository, unknown - {_ANY_SOURCE}, tip):
             self.paths.add(old)
             if new in self.names:
                 self.names[old] = None
+        paths |= self.paths | {*self.names}
+        first = self.wanted.first_parent
+        commits = commits_that_change(self.repository, paths, tip, since, first)
+        if since and all(commit.sha != since for commit in commits):
+            commits.append(commit_named(self.repository, since))
+        return commits
 
     def visit(self, commit: Commit) -> None:
         """Find out the state at a commit."""
@@ -182,7 +176,7 @@ class _Walk:
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
         states = self.wanted.states
         try:
-            with states.copy(sha) as copy:
+            with copied(self.repository, sha, is_past=True) as copy:
                 root = copy.copy_of(states.now.home)
                 session = states.session_at(copy, root, {self.file: location})
                 session = replace(session, interpreter=self.memory.session.interpreter)
@@ -196,7 +190,7 @@ class _Walk:
         source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
         source = replace(source, session=replace(session, inputs=inputs))
         found = self.measured(source, target)
-        read = {*self.files(inputs, session)} if inputs.is_complete else {_ANY_SOURCE}
+        read = self.files(inputs, session) if inputs.is_complete else {_ANY_SOURCE}
         candidate = source.candidates[0]
         if candidate.needs_way(found):
             read.add(_ANY_SOURCE)  # any file may say how to build it
@@ -216,13 +210,12 @@ class _Walk:
         self.error = self.error or report.error
         return next(one.measurement for one in report.models if one.target == str(target))
 
-    def files(self, inputs: ReplayInputs, session: Session) -> Iterator[str]:
+    def files(self, inputs: ReplayInputs, session: Session) -> set[str]:
         """The files of the repository that a build read."""
         top, copy = self.repository.top, session.snapshot
         assert copy is not None
-        tracked = {*copy.importable}
         names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
-        return (name for name in names if name in tracked)
+        return {*names}.intersection(copy.importable)
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""

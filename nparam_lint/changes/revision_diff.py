@@ -103,8 +103,9 @@ def _select(
     if source is None:
         return Selection()
     others = other.candidates if other else ()
-    more = candidates_of_other_revision(source, other, moved) if other else []
-    selection = select_models([*source.candidates, *more])
+    selection = select_models(
+        candidates_of_both(source, other, moved) if other else source.candidates
+    )
     if not declared_only:
         return as_the_project_builds(source, selection)
     wanted = {candidate.target for candidate in source.candidates if candidate.is_declared}
@@ -116,12 +117,11 @@ def _select(
     )
 
 
-def candidates_of_other_revision(
+def candidates_of_both(
     source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
 ) -> list[Candidate]:
-    """The models that `other`, the source at another revision, builds with arguments or by a
-    budget's recipe, if this source has them too and does not build them that way itself. `moved`:
-    files of the other revision → their path in this one, where it differs."""
+    """The models of a source, and those of it that the `other` builds with arguments or by a
+    budget's recipe. `moved`: files of the other state → where they are in this one."""
     own: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
     own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
     targets = [candidate.target for candidate in other.candidates]
@@ -143,4 +143,4 @@ def candidates_of_other_revision(
         recipe, device = completed(here, recipe, build.recipe), device or build.device
         candidate = candidate.with_build(recipe=recipe, device=device)
         added[here, recipe, device] = candidate
-    return list(added.values())
+    return [*source.candidates, *added.values()]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nparam_lint.repository.snapshot import Snapshot
 
     Places = Sequence[Path] | None  # paths to look under (none: all); None: nothing is there
-    # A run on the project at a directory of a copy, by the config that is there.
-    OpenCopy = Callable[[Snapshot, Path], Session]
+    # A run around a place in a copy, on the project at a root there, by the config that is there.
+    OpenCopy = Callable[[Path, Snapshot, Path], Session]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +42,22 @@ class Past:
             return () if self.session.root.is_dir() else None, ()
         copy = self.session.snapshot
         assert copy is not None
-        top = now.snapshot.directory if now.snapshot else copy.home
-        then: dict[Path, None] = {}
-        today: dict[Path, None] = {}
+        tops = copy.directory, now.snapshot.directory if now.snapshot else copy.home
+        sides: tuple[dict[Path, None], dict[Path, None]] = {}, {}
         for text in paths:
             path = _inside(Path(text), copy)
             if not is_below(path, self.moves.root):
                 raise UsageError(f"{text} is outside the project root {now.home}")
-            before = [copy.directory / name for name in self.moves.then(path)]
-            after = [top / name for name in self.moves.now(path)]
-            if not any(place.exists() for place in (*before, *after)):
+            names = zip(tops, self.moves.places(path), strict=True)
+            there = [[top / name for name in side if (top / name).exists()] for top, side in names]
+            if not any(there):
                 where = "in the index" if now.is_staged else "now"
                 hint = f"there is no file or directory {text} {where}, and there was none at "
                 raise UsageError(hint + self.base.called)
-            then |= dict.fromkeys(place for place in before if place.exists())
-            today |= dict.fromkeys(place for place in after if place.exists())
-        return list(then) or None, list(today) or None
+            for side, places in zip(sides, there, strict=True):
+                side |= dict.fromkeys(places)
+        then, today = map(list, sides)
+        return then or None, today or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,9 @@ class States:
     open_copy: OpenCopy
 
     @contextmanager
-    def copy(self, commit: str) -> Iterator[Snapshot]:
-        """What a commit holds. The working tree's other files have nothing to do with it."""
-        with copied(self.repository, commit) as copy:
-            yield replace(copy, untracked=())
-
-    @contextmanager
     def at(self, base: Base) -> Iterator[Past]:
         """The project as it was at a revision, wherever it was there. Raises UsageError."""
-        with self.copy(base.commit) as copy:
+        with copied(self.repository, base.commit, is_past=True) as copy:
             renames = self.repository.renames(base.commit, staged=self.now.snapshot is not None)
             root = _inside(self.now.home, copy)
             moves = find_moves(renames, root, lambda path: (copy.directory / path).is_dir())
@@ -97,7 +91,7 @@ class States:
         """A run on a copy with its own budgets and arguments; with today's limits, device and
         excluded files, and with today's arguments for what it says nothing about. `back`: files of
         today → where they were."""
-        then, today = self.open_copy(copy, root), self.now.settings
+        then, today = self.open_copy(root, copy, root), self.now.settings
         arguments = {
             in_moved_file(target, back): recipe for target, recipe in today.arguments.items()
         }
@@ -162,21 +156,17 @@ class Moves:
         """Where these files of today were."""
         return {new: old for old, new in self.files.items()}
 
-    def then(self, path: str) -> Iterator[str]:
-        """Where to look at the base for what is, or would be, at `path` now."""
-        own = _joined(self.root_then, _relative(path, self.root))
-        yield own
+    def places(self, path: str) -> tuple[list[str], list[str]]:
+        """Where to look, at the base and now, for what is or was at a path below the root."""
+        then = _joined(self.root_then, _relative(path, self.root))
+        before, after = [then], [path]
         for old, new in self.renames.items():
-            if is_below(new, path) and is_below(old, self.root_then) and not is_below(old, own):
-                yield old
-
-    def now(self, path: str) -> Iterator[str]:
-        """Where to look now for what is at `path`, or was there at the base."""
-        own = _joined(self.root_then, _relative(path, self.root))
-        yield path
-        for old, new in self.renames.items():
-            if is_below(old, own) and is_below(new, self.root) and not is_below(new, path):
-                yield new
+            was, now = is_below(old, then), is_below(new, path)
+            if now and not was and is_below(old, self.root_then):
+                before.append(old)
+            if was and not now and is_below(new, self.root):
+                after.append(new)
+        return before, after
 
 
 def find_moves(renames: Mapping[str, str], root: str, was: Callable[[str], bool]) -> Moves:

@@ -103,9 +103,8 @@ def run(options: Namespace) -> int:
 
     def find_causes(broken: Broken, source: ProjectSource) -> list[BudgetCause]:
         from nparam_lint.changes.causes import causes_since  # a passing run compares with nothing
-        from nparam_lint.cli.copies import session_in
 
-        open_copy = partial(session_in, given)
+        open_copy = partial(common.session_for, given)
         return causes_since(given.since, _pushed(given.environ), open_copy, broken, source)
 
     with ExitStack() as stack:

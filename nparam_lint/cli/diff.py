@@ -14,7 +14,6 @@ from nparam_lint.changes.states import States, named_base
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
-from nparam_lint.cli.copies import session_in
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
@@ -77,11 +76,11 @@ def run(options: Namespace) -> int:
             index = stack.enter_context(copied(repository))
             if options.config and not index.copy_of(Path(options.config)).is_file():
                 raise UsageError(f"{options.config} is not in the index; next: git add it")
-            session = session_in(options, index, index.copy_of(start), is_root=False)
+            session = common.session_for(options, index.copy_of(start), index)
         else:
             session = common.session_for(options, start)
         with common.showing_progress(session) as shown:
-            states = States(shown, repository, partial(session_in, options))
+            states = States(shown, repository, partial(common.session_for, options))
             past = stack.enter_context(states.at(base))
             report = compare_revisions(
                 past,

@@ -9,7 +9,6 @@ from nparam_lint.analysis.documents.history_document import history_document
 from nparam_lint.changes.history import History, Wanted, read_history
 from nparam_lint.changes.states import States
 from nparam_lint.cli import common
-from nparam_lint.cli.copies import session_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
@@ -54,7 +53,7 @@ def run(options: Namespace) -> int:
 
     repository = open_repository(session.home, options.environ)
     with common.showing_progress(session) as shown:
-        states = States(shown, repository, partial(session_in, options))
+        states = States(shown, repository, partial(common.session_for, options))
         asked = Wanted(target, selector, states, options.since, options.first_parent)
         history = read_history(asked)
         if not history.is_counted and not history.error:

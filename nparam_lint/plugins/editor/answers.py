@@ -131,7 +131,7 @@ def check_around(
         return None
     from nparam_lint.changes.causes import causes_since
 
-    def open_copy(copy: Snapshot, root: Path) -> Session:
+    def open_copy(_: Path, copy: Snapshot, root: Path) -> Session:
         return open_session(root, environ, snapshot=copy)
 
     session = replace(answer.session, progress=progress)
