@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nparam_lint.analysis.diff import Base, DiffReport, Side, compare
+from nparam_lint.changes import Base, DiffReport, Side, compare
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.measured import Environment, Measured, ModuleRow, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report

@@ -1,1 +1,1 @@
-"""More than a check: closed forms, arguments for a budget, comparing models, diffs."""
+"""More than a check: closed forms, arguments for a budget, comparing models."""

@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,9 +102,10 @@ def run(options: Namespace) -> int:
     answers: list[tuple[Report, Project, str]] = []  # and the heading of each
 
     def find_causes(broken: Broken, source: ProjectSource) -> list[BudgetCause]:
-        from nparam_lint.cli.base_state import causes_since  # a passing run compares with nothing
+        from nparam_lint.changes.causes import causes_since  # a passing run compares with nothing
 
-        return causes_since(_pushed(given.environ), given, broken, source)
+        open_copy = partial(common.session_for, given)
+        return causes_since(given.since, _pushed(given.environ), open_copy, broken, source)
 
     with ExitStack() as stack:
         if options.staged:

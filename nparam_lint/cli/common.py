@@ -143,14 +143,17 @@ def add_color(out: argparse._ArgumentGroup) -> None:
 def session_for(
     options: Namespace, start: Path, snapshot: Snapshot | None = None, root: Path | None = None
 ) -> Session:
-    """A run on the project around `start`, in the working tree or in a copy; on that at `root`,
-    where this is known."""
+    """A run on the project around `start`, in the working tree or in a copy, by the config that is
+    there; on that at `root`, where this is known."""
     from nparam_lint.config.load import ConfigError
     from nparam_lint.config.session import open_session
     from nparam_lint.discover import find_root
 
     start = Path(os.path.abspath(start))
     config = Path(options.config).absolute() if options.config else None
+    if snapshot and config and not config.is_relative_to(snapshot.directory):
+        copied = snapshot.copy_of(config)
+        config = copied if copied.is_file() else None
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
     given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}

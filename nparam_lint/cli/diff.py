@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
-from nparam_lint.analysis.revision_diff import Checkout, compare_revisions, is_below
+from nparam_lint.changes import Base, DiffReport
+from nparam_lint.changes.revision_diff import compare_revisions
+from nparam_lint.changes.states import States, named_base
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
-from nparam_lint.cli.base_state import BaseState, base_state, named_base, path_inside, session_in
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied
-
-if TYPE_CHECKING:
-    from nparam_lint.config.session import Session
 
 USAGE = "nparam-lint diff REV [PATH…] [options]"
 DESCRIPTION = (
@@ -79,40 +76,17 @@ def run(options: Namespace) -> int:
             index = stack.enter_context(copied(repository))
             if options.config and not index.copy_of(Path(options.config)).is_file():
                 raise UsageError(f"{options.config} is not in the index; next: git add it")
-            session = session_in(index, options, index.copy_of(start))
+            session = common.session_for(options, index.copy_of(start), index)
         else:
             session = common.session_for(options, start)
         with common.showing_progress(session) as shown:
-            state = base_state(base, shown, repository, options, stack)
+            states = States(shown, repository, partial(common.session_for, options))
+            past = stack.enter_context(states.at(base))
             report = compare_revisions(
-                *_checkouts(options, shown, state),
-                base,
-                moved=state.moves.files,
-                staged=options.staged,
+                past,
+                shown,
+                options.paths,
                 declared_only=options.declared,
                 tolerance=tolerance,
             )
         return common.deliver(diff_document(report), options, session)
-
-
-def _checkouts(options: Namespace, session: Session, state: BaseState) -> tuple[Checkout, Checkout]:
-    """Where the base is and where the present is."""
-    then, copy, moves = state.session, state.copy, state.moves
-    if not options.paths:
-        return Checkout(then, exists=then.root.is_dir()), Checkout(session)
-    top = session.snapshot.directory if session.snapshot else copy.home
-    old: dict[Path, None] = {}
-    new: dict[Path, None] = {}
-    for text in options.paths:
-        path = path_inside(Path(text), copy)
-        if not is_below(path, moves.root):
-            raise UsageError(f"{text} is outside the project root {session.home}")
-        before = [place for name in moves.then(path) if (place := copy.directory / name).exists()]
-        after = [place for name in moves.now(path) if (place := top / name).exists()]
-        if not (before or after):
-            where = "in the index" if options.staged else "now"
-            hint = f"there is no file or directory {text} {where}, and there was none at "
-            raise UsageError(hint + state.base.called)
-        old |= dict.fromkeys(before)
-        new |= dict.fromkeys(after)
-    return Checkout(then, list(old), bool(old)), Checkout(session, list(new), bool(new))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from nparam_lint.analysis.documents.history_document import history_document
-from nparam_lint.analysis.history import History, Wanted, read_history
+from nparam_lint.changes.history import History, Wanted, read_history
+from nparam_lint.changes.states import States
 from nparam_lint.cli import common
-from nparam_lint.cli.base_state import session_in
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
-
-if TYPE_CHECKING:
-    from nparam_lint.config.session import Session
-    from nparam_lint.repository.snapshot import Snapshot
 
 USAGE = "nparam-lint history TARGET [--since REV] [--first-parent] [options]"
 DESCRIPTION = (
@@ -55,14 +51,11 @@ def run(options: Namespace) -> int:
             "next: name a model of the project, as nets/gpt.py::GPT"
         )
 
-    def session_of(copy: Snapshot) -> Session:
-        root = copy.copy_of(session.home)
-        return session_in(copy, options, root, root)
-
     repository = open_repository(session.home, options.environ)
-    asked = session_of, options.since, options.first_parent
     with common.showing_progress(session) as shown:
-        history = read_history(Wanted(target, selector, shown, *asked), repository)
+        states = States(shown, repository, partial(common.session_for, options))
+        asked = Wanted(target, selector, states, options.since, options.first_parent)
+        history = read_history(asked)
         if not history.is_counted and not history.error:
             refuse_misnamed(show(shown, [target]).models)
     document, failed = history_document(history), not history.is_counted

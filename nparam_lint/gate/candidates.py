@@ -18,7 +18,7 @@ from nparam_lint.ground.script_words import CONFIG_PARAMETER
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -234,39 +234,6 @@ def _required(definition: Definition) -> list[str]:
         if CONFIG_PARAMETER.search(name) or annotation not in _PLAIN_TYPES:
             return []
     return [parameter.name for parameter in required]
-
-
-_Key = tuple[Target, Recipe | None, str | None]
-
-
-def candidates_of_other_revision(
-    source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
-) -> list[Candidate]:
-    """The models that `other`, the source at another revision, builds with arguments or by a
-    budget's recipe, if this source has them too and does not build them that way itself. `moved`:
-    files of the other revision → their path in this one, where it differs."""
-    own: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
-    own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
-    targets = [candidate.target for candidate in other.candidates]
-    keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
-    keys += [(target, None, None) for target in targets if not target.is_path]
-    keys += [
-        (entry.target, entry.recipe, entry.device)
-        for entry in other.budgets
-        if entry.recipe is not None and entry.target in targets
-    ]
-    settings, found = source.settings, source.found
-    added: dict[_Key, Candidate] = {}
-    for target, recipe, device in keys:
-        here = replace(target, location=moved.get(target.location, target.location))
-        if (here, recipe, device) in own or why_gone(here, settings.root, found):
-            continue
-        candidate = candidate_for(here, Position(here.location), settings, found)
-        build = candidate.build
-        recipe, device = completed(here, recipe, build.recipe), device or build.device
-        candidate = candidate.with_build(recipe=recipe, device=device)
-        added[here, recipe, device] = candidate
-    return list(added.values())
 
 
 # --- lines to add to the config ---------------------------------------------------------------

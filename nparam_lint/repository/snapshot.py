@@ -92,8 +92,11 @@ class Snapshot:
 
 
 @contextmanager
-def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapshot]:
-    """What a commit holds; by default what `git commit` would commit now."""
+def copied(
+    repository: Repository, commit: str | None = None, *, is_past: bool = False
+) -> Iterator[Snapshot]:
+    """What a commit holds; by default what `git commit` would commit now. `is_past`: what is in the
+    working tree besides has nothing to do with it."""
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
         exported = repository.export(directory, commit)
@@ -104,7 +107,7 @@ def copied(repository: Repository, commit: str | None = None) -> Iterator[Snapsh
             exported.tracked,
             tuple(prefix + path for prefix, one in exported.nested() for path in one.tracked),
             tuple(_linked(exported, directory)),
-            untracked=tuple(repository.untracked()),
+            untracked=() if is_past else tuple(repository.untracked()),
             unstaged=() if commit else tuple(repository.unstaged()),
             commit=commit,
             absent=tuple(prefix + path for prefix, one in exported.nested() for path in one.absent),

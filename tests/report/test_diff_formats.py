@@ -5,8 +5,8 @@ import json
 from diff_samples import COMMIT, SIX, diff, finding, measured, model, report, samples
 from report_checks import check_github
 
-from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.changes import Base, DiffReport
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for, render

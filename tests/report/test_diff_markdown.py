@@ -5,8 +5,8 @@ import re
 from diff_samples import SIX, diff, measured, model, report, rows, samples
 from report_checks import Page, as_html
 
-from nparam_lint.analysis.diff import Base, DiffReport
 from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.changes import Base, DiffReport
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.report import Options
 from nparam_lint.report.formats import render

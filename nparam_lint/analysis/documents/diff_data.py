@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.analysis.diff.diff_records import Base, Kind, Status
+from nparam_lint.changes.records import Base, Kind, Status
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Report
 from nparam_lint.report.json_records import (
@@ -25,7 +25,7 @@ from nparam_lint.report.json_records import (
 )
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.diff import DiffReport, ModelDiff, ModuleChange
+    from nparam_lint.changes import DiffReport, ModelDiff, ModuleChange
 
 
 @dataclass(kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.diff.fold_changes import lines_of
 from nparam_lint.analysis.documents import diff_words as words
 from nparam_lint.analysis.documents.diff_data import as_report, data_of
+from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.report import style
 from nparam_lint.report.pictures import DrawnChange, DrawnModel, Picture
@@ -17,8 +17,8 @@ from nparam_lint.report.style import clean, grouped, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.analysis.diff import DiffReport, ModelDiff
-    from nparam_lint.analysis.diff.fold_changes import Line
+    from nparam_lint.changes import DiffReport, ModelDiff
+    from nparam_lint.changes.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
 _NAMED = 4  # models that changed like another

@@ -12,7 +12,7 @@ from nparam_lint.report.json_records import JsonDocument, record
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.history import History, Point
+    from nparam_lint.changes.history import History, Point
 
 _COLUMNS = (
     doc.Column("commit", "code"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.session import Progress
+    from nparam_lint.repository.snapshot import Snapshot
 
 _NOTHING = Report(None, (), ())
 _ASKING = ThreadPoolExecutor(2)
@@ -129,14 +129,15 @@ def check_around(
     answer = session_of(paths[0], environ)
     if answer.problem or answer.report.findings:
         return None
-    from nparam_lint.cli.base_state import causes_since
+    from nparam_lint.changes.causes import causes_since
+
+    def open_copy(_: Path, copy: Snapshot, root: Path) -> Session:
+        return open_session(root, environ, snapshot=copy)
 
     session = replace(answer.session, progress=progress)
-    options = Namespace(since=None, staged=False, config=None, no_cache=False, environ=environ)
+    find_causes = partial(causes_since, None, None, open_copy)
     try:
-        report = check(
-            session, paths, analysis=ANALYSIS, find_causes=partial(causes_since, None, options)
-        )
+        report = check(session, paths, analysis=ANALYSIS, find_causes=find_causes)
     except UsageError:
         return None
     if session.store.wants_trim():

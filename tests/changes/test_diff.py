@@ -20,9 +20,9 @@ from diff_samples import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.analysis.diff.fold_changes import lines_of
-from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.analysis.revision_diff import find_moves
+from nparam_lint.changes.fold_changes import lines_of
+from nparam_lint.changes.module_changes import compare_modules
+from nparam_lint.changes.states import find_moves
 from nparam_lint.count.measured import Hidden
 from nparam_lint.ground.values import Position
 
@@ -669,10 +669,10 @@ def test_paths_of_the_base_and_of_today():
     renames = {"nets/old.py": "nets/new.py", "lib/x.py": "nets/x.py", "a.txt": "b.txt"}
     moves = find_moves(renames, "", lambda _: True)
     assert moves.files == renames
-    assert list(moves.then("nets")) == ["nets", "lib/x.py"]
-    assert list(moves.then("nets/new.py")) == ["nets/new.py", "nets/old.py"]
-    assert list(moves.now("nets/old.py")) == ["nets/old.py", "nets/new.py"]
-    assert list(moves.now("lib")) == ["lib", "nets/x.py"]
+    assert moves.places("nets") == (["nets", "lib/x.py"], ["nets"])
+    assert moves.places("nets/new.py") == (["nets/new.py", "nets/old.py"], ["nets/new.py"])
+    assert moves.places("nets/old.py") == (["nets/old.py"], ["nets/old.py", "nets/new.py"])
+    assert moves.places("lib") == (["lib"], ["lib", "nets/x.py"])
     inside = find_moves(renames, "nets", lambda _: True)
     assert inside.files == {"old.py": "new.py"}
 
@@ -682,6 +682,5 @@ def test_a_project_whose_directory_was_renamed():
     moves = find_moves(renames, "new", lambda _: False)
     assert moves.root_then == "old"
     assert moves.files == {"a.py": "a.py", "b/c.py": "b/c.py"}
-    assert list(moves.then("new/b")) == ["old/b"]
-    assert list(moves.now("new/b")) == ["new/b"]
+    assert moves.places("new/b") == (["old/b"], ["new/b"])
     assert find_moves({}, "new", lambda _: False).root_then == "new"

@@ -10,17 +10,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.fold_changes import lines_of
+from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.claims.grammar import Number, parse_value, proportion
 from nparam_lint.count.measured import Measured
-from nparam_lint.ground.findings import Finding
-from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.findings import Finding, finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from nparam_lint.analysis.diff.diff_records import Base, ModelDiff
+    from nparam_lint.changes.records import Base, ModelDiff
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import BudgetResult
@@ -70,9 +69,7 @@ def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:
     message = f"no model was counted both now and at {base.called}: nothing is known of a drift"
     reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in lost)
     detail = tuple(f"{name}: {reason}" for name, reason in reasons)
-    first = lost[0]
-    severity = RULES[_CODE].severity
-    return [Finding(_CODE, severity, first.position, message, first.target, detail[:_NAMED])]
+    return [finding(_CODE, lost[0].position, message, lost[0].target, detail[:_NAMED])]
 
 
 def _finding(model: ModelDiff, base: Base) -> Finding:
@@ -92,7 +89,7 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     budget = "nparam-lint init" if model.way else f"nparam: {after:_}"
     remedy = f"if the change is intended, declare it: {budget}"
     notes = (*(["changed most:", *detail] if detail else []), remedy)
-    return Finding(_CODE, RULES[_CODE].severity, model.position, message, model.target, notes)
+    return finding(_CODE, model.position, message, model.target, notes)
 
 
 # --- whether a budget declares a difference ------------------------------------------------------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.count.measured import ModuleRow
 
@@ -40,11 +40,9 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """It, and everything below it."""
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack += reversed(node.children)
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 Shapes = dict[tuple[object, ...], int]
@@ -102,33 +100,6 @@ class Likeness:
         if self.same:
             return f"{self.same:,} of {self.every:,} modules are the same"
         return f"{self.every:,} modules of the same names and types"
-
-
-T = TypeVar("T")
-
-
-def best_pairs(
-    olds: Sequence[T], news: Sequence[T], compare: Callable[[T, T], Likeness | None]
-) -> list[tuple[T, T, Likeness]]:
-    """Pairs of which each is the other's only best. `compare` gives None for what is no pair."""
-    rated = [
-        (found.rating, old, new, found)
-        for old in olds
-        for new in news
-        if (found := compare(old, new)) is not None
-    ]
-    pairs: list[tuple[T, T, Likeness]] = []
-    while True:
-        only = [
-            (old, new, found)
-            for rating, old, new, found in rated
-            if all(rating > other for other, one, two, _ in rated if (one is old) != (two is new))
-        ]
-        if not only:
-            return pairs
-        pairs += only
-        taken = {id(item) for old, new, _ in only for item in (old, new)}
-        rated = [r for r in rated if taken.isdisjoint((id(r[1]), id(r[2])))]
 
 
 def likeness(one: Node, other: Node) -> Likeness:

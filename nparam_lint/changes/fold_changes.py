@@ -10,7 +10,7 @@ from nparam_lint.report.style import grouped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from nparam_lint.analysis.diff.diff_records import Kind, ModuleChange
+    from nparam_lint.changes.records import Kind, ModuleChange
 
 _Part = str | tuple[int, int]  # a name, or the numbers that it stands for
 

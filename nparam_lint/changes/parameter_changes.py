@@ -1,7 +1,6 @@
 """What made a count change, by the parameters of each module. The changes add up to the difference.
 
-Modules are matched as in `module_changes`; of those that match, the parameters of one name are the
-same.
+Of modules that are the same, the parameters of one name are the same.
 """
 
 from __future__ import annotations
@@ -13,14 +12,15 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.analysis.diff.fold_changes import Line, folded
-from nparam_lint.analysis.diff.module_changes import ModuleMatches
-from nparam_lint.analysis.diff.module_tree import Node, link
+from nparam_lint.changes.fold_changes import Line, folded
+from nparam_lint.changes.module_pairs import pair_modules
 from nparam_lint.ground.findings import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from nparam_lint.changes.module_pairs import ModulePair
+    from nparam_lint.changes.module_tree import Node
     from nparam_lint.count.measured import Measured, ParameterRow
 
 _MARKS: dict[str, Literal["+", "−", "~"]] = {"added": "+", "removed": "−", "changed": "~"}
@@ -54,10 +54,9 @@ class ParameterChanges:
     `metric` counts."""
 
     def __init__(self, before: Measured, after: Measured, metric: str) -> None:
-        shapes: dict[tuple[object, ...], int] = {}
-        old, new = link(before.modules, shapes), link(after.modules, shapes)
-        self.nodes = {node.row.path: node for node in new.walk()}
-        self.metric, self.matches = metric, ModuleMatches(old, new)
+        root = pair_modules(before.modules, after.modules)
+        self.metric = metric
+        self.pairs = {pair.now.row.path: pair for pair in root.walk() if pair.now}
         self.then, self.now = _by_module(before), _by_module(after)
         self.hidden = {one.path: one.what for one in after.hidden}
         self.was_hidden = {one.path: one.what for one in before.hidden}
@@ -65,38 +64,37 @@ class ParameterChanges:
     def of(self, path: str = "") -> tuple[int | None, tuple[Change, ...]]:
         """What the module at `path` counted before, None where it was not there; and the changes
         since, largest first."""
-        node = self.nodes[path]
-        was = self.matches.then.get(node)
-        count = was.row.of(self.metric) if was else None
-        if was is None or count is None:
+        pair = self.pairs[path]
+        count = pair.then.row.of(self.metric) if pair.then else None
+        if count is None:
             return None, ()
-        differences = self.below(node)
+        differences = self.below(pair)
         changes = [_change(line) for line in folded([_line(one) for one in differences])]
         if len(changes) > _MANY:
             changes = _by_line(differences)
         changes.sort(key=lambda change: -abs(change.delta))
-        rest = (node.row.of(self.metric) or 0) - count - sum(change.delta for change in changes)
+        rest = (
+            (pair.node.row.of(self.metric) or 0) - count - sum(change.delta for change in changes)
+        )
         if rest:
             changes.append(Change("~", path or "(all)", _ELSEWHERE, rest))
         return count, tuple(change for change in changes if change.delta)
 
-    def below(self, node: Node) -> list[_Difference]:
-        """Those of a module of today's model, and of all that is or was below it; one that has come
-        to all parameters below it stands for them."""
-        old = self.matches.then.get(node)
-        if old is None:
-            return [*self._alone(node, "added")]
-        found = [*self._own(old, node)]
-        for child in node.children:
-            found += self.below(child)
-        for child in old.children:
-            if child not in self.matches.now:
-                found += self._alone(child, "removed")
-        words = {(one.kind, one.what) for one in found}
-        if len(words) == 1 and len(found) > 1 and sum(one.covers for one in found) == node.filled:
-            one, delta = found[0], sum((one.delta for one in found), Fraction())
-            return [_Difference(one.kind, node, one.what, delta, node.row.source, node.filled)]
-        return found
+    def below(self, pair: ModulePair) -> list[_Difference]:
+        """Those of a module, and of all that is or was below it; one that has come to all
+        parameters below it stands for them."""
+        node = pair.node
+        if not (pair.then and pair.now):
+            return [*self._alone(pair)]
+        differences = [*self._own(pair.then, pair.now)]
+        for child in sorted(pair.children, key=lambda child: child.now is None):
+            differences += self.below(child)
+        words = {(one.kind, one.what) for one in differences}
+        covered = sum(one.covers for one in differences)
+        if len(words) == 1 and len(differences) > 1 and covered == node.filled:
+            first, delta = differences[0], sum((one.delta for one in differences), _ZERO)
+            return [_Difference(first.kind, node, first.what, delta, node.row.source, node.filled)]
+        return differences
 
     def _own(self, old: Node, node: Node) -> Iterator[_Difference]:
         """That of the parameters that a module holds itself."""
@@ -140,25 +138,20 @@ class ParameterChanges:
         shape = f" ({_shape(held.row)})" if held else ""
         return f"{name} {'added' if name in self.now[node.row.path] else 'removed'}{shape}"
 
-    def _alone(self, node: Node, kind: Literal["added", "removed"]) -> Iterator[_Difference]:
+    def _alone(self, pair: ModulePair) -> Iterator[_Difference]:
         """What is on one side only; parts of it may be elsewhere on the other."""
-        held, known = self.now, self.matches.then
-        if kind == "removed":
-            held, known = self.then, self.matches.now
-        if node in known:
-            if kind == "added":
-                yield from self.below(node)
-            return
-        is_whole = not any(part in known for part in node.walk())
-        parts = [*node.walk()] if is_whole else [node]
+        node, is_new = pair.node, pair.now is not None
+        held = self.now if is_new else self.then
+        parts = [*node.walk()] if pair.is_alone else [node]
         amount = sum((one.amount for part in parts for one in held[part.row.path].values()), _ZERO)
         if amount:
-            sign = 1 if kind == "added" else -1
-            covers = node.filled if is_whole else 1
+            kind: Literal["added", "removed"] = "added" if is_new else "removed"
+            covers = node.filled if pair.is_alone else 1
             what = node.row.type + self._moved(node, kind)
-            yield _Difference(kind, node, what, sign * amount, node.row.source, covers)
-        for child in () if is_whole else node.children:
-            yield from self._alone(child, kind)
+            delta = amount if is_new else -amount
+            yield _Difference(kind, node, what, delta, node.row.source, covers)
+        for child in () if pair.is_alone else pair.children:
+            yield from self.below(child)
 
     def _moved(self, node: Node, kind: Literal["added", "removed"]) -> str:
         """Whether it came out of a plain container, or went into one."""

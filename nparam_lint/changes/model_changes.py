@@ -1,29 +1,34 @@
-"""Two reports → what changed between them. Models are matched by name, by a rename that git knows,
-by content."""
+"""Two reports → what changed between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.diff.diff_records import Base, DiffReport, ModelDiff
-from nparam_lint.analysis.diff.drift_rule import explain, judge_drift, nothing_compared
-from nparam_lint.analysis.diff.module_changes import compare_modules
-from nparam_lint.analysis.diff.module_tree import Likeness, best_pairs, likeness, link
+from nparam_lint.changes.drift_rule import explain, judge_drift, nothing_compared
+from nparam_lint.changes.matching import best, in_order, match, with_one
+from nparam_lint.changes.module_changes import compare_modules
+from nparam_lint.changes.module_tree import likeness, link
+from nparam_lint.changes.records import Base, DiffReport, ModelDiff
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
-from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
-    from nparam_lint.analysis.diff.diff_records import Status
-    from nparam_lint.analysis.diff.module_tree import Shapes
+    from nparam_lint.changes.matching import Pair, Pick
+    from nparam_lint.changes.module_tree import Likeness, Shapes
+    from nparam_lint.changes.records import Status
     from nparam_lint.claims.grammar import Tolerance
+
+    # One model on both sides, and why it is one where the names differ.
+    _Both = tuple[ModelReport | None, ModelReport | None, str | None]
 
 _NAMES_ALIKE = 0.6  # from 0 to 1: `GPT` and `GPTModel` are, `Encoder` and `Head` are not
 
@@ -97,16 +102,16 @@ def compare(
     )
 
 
-def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[Match]:
+def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[_Both]:
     """Every model of both sides. One that is missing where its file cannot be read is there, but
     not measured."""
+    pairs, gone, fresh = _match(_models(before.report), _models(after.report), moved)
+    yield from ((old.model, new.model, evidence) for old, new, evidence in pairs)
+    yield from ((old.model, _unread(old, old.place, after.unreadable), None) for old in gone)
     back = {new: old for old, new in moved.items()}
-    for pair in match(_models(before.report), _models(after.report), moved):
-        if pair.before and not pair.after:
-            pair = pair._replace(after=_unread(pair.before, moved, after.unreadable))
-        elif pair.after and not pair.before:
-            pair = pair._replace(before=_unread(pair.after, back, before.unreadable))
-        yield pair
+    for new in fresh:
+        place = back.get(new.location, new.location)
+        yield _unread(new, place, before.unreadable), new.model, None
 
 
 def _models(report: Report) -> list[ModelReport]:
@@ -122,23 +127,20 @@ def _models(report: Report) -> list[ModelReport]:
     return [*report.models, *failed, *skipped]
 
 
-def _unread(
-    model: ModelReport, places: Mapping[str, str], unreadable: Mapping[str, str]
-) -> ModelReport | None:
-    """On the side where it is missing; `places`: where files of the other side are on this one."""
-    location, called, arguments = split_target(model)
-    place = places.get(location, location)
+def _unread(named: _Named, place: str, unreadable: Mapping[str, str]) -> ModelReport | None:
+    """A model on the side where it is missing; `place`: where its file is there."""
     if place not in unreadable:
         return None
     reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")
-    return ModelReport(f"{place}::{called}{arguments}", model.position, reason)
+    target = f"{place}::{named.called}{named.arguments}"
+    return ModelReport(target, named.model.position, reason)
 
 
 # --- one model --------------------------------------------------------------------------------
 
 
-def _model(pair: Match) -> ModelDiff:
-    old, new, evidence = pair
+def _model(both: _Both) -> ModelDiff:
+    old, new, evidence = both
     model = new or old
     assert model is not None
     change = ModelDiff(
@@ -198,113 +200,60 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
 
 
 # --- which models are the same ----------------------------------------------------------------
-# Nothing is guessed: a model that could match several matches none; it is removed or added.
 
 
-class Match(NamedTuple):
-    """`evidence`: why the two are the same, where they have different names."""
+class _Named:
+    """By what a model may be known on the other side. `place`: where its file is now."""
 
-    before: ModelReport | None
-    after: ModelReport | None
-    evidence: str | None = None
+    def __init__(self, model: ModelReport, moved: Mapping[str, str]) -> None:
+        self.model, answer, way = model, model.measurement, model.way
+        self.location, _, name = model.target.partition("::")
+        self.called, bracket, arguments = name.partition("(")
+        self.arguments = bracket + arguments
+        self.place = moved.get(self.location, self.location)
+        # What a way has that an edit beside it leaves as it is.
+        self.way = way and (way.kind, way.name, way.position.path)
+        self.call = answer.call if isinstance(answer, Measured) else None
+        is_filled = isinstance(answer, Measured) and answer.counts.total
+        self.modules = answer.modules if isinstance(answer, Measured) and is_filled else None
+
+    @property
+    def name(self) -> Hashable:
+        return self.modules and (self.called, self.arguments)
+
+    @property
+    def file(self) -> Hashable:
+        return self.modules and (self.place, self.arguments)
 
 
-def split_target(model: ModelReport) -> tuple[str, str, str]:
-    """(location, callable, arguments with their brackets)"""
-    location, _, name = model.target.partition("::")
-    called, bracket, arguments = name.partition("(")
-    return location, called, bracket + arguments
+# A target may be built in several ways, by the recipes of its budgets and by the project: those of
+# the same place first, by the same call.
+_WAYS = (("way", "call"), ("way",), ("call",), ())
 
 
-def match(
+def _match(
     before: Sequence[ModelReport], after: Sequence[ModelReport], moved: Mapping[str, str]
-) -> Iterator[Match]:
-    """Every model of both sides, once. `moved`: files of the base → where they are now."""
-    gone, new = list(before), list(after)
-    picks: Sequence[Callable[[], _Pairs]] = (
-        lambda: _of_one_name(gone, new, {}),
-        lambda: _of_one_name(gone, new, moved),
-        lambda: _alike(gone, new, moved, by_name=True),
-        lambda: _alike(gone, new, moved, by_name=False),
-    )
-    for pick in picks:
-        for pair in pick():
-            gone.remove(pair[0])
-            new.remove(pair[1])
-            yield Match(*pair)
-    yield from (Match(old, None) for old in gone)
-    yield from (Match(None, now) for now in new)
-
-
-_Pairs = list[tuple[ModelReport, ModelReport, str | None]]
-
-
-def _of_one_name(
-    gone: Sequence[ModelReport], new: Sequence[ModelReport], moved: Mapping[str, str]
-) -> _Pairs:
-    """A target may be built in several ways, by the recipes of its budgets and by the project:
-    those of the same place first, by the same call."""
-    pairs: _Pairs = []
-    evidence = "git renamed the file" if moved else None
-    groups = grouped(new, split_target)
-    keys: Sequence[Callable[[ModelReport], object]] = (
-        lambda model: (_way(model), _call(model)),
-        _way,
-        _call,
-        lambda _: None,
-    )
-    for key in keys:
-        for old in gone:
-            place, called, arguments = split_target(old)
-            left = groups.get((moved.get(place, place), called, arguments), [])
-            same = [now for now in left if key(now) == key(old)]
-            if same and not any(old is one for one, _, _ in pairs):
-                left.remove(same[0])
-                pairs.append((old, same[0], evidence))
-    return pairs
-
-
-def _way(model: ModelReport) -> object:
-    """What a way has that an edit beside it leaves as it is."""
-    way = model.way
-    return way and (way.kind, way.name, way.position.path)
-
-
-def _call(model: ModelReport) -> str | None:
-    return model.measurement.call if isinstance(model.measurement, Measured) else None
-
-
-def _alike(
-    gone: Sequence[ModelReport],
-    new: Sequence[ModelReport],
-    moved: Mapping[str, str],
-    *,
-    by_name: bool,
-) -> _Pairs:
-    """Models of one name in different files, or else of different names in one file, that are so
-    alike that they are the same."""
+) -> tuple[list[Pair[_Named]], Sequence[_Named], Sequence[_Named]]:
+    """By name, by a rename that git knows, by content: models of one name in different files, or
+    else of different names in one file, that are so alike that they are the same. `moved`: files of
+    the base → where they are now."""
     shapes: Shapes = {}
-    groups: dict[object, tuple[list[ModelReport], list[ModelReport]]] = {}
-    for side, (every, places) in enumerate(((gone, moved), (new, {}))):
-        for model in every:
-            if isinstance(model.measurement, Measured) and model.measurement.counts.total:
-                place, called, arguments = split_target(model)
-                key = called if by_name else places.get(place, place)
-                groups.setdefault((key, arguments), ([], []))[side].append(model)
 
-    def compare(old: ModelReport, now: ModelReport) -> Likeness | None:
-        assert isinstance(old.measurement, Measured)
-        assert isinstance(now.measurement, Measured)
-        found = likeness(
-            link(old.measurement.modules, shapes), link(now.measurement.modules, shapes)
-        )
+    def alike(old: _Named, new: _Named) -> Likeness | None:
+        assert old.modules
+        assert new.modules
+        found = likeness(link(old.modules, shapes), link(new.modules, shapes))
         # Two small models that are built alike need not be the same.
-        one, other = (split_target(model)[1].lower() for model in (old, now))
-        alike = by_name or SequenceMatcher(None, one, other).ratio() >= _NAMES_ALIKE
-        return found if (found.identical and alike) or found.is_evidence else None
+        names = old.called.lower(), new.called.lower()
+        similar = SequenceMatcher(None, *names).ratio() >= _NAMES_ALIKE
+        return found if (found.identical and similar) or found.is_evidence else None
 
-    return [
-        (old, now, str(found))
-        for olds, news in groups.values()
-        for old, now, found in best_pairs(olds, news, compare)
+    renamed = partial(in_order, evidence="git renamed the file")
+    picks: list[Pick[_Named]] = [
+        *(with_one(attrgetter("location", "called", "arguments", *way), in_order) for way in _WAYS),
+        *(with_one(attrgetter("place", "called", "arguments", *way), renamed) for way in _WAYS),
+        with_one(attrgetter("name"), best(alike)),
+        with_one(attrgetter("file"), best(alike)),
     ]
+    olds, news = [_Named(model, moved) for model in before], [_Named(model, {}) for model in after]
+    return match(olds, news, picks)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nparam_lint.analysis.revision_diff import comparable
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
@@ -31,14 +30,13 @@ from nparam_lint.repository.log import Commit, commit_named, commits_that_change
 from nparam_lint.repository.snapshot import copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from nparam_lint.changes.states import States
     from nparam_lint.claims import Selector, Target
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import ProjectSource
-    from nparam_lint.repository.git import Repository
-    from nparam_lint.repository.snapshot import Snapshot
 
 # What the next attempt might not repeat.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
@@ -47,13 +45,11 @@ _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the history is asked for. `session_of`: that of a copy of a commit, by its own config;
-    it raises UsageError."""
+    """What the history is asked for: of which model, and what of it."""
 
     target: Target
     selector: Selector
-    session: Session
-    session_of: Callable[[Snapshot], Session]
+    states: States
     since: str | None = None
     first_parent: bool = False
 
@@ -96,15 +92,15 @@ class History:
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(wanted: Wanted, repository: Repository) -> History:
+def read_history(wanted: Wanted) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
-    start = time.monotonic()
+    start, repository = time.monotonic(), wanted.states.repository
     tip = repository.resolve("HEAD")
     since = repository.resolve(wanted.since) if wanted.since else None
-    walk, progress = _Walk(wanted, repository), wanted.session.progress
+    walk, progress = _Walk(wanted), wanted.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
-        while fresh := walk.unseen(tip, since):
+        while fresh := [c for c in walk.commits(tip, since) if c.sha not in walk.states]:
             for number, commit in enumerate(fresh):
                 progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
                 walk.visit(commit)
@@ -128,13 +124,14 @@ def read_history(wanted: Wanted, repository: Repository) -> History:
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(self, wanted: Wanted, repository: Repository) -> None:
-        self.wanted, self.repository, self.memory = wanted, repository, _Memory(wanted)
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted, self.memory = wanted, _Memory(wanted)
+        self.repository = repository = wanted.states.repository
         self.states: dict[str, CommitState] = {}
         self.cached: set[str] = set()
         self.error: str | None = None
-        settings = wanted.session.settings
-        self.below = wanted.session.home.relative_to(repository.top).as_posix()
+        settings = wanted.states.now.settings
+        self.below = wanted.states.now.home.relative_to(repository.top).as_posix()
         own = [settings.config, *settings.extended]
         inside = [path for path in own if path and path.is_relative_to(repository.top)]
         self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
@@ -143,28 +140,21 @@ class _Walk:
         self.names = {own_name: None}  # of the model's file, the newest first
         self.looked: set[str] = set()  # paths whose earlier names are known
 
-    def unseen(self, tip: str, since: str | None) -> list[Commit]:
-        """The commits that may have another count, as far as is known by now."""
-        return [c for c in self.commits(tip, since) if c.sha not in self.states]
-
     def commits(self, tip: str, since: str | None) -> list[Commit]:
-        paths = {*self.paths, *self.names}
-        for state in self.states.values():
-            paths |= {*state.read}
-        self.add_names(paths - self.looked, tip)
-        paths |= self.paths | {*self.names}
-        first = self.wanted.first_parent
-        found = commits_that_change(self.repository, paths, tip, since, first)
-        shown = {commit.sha for commit in found}
-        base = [commit_named(self.repository, since)] if since and since not in shown else []
-        return found + base
-
-    def add_names(self, paths: set[str], tip: str) -> None:
-        self.looked |= paths
-        for old, new in earlier_names(self.repository, paths - {_ANY_SOURCE}, tip):
+        """Those that may have another count, as far as is known by now."""
+        paths = {*self.paths, *self.names}.union(*(state.read for state in self.states.values()))
+        unknown = paths - self.looked
+        self.looked |= unknown
+        for old, new in earlier_names(self.repository, unknown - {_ANY_SOURCE}, tip):
             self.paths.add(old)
             if new in self.names:
                 self.names[old] = None
+        paths |= self.paths | {*self.names}
+        first = self.wanted.first_parent
+        commits = commits_that_change(self.repository, paths, tip, since, first)
+        if since and all(commit.sha != since for commit in commits):
+            commits.append(commit_named(self.repository, since))
+        return commits
 
     def visit(self, commit: Commit) -> None:
         """Find out the state at a commit."""
@@ -184,12 +174,11 @@ class _Walk:
         if name is None:  # which names it had may be known better the next time
             return _ABSENT, False
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
-        moved = {self.file: location}
+        states = self.wanted.states
         try:
-            with copied(self.repository, sha) as copy:
-                # The working tree's other files have nothing to do with it.
-                then = self.wanted.session_of(replace(copy, untracked=()))
-                session = comparable(then, self.wanted.session, moved)
+            with copied(self.repository, sha, is_past=True) as copy:
+                root = copy.copy_of(states.now.home)
+                session = states.session_at(copy, root, {self.file: location})
                 session = replace(session, interpreter=self.memory.session.interpreter)
                 state, lasts = self.counted(_at(self.wanted.target, location), session)
         except UsageError as error:
@@ -201,7 +190,7 @@ class _Walk:
         source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
         source = replace(source, session=replace(session, inputs=inputs))
         found = self.measured(source, target)
-        read = {*self.files(inputs, session)} if inputs.is_complete else {_ANY_SOURCE}
+        read = self.files(inputs, session) if inputs.is_complete else {_ANY_SOURCE}
         candidate = source.candidates[0]
         if candidate.needs_way(found):
             read.add(_ANY_SOURCE)  # any file may say how to build it
@@ -221,13 +210,12 @@ class _Walk:
         self.error = self.error or report.error
         return next(one.measurement for one in report.models if one.target == str(target))
 
-    def files(self, inputs: ReplayInputs, session: Session) -> Iterator[str]:
+    def files(self, inputs: ReplayInputs, session: Session) -> set[str]:
         """The files of the repository that a build read."""
         top, copy = self.repository.top, session.snapshot
         assert copy is not None
-        tracked = {*copy.importable}
         names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
-        return (name for name in names if name in tracked)
+        return {*names}.intersection(copy.importable)
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""
@@ -279,7 +267,8 @@ class _Memory:
     packages, and for what is asked; what a commit holds is its name."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self.session, settings = wanted.session.with_interpreter(), wanted.session.settings
+        self.session = wanted.states.now.with_interpreter()
+        settings = self.session.settings
         self.store = self.session.store
         own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
         home = str(self.session.home)

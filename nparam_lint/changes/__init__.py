@@ -1,0 +1,11 @@
+"""What changed between two states of a project.
+
+`states` opens the project at a revision. `matching` tells what is the same in both. What became of
+models, modules and parameters is said by `model_changes`, `module_changes`, `parameter_changes`,
+which read and run nothing. `revision_diff`, `causes` and `history` do what the commands ask for.
+"""
+
+from nparam_lint.changes.model_changes import Side, compare
+from nparam_lint.changes.records import Base, DiffReport, ModelDiff, ModuleChange, Status
+
+__all__ = ["Base", "DiffReport", "ModelDiff", "ModuleChange", "Side", "Status", "compare"]

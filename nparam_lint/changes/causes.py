@@ -1,0 +1,209 @@
+"""What made a budget break: its model is built as it was at another state of the project, and
+compared by its parameters."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nparam_lint.changes.parameter_changes import ParameterChanges
+from nparam_lint.changes.revision_diff import candidates_of_both
+from nparam_lint.changes.states import States, in_moved_file, named_base
+from nparam_lint.claims import parse_selector
+from nparam_lint.config.load import ConfigError
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.building import count_models
+from nparam_lint.gate.explanations import lines_of
+from nparam_lint.gate.hooks import BudgetCause
+from nparam_lint.gate.reading import read_source
+from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.orders import Ask
+from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.repository.git import GitError, open_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from nparam_lint.changes.records import Base
+    from nparam_lint.changes.states import OpenCopy, Past
+    from nparam_lint.claims.budget import Budget
+    from nparam_lint.config.session import Session
+    from nparam_lint.count.answers import Answers
+    from nparam_lint.count.measured import Measurement
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
+    from nparam_lint.gate.hooks import Broken
+    from nparam_lint.ground.findings import BudgetResult
+    from nparam_lint.repository.git import Repository
+
+    _Key = tuple[str, str]  # a target, and a metric
+
+_WORD = re.compile(r"[^\s,()\[\]{}:]+")
+# Where continuous integration says what a merge request is compared with, and what stands for it.
+_MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
+
+
+def causes_since(
+    since: str | None,
+    pushed: str | None,
+    open_copy: OpenCopy,
+    broken: Broken,
+    source: ProjectSource,
+) -> list[BudgetCause]:
+    """What made these budgets break `since` the revision that was asked for, or since the usual
+    one; nothing where there is none. `pushed`: the commit that is checked. Raises UsageError for
+    what was asked for."""
+    session = source.session
+    session.inputs.is_complete = False  # another commit may be the last one next time
+    try:
+        repository = open_repository(session.home, session.environ)
+        base = named_base(repository, since) if since else _usual_base(repository, session, pushed)
+        if base is None:
+            return []
+        with States(session, repository, open_copy).at(base) as past:
+            return find_causes(broken, source, past)
+    except (UsageError, ConfigError):
+        if since:
+            raise
+        return []  # no repository, or a config that was wrong: the heaviest modules are told
+
+
+def _usual_base(repository: Repository, session: Session, pushed: str | None) -> Base | None:
+    """In a merge request the state that it starts from; else the last commit, or the one before
+    where nothing was changed since. None where there is none."""
+    for name, revision in _MERGES_INTO.items():
+        if session.environ.get(name):
+            with suppress(GitError):
+                return named_base(repository, revision.format(session.environ[name]))
+    is_changed = not pushed and repository.is_changed(staged=session.is_staged)
+    with suppress(GitError):
+        return named_base(repository, "HEAD" if is_changed else f"{pushed or 'HEAD'}~1")
+    return None
+
+
+def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
+    """Of each broken budget, what made the difference."""
+    asked = {(str(model.target), _metric(result)): model for model, result in broken}
+    now, counted = _built(asked, source)
+    session = replace(past.session, interpreter=now.interpreter)
+    then, counted_then = _models_then(asked, source, session, past.moves.back)
+    edited = cache(lambda file: tuple(_edited(file, source, past)))
+
+    @cache  # a model may have many budgets
+    def changes(key: _Key) -> ParameterChanges | str:
+        return _changes(counted_then.get(key), counted[key], key[1], past.base.called)
+
+    causes = []
+    for candidate, result in broken:
+        key = str(candidate.target), _metric(result)
+        budgets = then[key].budgets if key in then else ()
+        cause = _cause(result, changes(key), budgets, past.base.called)
+        made = (Position.read(change.source) for change in cause.changes)
+        files = {candidate.position.path, *(at.path for at in made if at)}
+        files = {*(files & source.found.tree.files), candidate.target.built.location}
+        lines = tuple(line for file in sorted(files) for line in edited(file))
+        causes.append(replace(cause, edited=lines))
+    return causes
+
+
+def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:
+    """The lines of a file that are not as they were; comments aside, and those without a word."""
+    try:
+        before = (past.session.root / past.moves.back.get(path, path)).read_bytes()
+    except OSError:  # it is new
+        return
+    old, new = lines_of(before), lines_of(source.found.tree.source(path))
+    for tag, first, last, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
+        is_edit = tag == "replace" and last - first == end - start
+        for number in range(start, end) if tag != "equal" else ():
+            was = old[first + number - start] if is_edit else ""
+            if _WORD.search(new[number]) and not new[number].lstrip().startswith("#"):
+                yield _source_line(Position(path, number + 1), new[number], was)
+
+
+def _source_line(at: Position, text: str, was: str) -> SourceLine:
+    """A line of which only the words that differ from what it was are marked."""
+    text = text.rstrip()
+    same = _alike(text, was)
+    behind = _alike(text[same:][::-1], was[same:].rstrip()[::-1])
+    words = [m for m in _WORD.finditer(text) if m.end() > same and m.start() < len(text) - behind]
+    words = words or [*_WORD.finditer(text)]  # what was taken out left nothing to mark
+    start, end = words[0].start(), words[-1].end()
+    return SourceLine(replace(at, column=start + 1), text, end - start)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters are the same at the start of two texts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _metric(result: BudgetResult) -> str:
+    return parse_selector(result.selector).metric
+
+
+def _built(
+    models: Mapping[_Key, Candidate], source: ProjectSource
+) -> tuple[Answers, dict[_Key, Measurement]]:
+    """Each with all parameters that its metric counts."""
+    builds = [
+        (
+            replace(model.with_build(device="meta"), budgets=[]),
+            Ask(parameters=True, metric=metric),
+        )
+        for (_, metric), model in models.items()
+    ]
+    answers = count_models(builds, source)
+    return answers, {key: answers.measurements[number] for number, key in enumerate(models)}
+
+
+def _models_then(
+    asked: Mapping[_Key, Candidate],
+    source: ProjectSource,
+    session: Session,
+    back: Mapping[str, str],
+) -> tuple[dict[_Key, Candidate], dict[_Key, Measurement]]:
+    """How the models were declared at the other state, and what was built there; without those that
+    it does not have. `back`: files of today → where they were."""
+    root = session.root
+    if not root.is_dir():
+        return {}, {}
+    targets = {key: in_moved_file(model.target, back) for key, model in asked.items()}
+    places = dict.fromkeys(root / target.location for target in targets.values())
+    then = read_source(session, [place for place in places if place.is_file()])
+    known = {str(model.target): model for model in candidates_of_both(then, source, back)}
+    models = {key: known[str(target)] for key, target in targets.items() if str(target) in known}
+    return models, _built(models, then)[1]
+
+
+def _changes(
+    then: Measurement | None, now: Measurement, metric: str, called: str
+) -> ParameterChanges | str:
+    """What changed in a model, or why that is not known."""
+    if isinstance(then, NotMeasured):
+        return f"at {called} it could not be built: {then.reason}"
+    if then is None or not isinstance(now, Measured):
+        return f"it is new: {called} does not have it"
+    return ParameterChanges(then, now, metric)
+
+
+def _cause(
+    result: BudgetResult, known: ParameterChanges | str, budgets: Iterable[Budget], called: str
+) -> BudgetCause:
+    """`budgets`: those of the model at the other state, which is `called` so."""
+    if isinstance(known, str):
+        return BudgetCause(known)
+    count, changes = known.of(result.module or "")
+    if count is None:
+        return BudgetCause(f"it is new: {called} does not have it")
+    held = (result.low or 0) <= count and (result.high is None or count <= result.high)
+    if changes:
+        too = "" if held else ", which broke the budget too"
+        return BudgetCause(f"changed since {called}, when it had {count:,}{too}", changes)
+    own = result.selector, result.declared
+    is_same = any((str(budget.selector), budget.declared) == own for budget in budgets)
+    why = "the budget was broken there too" if is_same else "the budget is new or was changed"
+    return BudgetCause(f"the model is as it was at {called}: {why}")
