@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textwrap import indent
 
+TORCH = "from torch import nn\n\n"
+
 
 def model_class(name: str, *body: str, doc: str = "", takes: str = "") -> str:
     """A module with that docstring, whose constructor takes that and does that."""
