@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from sample_files import write_files
+from sample_repository import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,12 @@ CONFIG = """\
 "nets/blocks.py::Block(in GPT)[bytes]" = "<= 2KB"
 "nets/blocks.py::Block(in GPT)[norm]" = 17
 """
+FILES = {
+    "nets/blocks.py": BLOCKS,
+    "nets/gpt.py": GPT,
+    "nets/other.py": "class Twice:\n    pass\n",
+    "nparam-lint.toml": CONFIG,
+}
 FINDINGS = """\
 nets/blocks.py:7:34: error: NPL001 GPT[last] (MLP) has 76 parameters, declared 288: -212 (-73.61 %)
 nets/blocks.py:7:34: error: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
@@ -124,13 +130,7 @@ declared 17: -1 (-5.88 %)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("inside")
-    (root / "nets").mkdir()
-    (root / "nets/blocks.py").write_text(BLOCKS)
-    (root / "nets/gpt.py").write_text(GPT)
-    (root / "nets/other.py").write_text("class Twice:\n    pass\n")
-    (root / "nparam-lint.toml").write_text(CONFIG)
-    return root
+    return write_files(tmp_path_factory.mktemp("inside"), FILES)
 
 
 @pytest.fixture(scope="module")
@@ -190,13 +190,11 @@ def test_a_model_is_built_once(project: Path, nparam_lint: Command) -> None:
 
 @pytest.mark.thorough
 def test_update_and_the_index(
-    project: Path, nparam_lint: Command, told: Callable[..., str], tmp_path: Path
+    environ: dict[str, str], nparam_lint: Command, told: Callable[..., str], tmp_path: Path
 ) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(project, root)
-    for command in ("init -q", "add -A", "commit -qm all"):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command.split()],
-                       cwd=root, check=True)  # fmt: skip
+    sample = Sample.create(tmp_path / "copy", environ)
+    sample.committed(FILES)
+    root = sample.path
     block = "nets/blocks.py::Block(in nets/gpt.py::GPT)"
     done = nparam_lint("update", "nets/blocks.py::Block(in GPT)", "--device", "meta", cwd=root)
     assert done.stdout.splitlines()[:3] == [
@@ -213,12 +211,9 @@ def test_update_and_the_index(
     assert "blocks.py" not in listed
 
 
-def test_show_finds_the_models_that_contain_a_block(project: Path, nparam_lint: Command) -> None:
-    root = project.parent / "shown"
-    shutil.copytree(project, root, dirs_exist_ok=True)
-    (root / "nparam-lint.toml").write_text("")
+def test_show_finds_the_models_that_contain_a_block(tmp_path: Path, nparam_lint: Command) -> None:
     without = BLOCKS.replace("nparam", "nothing").replace("Block(2)", "Block(input())")
-    (root / "nets/blocks.py").write_text(without)
+    root = write_files(tmp_path, FILES | {"nets/blocks.py": without, "nparam-lint.toml": ""})
     text = nparam_lint("show", "nets/blocks.py::Block", cwd=root).stdout
     assert "GPT       Block(d=8)       2×     296   44.3 %  nets/gpt.py:23" in text
     assert "  up      Linear" in text
