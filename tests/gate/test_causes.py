@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from model_source import model_class
 from sample_files import BUILDS_BY_JSON, write_files
 from sample_repository import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from subprocess import CompletedProcess
 
 HEAD = """\
 import torch
@@ -116,7 +110,7 @@ CASES = {
 }
 
 
-def sources(edited: bool) -> str:
+def sources(edited):
     parts = [HEAD]
     for name, (budget, body, edit, _) in CASES.items():
         called, bracket, rest = name.partition("[")
@@ -127,9 +121,7 @@ def sources(edited: bool) -> str:
 
 
 @pytest.fixture(scope="module")
-def broken(
-    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], nparam_lint: Callable
-) -> dict[str, dict]:
+def broken(tmp_path_factory, environ, nparam_lint):
     """By class, the finding of each model after all edits."""
     sample = Sample.create(tmp_path_factory.mktemp("causes") / "r", environ)
     sample.committed({"nets.py": sources(edited=False)})
@@ -172,7 +164,7 @@ CONFIG = '[budgets]\n"{place}::Net" = "{budget}"\n'
 
 
 @pytest.fixture
-def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
+def sample(tmp_path, environ):
     """Two commits, the second of which moves the model and breaks its budget."""
     made = Sample.create(tmp_path / "r", environ)
     made.committed(
@@ -186,7 +178,7 @@ def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
     return made
 
 
-def said(done: CompletedProcess[str]) -> str:
+def said(done):
     """What is said between the source and the heaviest modules, or the next step."""
     lines = [line for line in done.stdout.splitlines() if line.startswith("    ")]
     kept = [line for line in lines if "|" not in line and line.strip() != "b.py"]
@@ -194,7 +186,7 @@ def said(done: CompletedProcess[str]) -> str:
 
 
 def test_what_it_is_compared_with(sample, nparam_lint):
-    def told(*options: str, **more: str) -> str:
+    def told(*options, **more):
         return said(nparam_lint("--declared", *options, cwd=sample.path, **sample.environ, **more))
 
     cause = "~ fc  8×8 → 16×8  +72  b.py:7"

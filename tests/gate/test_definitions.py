@@ -5,17 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from nparam_lint.config.session import open_session
 from nparam_lint.gate import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nparam_lint.gate.report import Report
 
 PARTS = """
 import functools
@@ -405,13 +399,13 @@ USED = {
 }
 
 
-def text_of(source: str) -> str:
+def text_of(source):
     return HEAD + dedent(source)
 
 
 @pytest.fixture(scope="module")
-def report(environ, tmp_path_factory) -> Report:
-    root: Path = tmp_path_factory.mktemp("definitions")
+def report(environ, tmp_path_factory):
+    root = tmp_path_factory.mktemp("definitions")
     (root / "parts.py").write_text(PARTS)
     for name, source in {**CASES, **GONE, **UNKNOWN, **USED}.items():
         if source is not None:
