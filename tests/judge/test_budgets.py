@@ -311,7 +311,7 @@ def test_a_formula_that_is_broken_shows_its_value_and_its_names():
         ("width - 101", {"width": 100}, "`width - 101` gives -1, below zero (width=100)"),
         ("1 // (width - 100)", {"width": 100}, "`1 // (width - 100)` divides by zero (width=100)"),
         ("width..99", {"width": 100}, "`width..99` gives 100..99, an empty range (width=100)"),
-        ("hiden", {"hidden": 5}, UNKNOWN.format("hiden", "did you mean hidden?")),
+        ("hiden * 2", {"hidden": 5}, UNKNOWN.format("hiden", "did you mean hidden?")),
         ("zzz", {"h": 5, "d": 2}, UNKNOWN.format("zzz", "a formula may use: h, d")),
         ("zzz", {}, UNKNOWN.format("zzz", "a formula may use: nothing, it takes no arguments")),
     ],
@@ -382,6 +382,7 @@ def test_a_tied_head_beside_the_body_does_not_hide_what_is_in_the_body():
         ("100..200", 50, "declared 100..200 (100 … 200): -50 (-50.00 %)"),
         ("100..200", 300, "declared 100..200 (100 … 200): +100 (+50.00 %)"),
         ("0", 12, "declared 0: +12"),
+        ("1", 1_000, "declared 1: +999 (1,000×)"),
     ],
 )
 def test_the_difference_is_measured_from_what_was_declared(text, total, end):
