@@ -3,15 +3,9 @@
 import re
 
 import pytest
+from model_source import TORCH, model_class
+from sample_files import write_files
 
-MODEL = """\
-class {name}(nn.Module):
-    '''nparam: 12'''
-
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(3, 3)
-"""
 # What a file holds, and the line at which Python gives up. May only grow.
 BROKEN = {
     b"class M(:\n": 1,
@@ -75,7 +69,7 @@ def test_one_that_is_named_is_told_with_the_next_step(nparam_lint, broken):
 
 # --- files that are found ---
 
-NET = "from torch import nn\n" + MODEL.format(name="Net")
+NET = TORCH + model_class("Net", "self.layer = nn.Linear(3, 3)", doc="nparam: 12")
 # The files of a project, and those that are told of when it is walked.
 WALKED = {
     "with torch": ({"m.py": "import torch\nx = (\n"}, {"m.py"}),
@@ -108,9 +102,7 @@ WALKED = {
 @pytest.mark.parametrize("how", [("--static",), ("--static", "--declared")])
 def test_a_file_that_is_found_and_cannot_be_parsed(nparam_lint, tmp_path, name, how):
     files, told = WALKED[name]
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     if "--declared" in how and name == "with torch":
         told = set()  # no budget could be in it
     done = nparam_lint(*how, "--format", "concise", cwd=tmp_path)
@@ -155,8 +147,7 @@ def importers(nparam_lint, tmp_path_factory):
     place = tmp_path_factory.mktemp("importers")
     for name, source in HELPERS.items():
         (place / f"{name}.py").write_bytes(source)
-    for name, text in (IMPORTS | IMPORTS_WELL).items():
-        (place / f"{name}.py").write_text(f"{text}\nfrom torch import nn\n{MODEL.format(name='M')}")
+    write_files(place, {f"{n}.py": f"{s}\n{NET}" for n, s in (IMPORTS | IMPORTS_WELL).items()})
     done = nparam_lint("--declared", "--format", "concise", cwd=place)
     assert done.returncode == 1
     return done.stdout.splitlines()

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Command
+from sample_files import write_files
+from sample_repository import Sample
 
 BLOCKS = """\
 from torch import nn
@@ -90,6 +83,12 @@ CONFIG = """\
 "nets/blocks.py::Block(in GPT)[bytes]" = "<= 2KB"
 "nets/blocks.py::Block(in GPT)[norm]" = 17
 """
+FILES = {
+    "nets/blocks.py": BLOCKS,
+    "nets/gpt.py": GPT,
+    "nets/other.py": "class Twice:\n    pass\n",
+    "nparam-lint.toml": CONFIG,
+}
 FINDINGS = """\
 nets/blocks.py:7:34: error: NPL001 GPT[last] (MLP) has 76 parameters, declared 288: -212 (-73.61 %)
 nets/blocks.py:7:34: error: NPL001 each of GPT[h.0.mlp … h.1.mlp] (2×, MLP) has 280 parameters, \
@@ -123,19 +122,13 @@ declared 17: -1 (-5.88 %)
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("inside")
-    (root / "nets").mkdir()
-    (root / "nets/blocks.py").write_text(BLOCKS)
-    (root / "nets/gpt.py").write_text(GPT)
-    (root / "nets/other.py").write_text("class Twice:\n    pass\n")
-    (root / "nparam-lint.toml").write_text(CONFIG)
-    return root
+def project(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("inside"), FILES)
 
 
 @pytest.fixture(scope="module")
-def told(nparam_lint: Command) -> Callable[..., str]:
-    def run(root: Path, *arguments: str) -> str:
+def told(nparam_lint):
+    def run(root, *arguments):
         done = nparam_lint(*arguments, "--format", "concise", "--device", "meta", cwd=root)
         lines = done.stdout.splitlines(keepends=True)
         return "".join(line for line in lines if "NPL012" not in line)
@@ -143,15 +136,13 @@ def told(nparam_lint: Command) -> Callable[..., str]:
     return run
 
 
-def test_each_instance_is_judged(project: Path, told: Callable[..., str]) -> None:
+def test_each_instance_is_judged(project, told):
     assert told(project) == FINDINGS
     assert told(project) == FINDINGS  # from the cache
     assert told(project, "--declared") == FINDINGS
 
 
-def test_a_path_asks_for_blocks_in_the_models_there(
-    project: Path, told: Callable[..., str]
-) -> None:
+def test_a_path_asks_for_blocks_in_the_models_there(project, told):
     # What a source says of itself belongs to its own file.
     measured = [line for line in FINDINGS.splitlines() if "NPL002 found" not in line]
     found = told(project, "nets/gpt.py").splitlines()
@@ -160,7 +151,7 @@ def test_a_path_asks_for_blocks_in_the_models_there(
     assert "each of GPT[h.0 … h.1] (2×, Block)" in told(project, "nets/blocks.py")
 
 
-def test_the_next_step_is_named(project: Path, nparam_lint: Command) -> None:
+def test_the_next_step_is_named(project, nparam_lint):
     text = nparam_lint("--device", "meta", cwd=project, COLUMNS="100").stdout
     for step in (
         "made as MLP(d=8)",
@@ -172,7 +163,7 @@ def test_the_next_step_is_named(project: Path, nparam_lint: Command) -> None:
         assert step in text
 
 
-def test_a_model_is_built_once(project: Path, nparam_lint: Command) -> None:
+def test_a_model_is_built_once(project, nparam_lint):
     data = json.loads(nparam_lint("--format", "json", cwd=project).stdout)
     models = {model["target"]: model for model in data["models"] if model["way"] is None}
     block, whole = "nets/blocks.py::Block(in nets/gpt.py::GPT)", "nets/gpt.py::GPT"
@@ -189,14 +180,10 @@ def test_a_model_is_built_once(project: Path, nparam_lint: Command) -> None:
 
 
 @pytest.mark.thorough
-def test_update_and_the_index(
-    project: Path, nparam_lint: Command, told: Callable[..., str], tmp_path: Path
-) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(project, root)
-    for command in ("init -q", "add -A", "commit -qm all"):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command.split()],
-                       cwd=root, check=True)  # fmt: skip
+def test_update_and_the_index(environ, nparam_lint, told, tmp_path):
+    sample = Sample.create(tmp_path / "copy", environ)
+    sample.committed(FILES)
+    root = sample.path
     block = "nets/blocks.py::Block(in nets/gpt.py::GPT)"
     done = nparam_lint("update", "nets/blocks.py::Block(in GPT)", "--device", "meta", cwd=root)
     assert done.stdout.splitlines()[:3] == [
@@ -213,12 +200,9 @@ def test_update_and_the_index(
     assert "blocks.py" not in listed
 
 
-def test_show_finds_the_models_that_contain_a_block(project: Path, nparam_lint: Command) -> None:
-    root = project.parent / "shown"
-    shutil.copytree(project, root, dirs_exist_ok=True)
-    (root / "nparam-lint.toml").write_text("")
+def test_show_finds_the_models_that_contain_a_block(tmp_path, nparam_lint):
     without = BLOCKS.replace("nparam", "nothing").replace("Block(2)", "Block(input())")
-    (root / "nets/blocks.py").write_text(without)
+    root = write_files(tmp_path, FILES | {"nets/blocks.py": without, "nparam-lint.toml": ""})
     text = nparam_lint("show", "nets/blocks.py::Block", cwd=root).stdout
     assert "GPT       Block(d=8)       2×     296   44.3 %  nets/gpt.py:23" in text
     assert "  up      Linear" in text

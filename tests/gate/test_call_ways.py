@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from model_source import TORCH, model_class
+from sample_files import write_files
 
-NET = """
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self, d, h=4):
-        super().__init__()
-        self.a = nn.Linear(d, h, bias=False)
-"""
-OPTIONS = """
+LINEAR = "self.a = nn.Linear({}, bias=False)"
+FILES = {
+    "net.py": TORCH + model_class("Net", LINEAR.format("d, h"), takes="d, h=4"),
+    # Arguments come from the command line of the script, which works when it is imported.
+    "train.py": """\
 import argparse
+from net import Net
 
 def get_parser():
     parser = argparse.ArgumentParser()
@@ -23,13 +22,6 @@ def get_parser():
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--data", required=True)
     return parser
-"""
-FILES = {
-    "net.py": NET,
-    # Arguments come from the command line of the script, which works when it is imported.
-    "train.py": OPTIONS
-    + """
-from net import Net
 
 def main(args):
     for batch in load_data(args.data):
@@ -41,44 +33,36 @@ args = get_parser().parse_args()
 main(args)
 """,
     # A class reads what the script has set.
-    "global_width.py": """
+    "global_width.py": f"""\
 import torch
-from torch import nn
+{TORCH}
 from train import get_parser
 
 args = get_parser().parse_args()
 width = args.dim * 2
 torch.load("nowhere.pt")
 
-class Reads(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.a = nn.Linear(d, width, bias=False)
-
+{model_class("Reads", LINEAR.format("d, width"), takes="d")}
 Reads(7)
 """,
     # Arguments are handed on through two other files.
-    "parts/__init__.py": """
+    "parts/__init__.py": """\
 from .factory import build
 
 def build_model(args):
     return build(args)
 """,
-    "parts/factory.py": """
-from torch import nn
-
+    "parts/factory.py": f"""\
+{TORCH}
 HEADS = 3
 
-class Handed(nn.Module):
-    def __init__(self, d, heads):
-        super().__init__()
-        self.a = nn.Linear(d, heads, bias=False)
+{model_class("Handed", LINEAR.format("d, heads"), takes="d, heads")}
 
 def build(args):
     model = Handed(args.dim, HEADS)
     return model, nn.MSELoss()
 """,
-    "main.py": """
+    "main.py": """\
 from parts import build_model
 from train import get_parser
 
@@ -87,15 +71,13 @@ if __name__ == "__main__":
     model, loss = build_model(args)
 """,
     # Which model it is is known only when the script runs; its options are all that this one reads.
-    "zoo/model.py": """
-from torch import nn
-
-class Zoo(nn.Module):
-    def __init__(self, configs):
-        super().__init__()
-        self.a = nn.ModuleList(nn.Linear(configs.dim, 1) for _ in range(configs.depth))
-""",
-    "run.py": """
+    "zoo/model.py": TORCH
+    + model_class(
+        "Zoo",
+        "self.a = nn.ModuleList(nn.Linear(configs.dim, 1) for _ in range(configs.depth))",
+        takes="configs",
+    ),
+    "run.py": """\
 import argparse
 import importlib
 
@@ -108,22 +90,22 @@ if __name__ == "__main__":
     importlib.import_module(args.model).Zoo(args)
 """,
     # Its sizes are in the environment, which it reads when it is imported and when it is built.
-    "kinds/model.py": """
+    "kinds/model.py": f"""\
 import os
-from torch import nn
-
+{TORCH}
 FIRST = 2
 SIZE = int(os.environ["KIND_SIZE"])
 LAST = 3
 
-class Kind(nn.Module):
-    def __init__(self, args):
-        super().__init__()
-        self.a = nn.Linear(SIZE, FIRST * LAST, bias=False)
-        if os.environ.get("KIND") == "mixed":
-            self.b = nn.Linear(args.dim, 1, bias=False)
-""",
-    "train_kind.py": """
+"""
+    + model_class(
+        "Kind",
+        LINEAR.format("SIZE, FIRST * LAST"),
+        'if os.environ.get("KIND") == "mixed":',
+        "    self.b = nn.Linear(args.dim, 1, bias=False)",
+        takes="args",
+    ),
+    "train_kind.py": """\
 import argparse
 
 if __name__ == "__main__":
@@ -140,16 +122,9 @@ if __name__ == "__main__":
     model = Kind(args)
 """,
     # The same of a script whose options name a config file.
-    "wide.py": """
-import os
-from torch import nn
-
-class Wide(nn.Module):
-    def __init__(self, h):
-        super().__init__()
-        self.a = nn.Linear(h["width"], int(os.environ["WIDE"]), bias=False)
-""",
-    "train_wide.py": """
+    "wide.py": f"import os\n{TORCH}"
+    + model_class("Wide", LINEAR.format('h["width"], int(os.environ["WIDE"])'), takes="h"),
+    "train_wide.py": """\
 import argparse
 import json
 import os
@@ -167,7 +142,7 @@ if __name__ == "__main__":
 """,
     "wide.json": '{"width": 9}',
     # Its weights stay where they are.
-    "backbone.py": """
+    "backbone.py": """\
 import torch
 from torch import nn
 from torch.hub import load_state_dict_from_url
@@ -208,7 +183,7 @@ class Grows(nn.Module):
         urlretrieve("https://example.com/more.pth", "more.pth")
         self.load_state_dict(torch.load("more.pth"))
 """,
-    "tests/test_backbone.py": """
+    "tests/test_backbone.py": """\
 import pytest
 from backbone import Backbone
 
@@ -232,11 +207,7 @@ Unknown(4)
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory, nparam_lint):
-    root = tmp_path_factory.mktemp("calls")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text)
-    done = nparam_lint("--format", "json", cwd=root)
+    done = nparam_lint("--format", "json", cwd=write_files(tmp_path_factory.mktemp("calls"), FILES))
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
-from sample_files import BUILDS_BY_JSON
+from model_source import model_class
+from sample_files import BUILDS_BY_JSON, write_files
 from sample_repository import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from subprocess import CompletedProcess
 
 HEAD = """\
 import torch
@@ -49,19 +44,17 @@ CASES = {
     ),
     "untied": (
         "80",
-        """\
-        self.wte = nn.Embedding(10, 8)
-        self.head = nn.Linear(8, 10, bias=False)
-        self.head.weight = self.wte.weight""",
+        "self.wte = nn.Embedding(10, 8)\n"
+        "self.head = nn.Linear(8, 10, bias=False)\n"
+        "self.head.weight = self.wte.weight",
         ("self.head.weight = self.wte.weight", "self.head.requires_grad_(True)"),
         ["~ head weight is no longer tied to wte.weight 1 80"],
     ),
     "tied": (
         "160",
-        """\
-        self.wte = nn.Embedding(10, 8)
-        self.head = nn.Linear(8, 10, bias=False)
-        self.head.requires_grad_(True)""",
+        "self.wte = nn.Embedding(10, 8)\n"
+        "self.head = nn.Linear(8, 10, bias=False)\n"
+        "self.head.requires_grad_(True)",
         ("self.head.requires_grad_(True)", "self.head.weight = self.wte.weight"),
         ["~ head weight is tied to wte.weight now 1 -80"],
     ),
@@ -97,8 +90,8 @@ CASES = {
     ),
     "half[bytes]": (
         "360",
-        "self.fc = nn.Linear(8, 8)\n        self.norm = nn.BatchNorm1d(8, affine=False)\n"
-        "        self.to(torch.float32)",
+        "self.fc = nn.Linear(8, 8)\nself.norm = nn.BatchNorm1d(8, affine=False)\n"
+        "self.to(torch.float32)",
         ("torch.float32", "torch.float16"),
         ["~ fc float32 → float16 1 -144", "~ norm float32 → float16 1 -32"],
     ),
@@ -110,39 +103,25 @@ CASES = {
     ),
     "part[h.*]": (
         "72",
-        """\
-        self.h = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
-        self.fc = nn.Linear(8, 8)""",
+        "self.h = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))\nself.fc = nn.Linear(8, 8)",
         ("nn.Linear(8, 8) for", "nn.Linear(9, 8) for"),
         ["~ h.0 8×8 → 8×9 1 8"],
     ),
 }
 
 
-MODEL = '''\
-class {name}(nn.Module):
-    """nparam{selector}: {budget}"""
-
-    def __init__(self):
-        super().__init__()
-        {body}
-'''
-
-
-def sources(edited: bool) -> str:
+def sources(edited):
     parts = [HEAD]
     for name, (budget, body, edit, _) in CASES.items():
         called, bracket, rest = name.partition("[")
-        body = body.replace(*edit) if edited else body
-        fields = {"name": called.title(), "selector": bracket + rest, "body": body.strip()}
-        parts.append(MODEL.format(budget=budget, **fields))
+        layers = body.replace(*edit) if edited else body
+        doc = f"nparam{bracket}{rest}: {budget}"
+        parts.append(model_class(called.title(), layers, doc=doc))
     return "\n\n".join(parts)
 
 
 @pytest.fixture(scope="module")
-def broken(
-    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], nparam_lint: Callable
-) -> dict[str, dict]:
+def broken(tmp_path_factory, environ, nparam_lint):
     """By class, the finding of each model after all edits."""
     sample = Sample.create(tmp_path_factory.mktemp("causes") / "r", environ)
     sample.committed({"nets.py": sources(edited=False)})
@@ -185,7 +164,7 @@ CONFIG = '[budgets]\n"{place}::Net" = "{budget}"\n'
 
 
 @pytest.fixture
-def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
+def sample(tmp_path, environ):
     """Two commits, the second of which moves the model and breaks its budget."""
     made = Sample.create(tmp_path / "r", environ)
     made.committed(
@@ -199,7 +178,7 @@ def sample(tmp_path: Path, environ: dict[str, str]) -> Sample:
     return made
 
 
-def said(done: CompletedProcess[str]) -> str:
+def said(done):
     """What is said between the source and the heaviest modules, or the next step."""
     lines = [line for line in done.stdout.splitlines() if line.startswith("    ")]
     kept = [line for line in lines if "|" not in line and line.strip() != "b.py"]
@@ -207,7 +186,7 @@ def said(done: CompletedProcess[str]) -> str:
 
 
 def test_what_it_is_compared_with(sample, nparam_lint):
-    def told(*options: str, **more: str) -> str:
+    def told(*options, **more):
         return said(nparam_lint("--declared", *options, cwd=sample.path, **sample.environ, **more))
 
     cause = "~ fc  8×8 → 16×8  +72  b.py:7"
@@ -234,11 +213,9 @@ def test_a_revision_that_is_not_there_is_an_error(sample, nparam_lint):
 
 
 def test_without_a_repository_the_heaviest_modules_are_told(tmp_path, nparam_lint):
-    place = tmp_path / "plain"
-    place.mkdir()
-    (place / "a.py").write_text(NET.format(out="d"))
-    (place / "nparam-lint.toml").write_text(CONFIG.format(place="a.py", budget=70))
-    done = nparam_lint("--declared", cwd=place)
+    config = CONFIG.format(place="a.py", budget=70)
+    write_files(tmp_path, {"a.py": NET.format(out="d"), "nparam-lint.toml": config})
+    done = nparam_lint("--declared", cwd=tmp_path)
     assert "heaviest modules:\n" in done.stdout
     assert "since" not in done.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from hypothesis import given
@@ -138,9 +137,8 @@ def test_what_is_said_of_a_file_that_nothing_builds(report):
     assert found["detail"][-1] == '"workflow.yaml" = { call = "train.py::build_model(path)" }'
 
 
-def test_update_changes_the_number_alone(root, nparam_lint, tmp_path):
-    place = tmp_path / "copy"
-    shutil.copytree(root, place)
+def test_update_changes_the_number_alone(nparam_lint, tmp_path):
+    place = write_files(tmp_path, FILES)
     done = nparam_lint("update", "configs/wrong.yaml", cwd=place)
     assert "26 → 25" in done.stdout, done.stdout + done.stderr
     text = (place / "configs/wrong.yaml").read_bytes()
@@ -169,8 +167,7 @@ def test_show_builds_one(root, nparam_lint):
     ],
 )
 def test_a_wrong_recipe_says_what_is_wrong(nparam_lint, tmp_path, entry, said):
-    (tmp_path / "train.py").write_text("")
-    (tmp_path / "nparam-lint.toml").write_text(f"[arguments]\n{entry}\n")
+    write_files(tmp_path, {"train.py": "", "nparam-lint.toml": f"[arguments]\n{entry}\n"})
     done = nparam_lint(cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr

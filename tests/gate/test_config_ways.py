@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from sample_files import write_files
@@ -194,9 +193,8 @@ def test_show_builds_a_file_without_a_budget(root, nparam_lint):
     assert "instantiate(config.model)" in done.stdout
 
 
-def test_update_rewrites_the_comment(root, nparam_lint, tmp_path):
-    place = tmp_path / "copy"
-    shutil.copytree(root, place)
+def test_update_rewrites_the_comment(nparam_lint, tmp_path):
+    place = write_files(tmp_path, FILES)
     done = nparam_lint("update", "cli/fit.yaml", cwd=place)
     assert "24 → 23" in done.stdout, done.stdout + done.stderr
     text = (place / "cli/fit.yaml").read_text()
@@ -204,9 +202,8 @@ def test_update_rewrites_the_comment(root, nparam_lint, tmp_path):
 
 
 @pytest.mark.thorough
-def test_init_writes_the_count_where_the_class_is_named(root, nparam_lint, tmp_path):
-    place = tmp_path / "copy"
-    shutil.copytree(root, place)
+def test_init_writes_the_count_where_the_class_is_named(nparam_lint, tmp_path):
+    place = write_files(tmp_path, FILES)
     done = nparam_lint("init", cwd=place)
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"

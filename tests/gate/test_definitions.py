@@ -5,17 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from nparam_lint.config.session import open_session
 from nparam_lint.gate import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nparam_lint.gate.report import Report
 
 PARTS = """
 import functools
@@ -157,68 +151,12 @@ CASES = {
             class Net(Wide):  # used
                 "nparam: 220"
     """,
-    "rebound": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        class Small(Narrow):  # used
-            "nparam: 110"
-        Net = Small
-    """,
     "rebound_to_an_heir": """
         class Net(Narrow):  # stale
             "nparam: 110"
         class Big(Net):  # used
             more = nn.Linear
         Net = Big
-    """,
-    "rebound_under_a_condition": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        if sys.version_info > (3,):
-            Net = parts.Net  # used: parts.py:17
-    """,
-    "rebound_in_a_loop": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        for Net in (Wide, Narrow):  # used: parts.py:12
-            pass
-    """,
-    "rebound_through_globals": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        globals()["Net"] = Narrow  # used: parts.py:12
-    """,
-    "rebound_by_a_function": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        def change():
-            global Net
-            Net = Narrow  # used: parts.py:12
-        change()
-    """,
-    "rebound_from_elsewhere": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        parts.patch(sys.modules[__name__])  # used: parts.py:12
-    """,
-    "rebound_in_a_script": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        setattr(sys.modules[__name__], "Net", Narrow)  # used: parts.py:12
-        def train(): pass
-        train()
-    """,
-    "rebound_through_globals_in_a_script": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        globals().update(Net=Narrow)  # used: parts.py:12
-        def train(): pass
-        train()
-    """,
-    "rebound_to_what_a_function_makes": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        Net = parts.make(10)  # used: parts.py:66
     """,
     "silenced": """
         class Net(Narrow):
@@ -237,16 +175,6 @@ CASES = {
             "nparam: 0"
         Net = nn.Identity  # used: torch
     """,
-    "overwritten_by_an_import": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        from parts import Net  # used: parts.py:17
-    """,
-    "overwritten_by_a_star": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        from parts import *  # used: parts.py:17
-    """,
     "defined_again": """
         class Net(Narrow):  # stale
             "nparam: 110"
@@ -258,19 +186,6 @@ CASES = {
             "nparam: 110"
         class Net(Net):  # used
             pass
-    """,
-    "defined_again_without_a_docstring": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        class Net(Narrow):  # used
-            pass
-    """,
-    "a_function_for_a_class": """
-        class Net(Wide):  # stale
-            "nparam: 110"
-        def Net():  # used
-            "nparam: 110"
-            return Narrow()
     """,
     "deleted_and_made_again": """
         class Net(Narrow):  # stale
@@ -350,13 +265,47 @@ CASES = {
         Net().eval()
     """,
 }
+# What takes the name of a class whose budget is stale then.
+TAKES_THE_NAME = {
+    "rebound": 'class Small(Narrow):  # used\n    "nparam: 110"\nNet = Small',
+    "rebound_under_a_condition": """
+        if sys.version_info > (3,):
+            Net = parts.Net  # used: parts.py:17
+    """,
+    "rebound_in_a_loop": "for Net in (Wide, Narrow):  # used: parts.py:12\n    pass",
+    "rebound_through_globals": 'globals()["Net"] = Narrow  # used: parts.py:12',
+    "rebound_by_a_function": """
+        def change():
+            global Net
+            Net = Narrow  # used: parts.py:12
+        change()
+    """,
+    "rebound_from_elsewhere": "parts.patch(sys.modules[__name__])  # used: parts.py:12",
+    "rebound_in_a_script": """
+        setattr(sys.modules[__name__], "Net", Narrow)  # used: parts.py:12
+        def train(): pass
+        train()
+    """,
+    "rebound_through_globals_in_a_script": """
+        globals().update(Net=Narrow)  # used: parts.py:12
+        def train(): pass
+        train()
+    """,
+    "rebound_to_what_a_function_makes": "Net = parts.make(10)  # used: parts.py:66",
+    "overwritten_by_an_import": "from parts import Net  # used: parts.py:17",
+    "overwritten_by_a_star": "from parts import *  # used: parts.py:17",
+    "defined_again_without_a_docstring": "class Net(Narrow):  # used\n    pass",
+    "a_function_for_a_class": 'def Net():  # used\n    "nparam: 110"\n    return Narrow()',
+}
+CASES |= {
+    name: f'class Net(Wide):  # stale\n    "nparam: 110"\n{dedent(source)}'
+    for name, source in TAKES_THE_NAME.items()
+}
+CLASS = 'class Net(Wide):\n    "nparam: 220"\n'
+FUNCTION = 'def net():\n    "nparam: 220"\n    return Wide()\n'
 # Definitions of a name that means nothing in the end.
 GONE = {
-    "deleted": """
-        class Net(Wide):
-            "nparam: 220"
-        del Net
-    """,
+    "deleted": CLASS + "del Net",
     "for_type_checkers_alone": """
         if typing.TYPE_CHECKING:
             class Net(Wide):
@@ -386,72 +335,24 @@ UNKNOWN = {
 }
 # Definitions that Python uses, by way of something else.
 USED = {
-    "wraps": """
-        @parts.wrapped
-        def net():
-            "nparam: 220"
-            return Wide()
-    """,
-    "without_wraps": """
-        @parts.bare
-        def net():
-            "nparam: 220"
-            return Wide()
-    """,
-    "decorators_on_decorators": """
-        @parts.bare
-        @functools.lru_cache(maxsize=None)
-        @parts.named("net")
-        def net():
-            "nparam: 220"
-            return Wide()
-    """,
-    "an_heir_by_decorator": """
-        @parts.heir
-        class Net(Wide):
-            "nparam: 220"
-    """,
-    "a_twin_by_decorator": """
-        @parts.twin
-        class Net(Wide):
-            "nparam: 220"
-    """,
-    "an_instance_by_decorator": """
-        @parts.Registry
-        class Net(Wide):
-            "nparam: 220"
-    """,
+    "wraps": "@parts.wrapped\n" + FUNCTION,
+    "without_wraps": "@parts.bare\n" + FUNCTION,
+    "decorators_on_decorators": (
+        '@parts.bare\n@functools.lru_cache(maxsize=None)\n@parts.named("net")\n' + FUNCTION
+    ),
+    "an_heir_by_decorator": "@parts.heir\n" + CLASS,
+    "a_twin_by_decorator": "@parts.twin\n" + CLASS,
+    "an_instance_by_decorator": "@parts.Registry\n" + CLASS,
     "wrapped_later": """
         def net(more):
             "nparam: 330"
             return Wide(more)
         net = functools.partial(net, 10)
     """,
-    "a_class_wrapped_later": """
-        class Net(Wide):
-            "nparam: 220"
-        Net = parts.named("net")(parts.heir(Net))
-    """,
-    "an_instance_later": """
-        class Net(Wide):
-            "nparam: 220"
-        Net = parts.Registry(Net)
-    """,
-    "by_default": """
-        def net():
-            "nparam: 220"
-            return Wide()
-        net = lambda made=net: made()
-    """,
-    "no_grad": """
-        @torch.no_grad()
-        class Net(Wide):
-            "nparam: 220"
-        @torch.no_grad()
-        def net():
-            "nparam: 220"
-            return Wide()
-    """,
+    "a_class_wrapped_later": CLASS + 'Net = parts.named("net")(parts.heir(Net))',
+    "an_instance_later": CLASS + "Net = parts.Registry(Net)",
+    "by_default": FUNCTION + "net = lambda made=net: made()",
+    "no_grad": f"@torch.no_grad()\n{CLASS}@torch.no_grad()\n{FUNCTION}",
     "dataclass": """
         from dataclasses import dataclass
         @dataclass(eq=False)
@@ -493,23 +394,18 @@ USED = {
         class Net(Wide):
             "It has 220 parameters."
     """,
-    "read_in_part_and_decorated": """
-        @parts.heir
-        class Net(Wide):
-            "nparam: 220"
-        Net().eval()
-    """,
+    "read_in_part_and_decorated": f"@parts.heir\n{CLASS}Net().eval()\n",
     "link": None,  # to the one before
 }
 
 
-def text_of(source: str) -> str:
+def text_of(source):
     return HEAD + dedent(source)
 
 
 @pytest.fixture(scope="module")
-def report(environ, tmp_path_factory) -> Report:
-    root: Path = tmp_path_factory.mktemp("definitions")
+def report(environ, tmp_path_factory):
+    root = tmp_path_factory.mktemp("definitions")
     (root / "parts.py").write_text(PARTS)
     for name, source in {**CASES, **GONE, **UNKNOWN, **USED}.items():
         if source is not None:

@@ -4,61 +4,48 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import time
-from textwrap import dedent
 
 import pytest
-from sample_repository import GIT
+from model_source import TORCH, model_class
+from sample_files import write_files
+from sample_repository import Sample
 
 
 def net(name, imports="", layer="nn.Linear(10, 10)", budget=110):
     """The source of a model with 110 parameters."""
-    doc = f'    """nparam: {budget}"""\n' if budget else ""
-    return (
-        f"import torch.nn as nn\n{imports}\n\n"
-        f"class {name}(nn.Module):\n{doc}"
-        "    def __init__(self):\n"
-        "        super().__init__()\n"
-        f"        self.a = {layer}\n"
-    )
+    doc = f"nparam: {budget}" if budget else ""
+    return f"{TORCH}{imports}\n" + model_class(name, f"self.a = {layer}", doc=doc)
 
 
-MIXER = """
-    import torch.nn as nn
-
-
-    class Mixer(nn.Module):
-        def __init__(self, width):
-            super().__init__()
-            self.a = nn.Linear(width, width)
-"""
+WIDE = ("from layers.mixer import Mixer", "Mixer(10)")
 READ = "nn.Linear(int(open(__file__[:-3] + '.yaml').read()), 10)"
 FILES = {
     "layers/__init__.py": "",
-    "layers/mixer.py": MIXER,
+    "layers/mixer.py": TORCH
+    + model_class("Mixer", "self.a = nn.Linear(width, width)", takes="width"),
     "layers/deep.py": "from .mixer import Mixer as Deep\n",
     "layers/unused.py": "",
     "nets/__init__.py": "",
-    "nets/direct.py": net("Direct", "from layers.mixer import Mixer", "Mixer(10)"),
+    "nets/direct.py": net("Direct", *WIDE),
     "nets/through.py": net("Through", "from layers import deep", "deep.Deep(10)"),
     "nets/lazy.py": net("Lazy", "", "__import__('layers.mixer').mixer.Mixer(10)"),
     "nets/data.py": net("Data", "", READ),
     "nets/data.yaml": "10",
     "nets/alone.py": net("Alone"),
-    "nets/silent.py": net("Silent", "from layers.mixer import Mixer", "Mixer(10)", None),
-    "nets/listed.py": net("Listed", "from layers.mixer import Mixer", "Mixer(10)", None),
-    "nets/module.py": net("Module", "from layers.mixer import Mixer", "Mixer(10)", None),
+    "nets/silent.py": net("Silent", *WIDE, None),
+    "nets/listed.py": net("Listed", *WIDE, None),
+    "nets/module.py": net("Module", *WIDE, None),
     "old/made.py": net("Made", "import layers.deep"),
     "test_nets.py": net("Tested", "from layers.deep import Deep", "Deep(10)"),
     "README.md": "# Nets\n",
-    "nparam-lint.toml": """
-        device = "meta"
-        exclude = ["old"]
-        [budgets]
-        "nets/listed.py::Listed" = 110
-        "nets.module::Module()" = 110
-    """,
+    "nparam-lint.toml": """\
+device = "meta"
+exclude = ["old"]
+[budgets]
+"nets/listed.py::Listed" = 110
+"nets.module::Module()" = 110
+""",
 }
 OF_DEEP = {"nets/through.py::Through", "test_nets.py::Tested"}
 OF_MIXER = OF_DEEP | {"nets/direct.py::Direct", "nets/listed.py::Listed", "nets.module::Module()"}
@@ -68,31 +55,25 @@ EVERY = OF_MIXER | {LAZY, DATA, ALONE}
 
 
 @pytest.fixture
-def project(tmp_path):
+def sample(tmp_path, environ):
     """A project that is committed, for a test to change."""
-    return made(tmp_path / "project")
+    repository = Sample.create(tmp_path / "project", environ)
+    repository.committed(FILES)
+    return repository
 
 
-def made(root, files=FILES):
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(dedent(text))
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "all")
-    return root
-
-
-def git(root, *arguments):
-    subprocess.run(["git", *arguments], cwd=root, env=os.environ | GIT, check=True)
+@pytest.fixture
+def project(sample):
+    return sample.path
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, nparam_lint):
+def built(tmp_path_factory, environ, nparam_lint):
     """A project of which everything was built before."""
-    root = made(tmp_path_factory.mktemp("built") / "project")
-    assert nparam_lint("--declared", "-q", cwd=root).returncode == 0
-    return root
+    repository = Sample.create(tmp_path_factory.mktemp("built") / "project", environ)
+    repository.committed(FILES)
+    assert nparam_lint("--declared", "-q", cwd=repository.path).returncode == 0
+    return repository.path
 
 
 @pytest.fixture
@@ -179,7 +160,7 @@ def test_where_nothing_is_known_what_may_depend_is_built(project, asked, tmp_pat
     assert models == OF_DATA
 
 
-def test_a_change_that_breaks_models_elsewhere(project, asked, nparam_lint):
+def test_a_change_that_breaks_models_elsewhere(sample, project, asked, nparam_lint):
     """In the working tree, and in the index."""
     path = project / "layers" / "mixer.py"
     path.write_text(path.read_text().replace("(width, width)", "(width, width + 1)"))
@@ -192,7 +173,7 @@ def test_a_change_that_breaks_models_elsewhere(project, asked, nparam_lint):
     assert told.count(" NPL001 ") == 6
     assert nparam_lint("nets/alone.py", cwd=project).returncode == 0
     assert asked(project, "layers/mixer.py", "--staged")[0]["findings"] == []
-    git(project, "add", ".")
+    sample.git("add", ".")
     report, models = asked(project, "layers/mixer.py", "--staged", "--declared")
     assert len(report["findings"]) == 6
     assert models.keys() == OF_MIXER | {LAZY}
@@ -208,12 +189,12 @@ def test_a_change_that_breaks_models_elsewhere(project, asked, nparam_lint):
     ids=lambda value: " ".join(value),
 )
 @pytest.mark.parametrize("state", ["working tree", "index", "commit"])
-def test_a_file_that_is_gone(project, asked, gone, given, state):
-    git(project, *gone)
+def test_a_file_that_is_gone(sample, project, asked, gone, given, state):
+    sample.git(*gone)
     if state == "working tree":
-        git(project, "reset", "-q")
+        sample.git("reset", "-q")
     if state == "commit":
-        git(project, "commit", "-qm", "gone")
+        sample.git("commit", "-qm", "gone")
     staged = ["--staged"] * (state == "index")
     report, _ = asked(project, *given, *staged, "--static")
     assert report["summary"]["elsewhere"]["dependent"] == (2 if "layers/deep.py" in given else 5)
@@ -251,9 +232,8 @@ def test_data_that_a_model_looked_for_in_vain(project, asked):
 def test_declarations_elsewhere_that_cannot_be_read(project, asked):
     """Of what depends on the path, they are reported; other findings about its source are not."""
     wrong = net("Net", "from layers.deep import Deep", "[Deep(10)]", "about 20")
-    (project / "wrong.py").write_text(wrong)
-    (project / "other.py").write_text(wrong.replace("layers.deep", "layers.mixer"))
-    (project / "broken.py").write_text(f"{wrong}\ndef (\n")
+    other = wrong.replace("layers.deep", "layers.mixer")
+    write_files(project, {"wrong.py": wrong, "other.py": other, "broken.py": f"{wrong}\ndef (\n"})
     for how in ("--static", "--declared"):
         report, _ = asked(project, "layers/deep.py", how)
         found = {(finding["path"], finding["code"]) for finding in report["findings"]}
@@ -270,8 +250,7 @@ def test_a_link_to_a_file(project, asked):
 
 @pytest.mark.parametrize("place", ["conf", "layers"])
 def test_a_directory_with_data(project, asked, place):
-    (project / "conf").mkdir()
-    (project / place / "wide.yaml").write_text("10")
+    write_files(project, {f"{place}/wide.yaml": "10"})
     report, _ = asked(project, place, "--static")
     dependent = len(OF_MIXER) if place == "layers" else 0
     possible = len(EVERY) - dependent
@@ -296,9 +275,12 @@ def test_a_directory_with_data(project, asked, place):
     ],
 )
 def test_every_form_of_import(project, asked, imports):
-    (project / "layers" / "__init__.py").write_text('__all__ = ["deep"]\n')
-    (project / "more.py").write_text(net("More", imports))
-    (project / "other.py").write_text(net("Other", imports.replace("deep", "unused")))
+    files = {
+        "layers/__init__.py": '__all__ = ["deep"]\n',
+        "more.py": net("More", imports),
+        "other.py": net("Other", imports.replace("deep", "unused")),
+    }
+    write_files(project, files)
     report, _ = asked(project, "layers/deep.py", "--static")
     also = "*" in imports  # the other one imports it too
     assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP) + 1 + also
@@ -325,9 +307,7 @@ def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_is_outside_or_not_there(project, nparam_lint, paths, message):
-    (project.parent / "away").mkdir()
-    (project.parent / "away" / "data.yaml").touch()
-    (project / "new.yaml").touch()
+    write_files(project, {"../away/data.yaml": "", "new.yaml": ""})
     done = nparam_lint(*paths, cwd=project)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
@@ -340,12 +320,12 @@ def test_nothing_depends_on_it(built, nparam_lint):
     )
 
 
-def test_an_answer_that_is_given_again(tmp_path, nparam_lint, nparam_lint_process):
+def test_an_answer_that_is_given_again(tmp_path, environ, nparam_lint, nparam_lint_process):
     """It is not what nobody knew better at first; and it rests on what models elsewhere read."""
     layer = "nn.Linear(int(open(open('name').read()).read()), 10)"
-    root = made(
-        tmp_path / "project", {"net.py": net("Net", "", layer), "name": "a", "a": "10", "b": ""}
-    )
+    sample = Sample.create(tmp_path / "project", environ)
+    sample.committed({"net.py": net("Net", "", layer), "name": "a", "a": "10", "b": ""})
+    root = sample.path
     cache = {"NPARAM_LINT_CACHE": str(tmp_path / "cache"), "NPARAM_LINT_DEVICE": "meta"}
 
     def ask():
@@ -358,11 +338,9 @@ def test_an_answer_that_is_given_again(tmp_path, nparam_lint, nparam_lint_proces
 
     code, text = ask()
     assert code == 0
-    assert (
-        "Elsewhere: none of 1 declared model depends" in text
-    )  # the first of the two has built it
-    (root / "b").write_text("11")
-    (root / "name").write_text("b")
+    # The first of the two has built it.
+    assert "Elsewhere: none of 1 declared model depends" in text
+    sample.write({"b": "11", "name": "b"})
     code, text = ask()
     assert code == 1, text
     assert "depends on b" in text

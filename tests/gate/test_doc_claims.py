@@ -5,26 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from model_source import TORCH, model_class
 from sample_files import write_files
 from sample_repository import Sample
 
-NET = """\
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self, d=10):
-        super().__init__()
-        self.fc = nn.Linear(d, d)
-
-
-def small():
-    return Net(100)
-
-
-def large():
-    return Net(1000)
-"""
+NET = (
+    TORCH
+    + model_class("Net", "self.fc = nn.Linear(d, d)", takes="d=10")
+    + "\n\ndef small():\n    return Net(100)\n\n\ndef large():\n    return Net(1000)\n"
+)
+COUNTED = "{} <!-- nparam: net.py::Net -->\n"
 README = """\
 # Nets
 
@@ -54,6 +44,13 @@ FILES = {
 @pytest.fixture
 def root(tmp_path):
     return write_files(tmp_path / "project", FILES)
+
+
+@pytest.fixture
+def sample(tmp_path, environ):
+    repository = Sample.create(tmp_path / "repository", environ)
+    repository.committed({"net.py": NET, "README.md": COUNTED.format(110)})
+    return repository
 
 
 def found(done):
@@ -96,7 +93,7 @@ def test_update_changes_the_numbers_and_nothing_else(root, nparam_lint):
 
 
 def test_files_of_every_name_and_encoding_are_read_or_told(nparam_lint, tmp_path):
-    text, comment = "109 <!-- nparam: net.py::Net -->\n", "# nparam: 109\n_target_: net.Net\n"
+    text, comment = COUNTED.format(109), "# nparam: 109\n_target_: net.Net\n"
     files = {"README.MD": text, "a.markdown": text, "b.Rst": ".. nparam: net.py::Net\n\n109\n"}
     root = write_files(tmp_path / "names", {"net.py": NET, **files, "U.YAML": comment})
     (root / "bom.yaml").write_text(comment, "utf-8-sig")
@@ -147,17 +144,15 @@ def test_a_model_that_imports_the_given_file_is_checked_with_its_count_in_the_do
         "net.py": NET.replace("d=10", "d=WIDTH").replace(
             "from torch", "from width import WIDTH\nfrom torch"
         ),
-        "README.md": "109 <!-- nparam: net.py::Net -->\n",
+        "README.md": COUNTED.format(109),
     }
     root = write_files(tmp_path / "importing", files)
     done = nparam_lint("--declared", "--format", "json", "width.py", cwd=root)
     assert found(done) == {("NPL001", "README.md:1:1")}
 
 
-def test_what_is_staged_counts(tmp_path, environ, nparam_lint):
-    sample = Sample.create(tmp_path / "repository", environ)
-    sample.committed({"net.py": NET, "README.md": "110 <!-- nparam: net.py::Net -->\n"})
-    sample.write({"README.md": "111 <!-- nparam: net.py::Net -->\n"})
+def test_what_is_staged_counts(sample, nparam_lint):
+    sample.write({"README.md": COUNTED.format(111)})
 
     def staged():
         return nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
@@ -165,22 +160,20 @@ def test_what_is_staged_counts(tmp_path, environ, nparam_lint):
     assert staged().returncode == 0
     assert nparam_lint("--declared", cwd=sample.path).returncode == 1
     sample.git("add", "README.md")
-    sample.write({"README.md": "110 <!-- nparam: net.py::Net -->\n"})
+    sample.write({"README.md": COUNTED.format(110)})
     assert "README.md:1:1" in staged().stdout
     assert nparam_lint("--declared", cwd=sample.path).returncode == 0
 
 
 @pytest.mark.thorough
-def test_an_answer_is_not_given_again_once_a_text_has_changed(
-    tmp_path, environ, nparam_lint_process
-):
-    sample = Sample.create(tmp_path / "repository", environ)
-    sample.committed({"net.py": NET, "README.md": "110 <!-- nparam: net.py::Net -->\n"})
-    run = lambda: nparam_lint_process("--declared", cwd=sample.path, **sample.environ).returncode  # noqa: E731
+def test_an_answer_is_not_given_again_once_a_text_has_changed(sample, nparam_lint_process):
+    def run():
+        return nparam_lint_process("--declared", cwd=sample.path, **sample.environ).returncode
+
     assert [run(), run()] == [0, 0]
-    sample.write({"docs/new.md": "109 <!-- nparam: net.py::Net -->\n"})
+    sample.write({"docs/new.md": COUNTED.format(109)})
     assert run() == 1
-    sample.write({"docs/new.md": "110 <!-- nparam: net.py::Net -->\n"})
+    sample.write({"docs/new.md": COUNTED.format(110)})
     assert run() == 0
 
 

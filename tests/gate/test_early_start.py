@@ -4,26 +4,22 @@ not started at all."""
 import sys
 
 import pytest
+from model_source import TORCH, model_class
+from sample_files import write_files
 
-NET = '''\
-import torch.nn as nn
-class Net(nn.Module):
-    """A net.{budget}"""
-    def __init__(self{parameters}):
-        super().__init__()
-        self.layer = nn.Linear(10, 10)
-'''
-DECLARED = "\n\n    nparam: 110\n    "
+from nparam_lint.discover import discover, scan_source
+
+DECLARED = "A net.\n\n    nparam: 110\n    "
 
 
-def net(budget="", parameters=""):
-    return NET.format(budget=budget, parameters=parameters)
+def net(doc="A net.", takes=""):
+    return TORCH + model_class("Net", "self.layer = nn.Linear(10, 10)", doc=doc, takes=takes)
 
 
 FILES = {
     "nothing declared": (net(), ["--declared"], 0),
-    "in another word": (net(" It has nparam parameters."), ["--declared"], 0),
-    "needs arguments": (net("", ", a, b"), [], 0),
+    "in another word": (net("A net. It has nparam parameters."), ["--declared"], 0),
+    "needs arguments": (net(takes="a, b"), [], 0),
     "no model": ("import torch\nx = torch.ones(2)\n", [], 0),
     "source only": (net(DECLARED), ["--static"], 0),
     "declared": (net(DECLARED), ["--declared"], 1),
@@ -37,24 +33,18 @@ def test_the_worker_is_started_where_something_can_be_built(nparam_lint, tmp_pat
     trace.touch()
     python.write_text(f'#!/bin/sh\necho "$*" >> "{trace}"\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "net.py").write_text(source)
-    done = nparam_lint(*options, "--python", python, "--no-cache", cwd=tmp_path / "project")
+    root = write_files(tmp_path / "project", {"net.py": source})
+    done = nparam_lint(*options, "--python", python, "--no-cache", cwd=root)
     assert done.returncode == 0, done.stderr
     assert trace.read_text().count("launch.py") == times
 
 
 def test_it_is_started_before_most_files_are_read(tmp_path):
-    from nparam_lint.discover import discover
-
-    (tmp_path / "a.py").write_text(net(DECLARED))
-    for number in range(100):
-        (tmp_path / f"b{number}.py").write_text(net())
+    sources = {f"b{number}.py": net() for number in range(100)}
+    write_files(tmp_path, {"a.py": net(DECLARED), **sources})
     read = []
 
     def scan(path, source):
-        from nparam_lint.discover import scan_source
-
         read.append(path)
         return scan_source(path, source)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from false_claims import NET, READ, UNCLEAR
+from sample_files import write_files
 
 FACTORIES = """from torch import nn
 
@@ -45,14 +46,14 @@ class Net(nn.Module):
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory, nparam_lint):
     """(file, code) → target, line and column of each, from one run over all of them."""
-    root = tmp_path_factory.mktemp("claims")
-    write = {f"read_{n}.py": NET.format(claim=claim) for n, claim in enumerate(READ)}
-    write |= {f"unclear_{n}.py": NET.format(claim=claim) for n, claim in enumerate(UNCLEAR)}
-    write["factories.py"] = FACTORIES
-    write["nothing.py"] = "# nparam: 110\n"  # nothing in it looks like a model
-    write["right.py"] = NET.format(claim="**NPARAM : 220**")
-    for name, text in write.items():
-        (root / name).write_text(text, encoding="utf-8")
+    files = {
+        **{f"read_{n}.py": NET.format(claim=claim) for n, claim in enumerate(READ)},
+        **{f"unclear_{n}.py": NET.format(claim=claim) for n, claim in enumerate(UNCLEAR)},
+        "factories.py": FACTORIES,
+        "nothing.py": "# nparam: 110\n",  # nothing in it looks like a model
+        "right.py": NET.format(claim="**NPARAM : 220**"),
+    }
+    root = write_files(tmp_path_factory.mktemp("claims"), files)
     done = nparam_lint("--format", "json", "--device", "meta", cwd=root)
     assert done.returncode == 1, done.stdout + done.stderr
     found = {}

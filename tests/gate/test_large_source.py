@@ -3,27 +3,18 @@
 import time
 
 import pytest
+from model_source import TORCH, model_class
 
-NET = '''\
-import torch.nn as nn
-class Net(nn.Module):
-    """A net.
-
-    nparam: 110
-{more}    """
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(10, 10)
-'''
-NONE = NET.replace("    nparam: 110\n", "")
+NET = TORCH + model_class("Net", "self.layer = nn.Linear(10, 10)", doc="A net.{more}    ")
+BUDGET = "\n\n    nparam: 110\n"
 
 
 def plain(text):
-    return NET.format(more="") + text
+    return said("") + text
 
 
 def said(text):
-    return NET.format(more=text)
+    return NET.format(more=BUDGET + text)
 
 
 # Sources that take minutes or gigabytes where anything grows faster than they do. May only grow.
@@ -70,7 +61,7 @@ def test_reading_is_linear(nparam_lint, tmp_path, name):
 SIZE = "is skipped: it has 1.2 MB; files of more than 1 MB are not read"
 TOO_LARGE = {
     "budget": (plain("x = 1\n" * 200_000), 1, f"NPL003 {SIZE}"),
-    "no budget": (NONE.format(more="") + "x = 1\n" * 200_000, 0, f"NPL003 {SIZE}"),
+    "no budget": (NET.format(more="\n") + "x = 1\n" * 200_000, 0, f"NPL003 {SIZE}"),
     "no model": ("x = 1\n" * 200_000, 0, None),
 }
 

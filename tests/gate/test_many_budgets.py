@@ -7,22 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from model_source import TORCH, model_class
+from sample_repository import Sample
 
-NET = '''\
-import torch.nn as nn
-
-
-class Net(nn.Module):
-    """A net.
-
-    nparam: {total}
-{budgets}
-    """
-
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(10, {width}) for _ in range({number}))
-'''
 # What `nparam-lint` does, and then writes down how many calls that took. Python 3.11.2 crashes when
 # garbage is collected in a run that is profiled.
 RUN = """
@@ -43,8 +30,12 @@ leave(profile.runcall(main))
 
 
 def net(number, width):
-    budgets = "\n".join(f"    nparam[layers.{n}]: 110" for n in range(number))
-    return NET.format(total=110 * number, budgets=budgets, width=width, number=number)
+    budgets = "".join(f"    nparam[layers.{n}]: 110\n" for n in range(number))
+    return TORCH + model_class(
+        "Net",
+        f"self.layers = nn.ModuleList(nn.Linear(10, {width}) for _ in range({number}))",
+        doc=f"A net.\n\n    nparam: {110 * number}\n{budgets}    ",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +44,10 @@ def calls(tmp_path_factory, environ):
     told = tmp_path_factory.mktemp("told") / "calls"
 
     def made(number):
-        root = tmp_path_factory.mktemp("project")
-        (root / "net.py").write_text(net(number, 10))
-        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        for command in (("init", "-q"), ("add", "-A"), (*author, "commit", "-qm", "A net")):
-            subprocess.run(["git", *command], cwd=root, check=True)
-        (root / "net.py").write_text(net(number, 11))
-        return root
+        sample = Sample.create(tmp_path_factory.mktemp("told") / "project", environ)
+        sample.committed({"net.py": net(number, 10)})
+        sample.write({"net.py": net(number, 11)})
+        return sample.path
 
     roots = {number: made(number) for number in (150, 300)}
 

@@ -3,16 +3,6 @@ from torch import nn
 WIDTH = 3
 
 
-class Config:
-    width = 3
-
-    def load(self, width):
-        self.width = width
-
-
-CONFIG = Config()
-
-
 def search():
     return 30
 
@@ -20,10 +10,6 @@ def search():
 def setup():
     global WIDTH
     WIDTH = search()
-
-
-def configure(config):
-    config.width = search()
 
 
 def train():

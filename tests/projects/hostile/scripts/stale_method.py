@@ -1,7 +1,5 @@
 from torch import nn
 
-WIDTH = 3
-
 
 class Config:
     width = 3
@@ -15,15 +13,6 @@ CONFIG = Config()
 
 def search():
     return 30
-
-
-def setup():
-    global WIDTH
-    WIDTH = search()
-
-
-def configure(config):
-    config.width = search()
 
 
 def train():

@@ -1,13 +1,8 @@
 from torch import nn
 
-WIDTH = 3
-
 
 class Config:
     width = 3
-
-    def load(self, width):
-        self.width = width
 
 
 CONFIG = Config()
@@ -15,15 +10,6 @@ CONFIG = Config()
 
 def search():
     return 30
-
-
-def setup():
-    global WIDTH
-    WIDTH = search()
-
-
-def configure(config):
-    config.width = search()
 
 
 def train():
