@@ -18,6 +18,9 @@ class MLP(nn.Module):
         super().__init__()
         self.up = nn.Linear(d, 4 * d)
         self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu())
 """
 MODELS = """\
 import torch.nn as nn

@@ -210,7 +210,7 @@ def test_a_machine_format_is_a_document_also_on_failure(compare, format, argumen
 
 
 def test_a_python_without_torch_is_an_error(compare, without_torch):
-    arguments = [GPT, "--python", without_torch]
+    arguments = [GPT, "--python", without_torch.parent.parent]  # an environment
     done = compare(*arguments, code=2)
     assert done.stdout == ""
     assert "no model can be built with" in done.stderr

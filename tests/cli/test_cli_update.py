@@ -266,7 +266,7 @@ def test_a_read_only_file_keeps_all_from_being_written(tmp_path, update, content
 
 
 def test_an_interpreter_without_torch_is_an_error(project, update, without_torch, contents):
-    done = update(project, "--python", without_torch)
+    done = update(project, "--python", without_torch.parent.parent)  # an environment
     assert (done.returncode, done.stdout) == (2, "")
     assert "no model can be built with" in done.stderr
     assert contents(project.parent) == FILES

@@ -1,5 +1,7 @@
 """What is mistyped on the command line: messages say what may have been meant, and exit with 2."""
 
+import json
+
 import pytest
 from sample_repository import Sample
 
@@ -53,11 +55,6 @@ def test_a_target_that_is_not_there(answered, command, target, said):
     assert (done.stdout, done.stderr) == ("", f"nparam-lint: {said}\n")
 
 
-def test_what_a_program_reads_of_it(answered):
-    done = answered("show", "nets.py::GTP", "--format", "json", code=2)
-    assert '"error":"nets.py has no \'GTP\'; did you mean GPT?' in done.stdout.replace(": ", ":")
-
-
 def test_an_argument_that_the_function_passes_on_is_a_failure_of_the_model(answered):
     done = answered("show", "nets.py::any_width(widht=3)", code=1)
     assert "any_width(widht=3) raised TypeError" in done.stdout
@@ -105,7 +102,6 @@ def test_history_of_what_is_gone(nparam_lint, repository):
         ),
         ("show GPT GPT", "found 'GPT', expected nothing more\ntry: nparam-lint show --help"),
         ("show GPT --color alway", "argument --color: found 'alway'; did you mean always"),
-        ("show nets.py", "'nets.py' is not a target: "),
         ("completion bahs", "argument SHELL: found 'bahs'; did you mean bash?"),
     ],
 )
@@ -116,6 +112,7 @@ def test_words_that_are_not_known(answered, words, said):
 
 def test_a_file_for_a_target_says_how_to_see_its_models(answered):
     done = answered("show", "nets.py", code=2)
+    assert done.stderr.startswith("nparam-lint: 'nets.py' is not a target: ")
     assert done.stderr.endswith("\nnext, for the models in it: nparam-lint nets.py\n")
 
 
@@ -145,4 +142,4 @@ def test_a_short_name_for_the_file(answered, place):
     said = answered("show", "GPT", "-o", "short.txt").stdout
     assert (said, "GPT()" in (place / "short.txt").read_text()) == ("", True)
     answered("show", "nets.py::GTP", "--format", "json", "-o", "short.json", code=2)
-    assert "did you mean GPT?" in (place / "short.json").read_text()
+    assert json.loads((place / "short.json").read_text())["error"].startswith(NO_CLASS)
