@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 
@@ -12,6 +17,38 @@ def place(tmp_path_factory, request):
     (top / "nets.py").write_text(request.module.MODELS)
     (top / "nparam-lint.toml").write_text('device = "meta"\n')
     return top
+
+
+@pytest.fixture(scope="session")
+def contents():
+    """The text of each file below a directory."""
+
+    def read(root):
+        files = (path for path in root.rglob("*") if path.is_file())
+        return {path.relative_to(root).as_posix(): path.read_bytes().decode() for path in files}
+
+    return read
+
+
+@pytest.fixture
+def applied(tmp_path, environ, contents):
+    """The files of a copy of a project to which git has applied a diff."""
+
+    def apply(root, diff, *options):
+        copy = shutil.copytree(root, tmp_path / "copy")
+        command = ["git", "apply", *options, "-"]
+        subprocess.run(command, cwd=copy, input=diff.encode(), env=environ, check=True)
+        return contents(copy)
+
+    return apply
+
+
+@pytest.fixture(scope="session")
+def without_torch(tmp_path_factory):
+    """An interpreter that has nothing but the standard library."""
+    place = tmp_path_factory.mktemp("bare") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 @pytest.fixture

@@ -7,9 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from sample_files import write_files
 
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.version import __version__
+
+PLAIN = "def one():\n    return 1\n"
 
 
 @pytest.fixture(scope="module")
@@ -25,20 +28,21 @@ def drift(project):
 @pytest.fixture(scope="module")
 def gone(tmp_path_factory):
     """A project with a finding for which no model must be built, and with a name beyond ASCII."""
-    root = tmp_path_factory.mktemp("gone")
-    (root / "nparam-lint.toml").write_text(
-        '[budgets]\n"netze/größe.py::Netz" = 12\n', encoding="utf-8"
-    )
-    (root / "plain.py").write_text("def one():\n    return 1\n")
-    return root
+    config = '[budgets]\n"netze/größe.py::Netz" = 12\n'
+    files = {"nparam-lint.toml": config, "plain.py": PLAIN}
+    return write_files(tmp_path_factory.mktemp("gone"), files)
 
 
-@pytest.fixture(scope="module")
-def without_torch(tmp_path_factory):
-    """An interpreter that has nothing but the standard library."""
-    place = tmp_path_factory.mktemp("bare") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+@pytest.fixture
+def told(nparam_lint):
+    """What a command says that succeeds."""
+
+    def run(*arguments, cwd):
+        done = nparam_lint(*arguments, cwd=cwd)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
 
 
 def document(text):
@@ -93,71 +97,34 @@ def test_findings_exit_with_1_and_beside_an_output_file_the_log_gets_text(writte
     ]
 
 
+def has(part, **expected):
+    assert {key: part[key] for key in expected} == expected
+
+
 def test_the_json_schema(written, drift):
     _, report = written
-    assert report["version"] == 1
-    assert report["tool"] == {"name": "nparam-lint", "version": __version__}
-    assert set(report) >= {"version", "tool", "environment", "models", "findings", "summary"}
+    has(report, version=1, tool={"name": "nparam-lint", "version": __version__})
     environment = report["environment"]
-    assert set(environment) >= {"python", "reason", "torch", "devices"}
-    assert (environment["python"], environment["devices"]) == (sys.executable, ["meta"])
+    has(environment, python=sys.executable, devices=["meta"])
     assert re.match(r"\d+\.\d+", environment["torch"])
     assert environment["reason"]
     model = next(m for m in report["models"] if m["target"] == "model.py::ByClass")
-    assert {key: model[key] for key in ("path", "line", "call", "status", "cached", "reason")} == {
-        "path": "model.py",
-        "line": 4,
-        "call": "ByClass()",
-        "status": "measured",
-        "cached": False,
-        "reason": None,
-    }
-    counts = {"total": 121, "trainable": 121, "frozen": 0, "buffers": 0, "bytes": 484}
-    assert {key: model["counts"][key] for key in counts} == counts
+    has(model, path="model.py", line=4, call="ByClass()")
+    has(model, status="measured", cached=False, reason=None)
+    has(model["counts"], total=121, trainable=121, frozen=0, buffers=0, bytes=484)
     assert model["devices"] == {"meta": {"status": "measured", "total": 121}}
-    rows = [
-        {key: row[key] for key in ("path", "type", "own", "total", "trainable", "source")}
-        for row in model["modules"]
-    ]
-    assert rows[1:] == [
-        {
-            "path": path,
-            "type": "Linear",
-            "own": total,
-            "total": total,
-            "trainable": total,
-            "source": f"model.py:{line}",
-        }
-        for path, total, line in (("first", 110, 9), ("second", 11, 10))
-    ]
+    _, first, second = model["modules"]
+    has(first, path="first", type="Linear", own=110, total=110, trainable=110, source="model.py:9")
+    has(second, path="second", type="Linear", own=11, total=11, trainable=11, source="model.py:10")
     (budget,) = model["budgets"]
-    expected = {
-        "declared": "100",
-        "selector": "",
-        "low": 100,
-        "high": 100,
-        "actual": 121,
-        "drift": 0.21,
-        "ok": False,
-        "origin": "docstring",
-        "path": "model.py",
-        "line": 5,
-        "column": 16,
-    }
-    assert {key: budget[key] for key in expected} == expected
+    place = {"path": "model.py", "line": 5, "column": 16}
+    has(budget, declared="100", selector="", low=100, high=100, actual=121, drift=0.21, ok=False)
+    has(budget, origin="docstring", **place)
+    message = "ByClass has 121 parameters, declared 100: +21 (+21.00 %)"
     finding = report["findings"][0]
-    expected = {
-        "code": "NPL001",
-        "severity": "error",
-        "path": "model.py",
-        "line": 5,
-        "column": 16,
-        "target": "model.py::ByClass",
-        "message": "ByClass has 121 parameters, declared 100: +21 (+21.00 %)",
-    }
-    assert {key: finding[key] for key in expected} == expected
-    summary = {"models": 4, "measured": 4, "not_measured": 0, "cached": 0, "findings": 4}
-    assert {key: report["summary"][key] for key in summary} == summary
+    has(finding, code="NPL001", severity="error", target="model.py::ByClass", message=message)
+    has(finding, **place)
+    has(report["summary"], models=4, measured=4, not_measured=0, cached=0, findings=4)
     assert 0 < report["summary"]["seconds"] < 100
     assert str(drift) not in json.dumps(report["models"])
 
@@ -177,20 +144,18 @@ def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint,
         assert re.fullmatch(r"[^\s:]+:\d+:\d+: (error|warning): NPL\d{3} \S.*", line)
 
 
-def test_a_path_in_a_subdirectory_is_named_from_the_project(nparam_lint, right):
-    done = nparam_lint("block.py", "--format", "json", "--declared", cwd=right / "nets")
-    assert (done.returncode, done.stderr) == (0, "")
-    every = document(done.stdout)["models"]
+def test_a_path_in_a_subdirectory_is_named_from_the_project(told, right):
+    every = document(told("block.py", "--format", "json", "--declared", cwd=right / "nets"))[
+        "models"
+    ]
     models = {m["target"]: m["because"] for m in every if m["way"] is None}
     because = "depends on nets/block.py"
     assert models == {"nets/block.py::Block(64)": None, "nets/lm.py::TiedLM": because}
 
 
-def test_a_project_without_models_is_no_error(nparam_lint, tmp_path):
-    (tmp_path / "plain.py").write_text("def one():\n    return 1\n")
-    done = nparam_lint(tmp_path, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "1 Python file" in done.stdout
+def test_a_project_without_models_is_no_error(told, tmp_path):
+    (tmp_path / "plain.py").write_text(PLAIN)
+    assert "1 Python file" in told(tmp_path, cwd=tmp_path)
 
 
 # --- the question cannot be answered --------------------------------------------------------
@@ -299,9 +264,8 @@ def test_an_interpreter_without_torch_is_told_with_its_reason_and_the_next_step(
 # --- other commands -------------------------------------------------------------------------
 
 
-def test_help_says_what_can_be_asked_and_how_a_budget_is_written(nparam_lint, tmp_path):
-    done = nparam_lint("--help", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_help_says_what_can_be_asked_and_how_a_budget_is_written(told, tmp_path):
+    text = told("--help", cwd=tmp_path)
     for part in (
         "nparam-lint [PATH…]",
         "show TARGET",
@@ -314,27 +278,24 @@ def test_help_says_what_can_be_asked_and_how_a_budget_is_written(nparam_lint, tm
         "[tool.nparam-lint.budgets]",
         "exit codes: 0 no findings, 1 findings, 2 ",
     ):
-        assert part in done.stdout
+        assert part in text
     for command, part in (("check", "--declared"), ("show", "TARGET"), ("doctor", "--python")):
-        assert part in nparam_lint(command, "--help", cwd=tmp_path).stdout
-    assert nparam_lint("--version", cwd=tmp_path).stdout == f"nparam-lint {__version__}\n"
+        assert part in told(command, "--help", cwd=tmp_path)
+    assert told("--version", cwd=tmp_path) == f"nparam-lint {__version__}\n"
 
 
-def test_rules_are_explained_listed_and_suggested(nparam_lint, tmp_path):
-    one = nparam_lint("rule", "npl001", cwd=tmp_path)
-    assert (one.returncode, one.stderr) == (0, "")
-    assert one.stdout.startswith("NPL001  count-outside-budget  (error)\n")
-    every = nparam_lint("rule", cwd=tmp_path)
-    assert [line[:6] for line in every.stdout.splitlines()] == list(RULES)
+def test_rules_are_explained_listed_and_suggested(told, nparam_lint, tmp_path):
+    explained = told("rule", "npl001", cwd=tmp_path)
+    assert explained.startswith("NPL001  count-outside-budget  (error)\n")
+    assert [line[:6] for line in told("rule", cwd=tmp_path).splitlines()] == list(RULES)
     wrong = nparam_lint("rule", "NPL999", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert re.search(r"no rule 'NPL999'; did you mean NPL\d{3}\?", wrong.stderr)
 
 
-def test_doctor_says_what_is_used_and_why(nparam_lint, right, without_torch):
-    done = nparam_lint("doctor", cwd=right / "nets")
-    assert (done.returncode, done.stderr) == (0, "")
-    rows = dict(re.findall(r"^(\S+(?: \S+)?) {2,}(.+)$", done.stdout, re.MULTILINE))
+def test_doctor_says_what_is_used_and_why(told, nparam_lint, right, without_torch):
+    text = told("doctor", cwd=right / "nets")
+    rows = dict(re.findall(r"^(\S+(?: \S+)?) {2,}(.+)$", text, re.MULTILINE))
     assert rows["project"] == str(right)
     assert rows["config"] == str(right / "pyproject.toml")
     assert rows["python"] == sys.executable
@@ -347,19 +308,17 @@ def test_doctor_says_what_is_used_and_why(nparam_lint, right, without_torch):
     assert "next: " in bare.stdout
 
 
-def test_show_counts_any_target_from_anywhere_in_the_project(nparam_lint, right):
-    done = nparam_lint("show", "mlp.py::MLP(width=2)", "-v", cwd=right / "nets")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "nets/mlp.py::MLP(width=2)" in done.stdout
-    assert re.search(r"parameters +1,600\b", done.stdout)
-    assert "nets/mlp.py:22" in done.stdout
-    assert re.search(r"hidden\.weight +2 × 784", done.stdout)
+def test_show_counts_any_target_from_anywhere_in_the_project(told, right):
+    text = told("show", "mlp.py::MLP(width=2)", "-v", cwd=right / "nets")
+    assert "nets/mlp.py::MLP(width=2)" in text
+    assert re.search(r"parameters +1,600\b", text)
+    assert "nets/mlp.py:22" in text
+    assert re.search(r"hidden\.weight +2 × 784", text)
 
 
-def test_show_counts_models_of_installed_packages(nparam_lint, tmp_path):
-    done = nparam_lint("show", "torch.nn::Bilinear(3, 4, 5)", "--format=json", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    (model,) = document(done.stdout)["models"]
+def test_show_counts_models_of_installed_packages(told, tmp_path):
+    text = told("show", "torch.nn::Bilinear(3, 4, 5)", "--format=json", cwd=tmp_path)
+    (model,) = document(text)["models"]
     assert (model["target"], model["counts"]["total"]) == ("torch.nn::Bilinear(3, 4, 5)", 65)
     assert [p["shape"] for p in model["parameters"]] == [[5, 3, 4], [5]]
 
@@ -377,10 +336,9 @@ def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, rig
     assert "Alone needs width" in done.stdout
 
 
-def test_show_of_what_a_model_contains(nparam_lint, right):
-    done = nparam_lint("show", "nets/block.py::Block", cwd=right)
-    assert done.returncode == 0
-    assert "Block(width=64) in TiedLM(), at blocks.0" in done.stdout
+def test_show_of_what_a_model_contains(told, right):
+    text = told("show", "nets/block.py::Block", cwd=right)
+    assert "Block(width=64) in TiedLM(), at blocks.0" in text
 
 
 # --- streams --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from markdown_it import MarkdownIt
+from sample_files import write_files
 
 LAYERS = """\
 import torch.nn as nn
@@ -84,9 +85,7 @@ layers.py         1,656   66.1 %
 
 @pytest.fixture(scope="module")
 def place(place):
-    (place / "layers.py").write_text(LAYERS)
-    (place / "plain.py").write_text("width = 3\n")
-    return place
+    return write_files(place, {"layers.py": LAYERS, "plain.py": "width = 3\n"})
 
 
 @pytest.fixture
@@ -94,11 +93,8 @@ def annotate(answered):
     return partial(answered, "annotate", COLUMNS="80")
 
 
-def test_a_target(annotate):
+def test_a_target_and_a_name_and_quiet(annotate):
     assert annotate("nets.py::Net").stdout == ANNOTATED
-
-
-def test_a_name_and_quiet(annotate):
     assert annotate("Net", "-q").stdout == ANNOTATED.partition("\n\n")[0] + "\n"
 
 
@@ -144,10 +140,9 @@ nets.py             848   33.9 %
 
 
 def test_a_class_inside_a_model(annotate):
-    done = annotate("layers.py::MLP", "--format", "json")
-    (found,) = json.loads(done.stdout)["models"]
-    assert (found["target"], found["file"]) == ("layers.py::MLP", "layers.py")
-    assert found["counts"]["total"] == 2504
+    (model,) = json.loads(annotate("layers.py::MLP", "--format", "json").stdout)["models"]
+    assert (model["target"], model["file"]) == ("layers.py::MLP", "layers.py")
+    assert model["counts"]["total"] == 2504
 
 
 def test_verbose_has_whole_files(annotate):
@@ -205,11 +200,9 @@ def test_the_page_of_show_has_the_source_beside_the_picture(answered):
 
 
 def test_what_cannot_be_built(annotate):
-    done = annotate("nets.py::Needs", code=1)
-    assert "needs: width" in done.stdout
-    assert annotate("nets.py::Needs", "--format", "concise", code=1).stdout.startswith(
-        "nets.py::Needs: not measured: "
-    )
+    assert "needs: width" in annotate("nets.py::Needs", code=1).stdout
+    line = annotate("nets.py::Needs", "--format", "concise", code=1).stdout
+    assert line.startswith("nets.py::Needs: not measured: ")
 
 
 def test_a_file_without_models(annotate):

@@ -7,6 +7,7 @@ import re
 from functools import partial
 
 import pytest
+from sample_files import write_files
 
 MODELS = '''\
 import torch
@@ -64,20 +65,21 @@ class Broken(nn.Module):
         super().__init__()
         raise ValueError("no such thing")
 '''
+GPT = "nets/models.py::GPT"
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Two projects side by side."""
-    top = tmp_path_factory.mktemp("projects")
-    for name in ("one", "two"):
-        (top / name / "nets").mkdir(parents=True)
-        (top / name / "nparam-lint.toml").write_text('device = "meta"\n')
-        (top / name / "nets" / "models.py").write_text(MODELS)
-    (top / "two" / "nparam-lint.toml").write_text(
-        'device = "meta"\n[arguments]\n"nets/models.py::GPT" = "layers=1, d=16"\n'
-    )
-    return top
+    """Two projects side by side, and a directory with none."""
+    config = 'device = "meta"\n'
+    files = {
+        "one/nets/models.py": MODELS,
+        "one/nparam-lint.toml": config,
+        "two/nets/models.py": MODELS,
+        "two/nparam-lint.toml": f'{config}[arguments]\n"{GPT}" = "layers=1, d=16"\n',
+        "plain/notes.txt": "",
+    }
+    return write_files(tmp_path_factory.mktemp("projects"), files)
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def compare(answered):
 
 
 def test_counts_side_by_side(compare):
-    done = compare("nets/models.py::GPT", "nets/models.py::LSTM(hidden=6)", COLUMNS="80")
+    done = compare(GPT, "nets/models.py::LSTM(hidden=6)", COLUMNS="80")
     assert (
         done.stdout
         == """\
@@ -155,37 +157,33 @@ def test_verbose_lists_which_modules_have_which_role(compare):
     ]
 
 
-def test_models_of_several_projects_are_built_by_their_own(compare, place):
-    given = ["one/nets/models.py::GPT", "two/nets/models.py::GPT"]
-    (place / "plain").mkdir(exist_ok=True)
-    out = compare(*(f"../{text}" for text in given), "--format", "json", cwd="plain").stdout
-    models = json.loads(out)["models"]
-    assert [model["given"] for model in models] == [f"../{text}" for text in given]
-    assert [model["target"] for model in models] == ["nets/models.py::GPT"] * 2
+def test_models_of_several_projects_are_built_by_their_own(compare):
+    given = [f"../one/{GPT}", f"../two/{GPT}"]
+    models = json.loads(compare(*given, "--format", "json", cwd="plain").stdout)["models"]
+    assert [model["given"] for model in models] == given
+    assert [model["target"] for model in models] == [GPT] * 2
     assert [model["call"] for model in models] == ["GPT()", "GPT(layers=1, d=16)"]
     assert [model["counts"]["total"] for model in models] == [2144, 4080]
     assert models[0]["roles"]["attention"] == 576
 
 
 def test_one_that_cannot_be_built_fails_and_the_others_are_shown(compare):
-    done = compare("nets/models.py::Broken", "nets/models.py::LSTM", code=1, COLUMNS="80")
+    models = ("nets/models.py::Broken", "nets/models.py::LSTM")
+    done = compare(*models, code=1, COLUMNS="80")
     assert "   – not measured: Broken() raised ValueError: no such thing\n" in done.stdout
     assert "B LSTM" in done.stdout
     assert "against" not in done.stdout
-    out = compare(
-        "nets/models.py::Broken", "nets/models.py::LSTM", "--format", "json", code=1
-    ).stdout
-    broken, right = json.loads(out)["models"]
+    broken, right = json.loads(compare(*models, "--format", "json", code=1).stdout)["models"]
     assert (broken["status"], broken["roles"], broken["code"]) == ("not_measured", None, "NPL004")
     assert right["status"] == "measured"
 
 
 def test_the_budgets_of_what_is_compared_are_not_judged(compare):
-    assert "NPL001" not in compare("nets/models.py::GPT").stdout
+    assert "NPL001" not in compare(GPT).stdout
 
 
 def test_the_same_model_twice(compare):
-    out = compare(*["nets/models.py::GPT"] * 2, COLUMNS="80").stdout
+    out = compare(GPT, GPT, COLUMNS="80").stdout
     assert re.search(r"^against A +\+0\n +\+0\.00 %$", out, re.MULTILINE)
 
 
@@ -196,7 +194,7 @@ def test_the_same_model_twice(compare):
         ([], "which models?"),
         (["nets/none.py::GPT"], "there is no file nets/none.py"),
         (["Nope"], "no model of this project is called Nope"),
-        (["nets/models.py::GPT", "--timeout", "soon"], "timeout"),
+        ([GPT, "--timeout", "soon"], "timeout"),
     ],
 )
 def test_a_machine_format_is_a_document_also_on_failure(compare, format, arguments, told):
@@ -211,11 +209,8 @@ def test_a_machine_format_is_a_document_also_on_failure(compare, format, argumen
         assert told in done.stdout
 
 
-def test_a_python_without_torch_is_an_error(compare, tmp_path):
-    import venv
-
-    venv.create(tmp_path / "bare", symlinks=True)
-    arguments = ["nets/models.py::GPT", "--python", tmp_path / "bare"]
+def test_a_python_without_torch_is_an_error(compare, without_torch):
+    arguments = [GPT, "--python", without_torch.parent.parent]  # an environment
     done = compare(*arguments, code=2)
     assert done.stdout == ""
     assert "no model can be built with" in done.stderr
@@ -224,14 +219,12 @@ def test_a_python_without_torch_is_an_error(compare, tmp_path):
 
 
 def test_an_unknown_format_names_those_that_there_are(compare):
-    done = compare("nets/models.py::GPT", "--format", "sarif", code=2)
-    assert (
-        "compare has no format 'sarif'; it has text, concise, json, markdown, html" in done.stderr
-    )
+    said = "compare has no format 'sarif'; it has text, concise, json, markdown, html"
+    assert said in compare(GPT, "--format", "sarif", code=2).stderr
 
 
 def test_an_output_file_gets_the_document_and_standard_output_the_text(compare, tmp_path):
     file = tmp_path / "out.json"
-    done = compare("nets/models.py::GPT", "--format", "json", "--output-file", file)
+    done = compare(GPT, "--format", "json", "--output-file", file)
     assert json.loads(file.read_text())["summary"]["measured"] == 1
     assert done.stdout.startswith("A  nets/models.py::GPT\n")

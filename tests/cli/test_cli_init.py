@@ -2,7 +2,6 @@
 Everything runs for real."""
 
 import json
-import shutil
 import subprocess
 from textwrap import indent
 
@@ -90,6 +89,8 @@ TEST = (
 )
 PYPROJECT = '[project]\nname = "x"  # mine\n\n[tool.nparam-lint]\ntimeout = 60\n\n[tool.ruff]\n'
 TABLE = '\n[tool.nparam-lint.budgets]\n"nets/net.py::Pieces" = 90\n'
+FILES = {"nets/net.py": NET, "tests/test_net.py": TEST, "pyproject.toml": PYPROJECT}
+INITIALISED = FILES | {"nets/net.py": WRITTEN, "pyproject.toml": PYPROJECT + TABLE}
 HINTS = """
 # Not built, since arguments are missing: 1. Add them to the config:
 # [tool.nparam-lint.arguments]
@@ -118,41 +119,28 @@ def checked(nparam_lint):
     return run
 
 
-def make(root):
-    """A project that is no git repository."""
-    (root / "nets").mkdir(parents=True)
-    (root / "tests").mkdir()
-    (root / "nets" / "net.py").write_text(NET, encoding="utf-8")
-    (root / "tests" / "test_net.py").write_text(TEST, encoding="utf-8")
-    (root / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
-    return root
-
-
-def contents(root):
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
-
-
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """What no test writes to."""
-    return make(tmp_path_factory.mktemp("init") / "project")
+    """What no test writes to; it is no git repository."""
+    return write_files(tmp_path_factory.mktemp("init"), FILES)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """The same for a test that does."""
+    return write_files(tmp_path / "project", FILES)
 
 
 @pytest.fixture(scope="module")
 def initialised(tmp_path_factory, init):
     """A project after `init`, and what the command said."""
-    root = make(tmp_path_factory.mktemp("initialised") / "project")
+    root = write_files(tmp_path_factory.mktemp("initialised"), FILES)
     return root, init(root)
 
 
-def test_what_has_none_gets_a_budget_where_it_can_have_one(initialised):
+def test_what_has_none_gets_a_budget_where_it_can_have_one(initialised, contents):
     root, done = initialised
-    assert contents(root) == {
-        "nets/net.py": WRITTEN,
-        "tests/test_net.py": TEST,
-        "pyproject.toml": PYPROJECT + TABLE,
-    }
+    assert contents(root) == INITIALISED
     lines = """\
 nets/net.py:15  Net  11_110
 nets/net.py:34  Bare  9
@@ -177,9 +165,8 @@ def test_the_next_check_passes(initialised, checked):
     )
 
 
-def test_twice_is_once_and_v_says_why_others_got_none(initialised, init):
+def test_twice_is_once_and_v_says_why_others_got_none(initialised, init, contents):
     root, _ = initialised
-    before = contents(root)
     done = init(root, "-v")
     assert (done.returncode, done.stderr) == (0, "")
     summary, needy, inner, random = done.stdout.removesuffix(HINTS).splitlines()
@@ -188,36 +175,27 @@ def test_twice_is_once_and_v_says_why_others_got_none(initialised, init):
     assert inner == "nets/net.py:69  Inner  needs a, b"
     assert random.startswith("nets/net.py:55  Random  ")
     assert "its widths come from random numbers" in random
-    assert contents(root) == before
+    assert contents(root) == INITIALISED
 
 
-def test_what_a_token_uses_does_not_say_how_to_build(tmp_path, init):
-    root = make(tmp_path / "project")
+def test_what_a_token_uses_does_not_say_how_to_build(root, init):
     entry = '[tool.nparam-lint.arguments]\n"nets/net.py::Needy" = { experts_per_token = 2 }\n'
-    (root / "pyproject.toml").write_text(PYPROJECT + entry, encoding="utf-8")
+    (root / "pyproject.toml").write_text(PYPROJECT + entry)
     assert init(root).stdout.endswith(HINTS)
 
 
-def test_a_diff_writes_nothing_and_is_what_would_be_written(project, init, tmp_path, environ):
-    before = contents(project)
+def test_a_diff_writes_nothing_and_is_what_would_be_written(project, init, applied, contents):
     done = init(project, "--diff", "-q")
     summary = "4 budgets would be written in 2 files · 1 model has one · 3 models got none"
     assert (done.returncode, done.stderr) == (0, f"{summary} (-v lists them)\n")
-    assert contents(project) == before
-    copy = shutil.copytree(project, tmp_path / "copy")
-    command = ["git", "apply", "-"]
-    subprocess.run(command, cwd=copy, input=done.stdout.encode(), env=environ, check=True)
-    assert contents(copy) == before | {
-        "nets/net.py": WRITTEN,
-        "pyproject.toml": PYPROJECT + TABLE,
-    }
+    assert contents(project) == FILES
+    assert applied(project, done.stdout) == INITIALISED
 
 
-def test_rounded_and_all_into_the_config(tmp_path, init, checked):
-    root = make(tmp_path / "project")
+def test_rounded_and_all_into_the_config(root, init, checked, contents):
     done = init(root, "nets", "--into", "config", "--rounded", "--all")
     assert done.returncode == 0
-    assert contents(root)["pyproject.toml"] == PYPROJECT + (
+    table = (
         "\n[tool.nparam-lint.budgets]\n"
         '"nets/net.py::Bare" = 9\n'
         '"nets/net.py::Net" = "11.1k"\n'
@@ -225,17 +203,16 @@ def test_rounded_and_all_into_the_config(tmp_path, init, checked):
         '"nets/net.py::Pieces" = 90\n'
         '"nets/net.py::tiny" = 2\n'
     )
-    assert contents(root)["nets/net.py"] == NET
+    assert contents(root) == FILES | {"pyproject.toml": PYPROJECT + table}
     code, declared = checked(root)
     assert (code, len(declared)) == (0, 6)
 
 
-def test_without_any_config_one_is_made_at_the_directory_that_it_is_run_in(tmp_path, init, checked):
-    root = make(tmp_path / "project")
+def test_without_any_config_one_is_made_at_the_directory_that_it_is_run_in(root, init, checked):
     (root / "pyproject.toml").unlink()
     done = init(root, "nets/net.py", "--into", "config", "-q")
     assert (done.returncode, done.stderr) == (0, "")
-    assert contents(root)["nparam-lint.toml"] == (
+    assert (root / "nparam-lint.toml").read_text() == (
         "[budgets]\n"
         '"nets/net.py::Bare" = 9\n'
         '"nets/net.py::Net" = 11_110\n'
@@ -246,19 +223,14 @@ def test_without_any_config_one_is_made_at_the_directory_that_it_is_run_in(tmp_p
     assert (code, len(declared)) == (0, 5)
 
 
-def test_what_cannot_be_written_where_it_is_to_be_is_said(tmp_path, init):
-    root = make(tmp_path / "project")
+def test_what_cannot_be_written_where_it_is_to_be_is_said(root, init, contents):
     done = init(root, "--into", "docstring", "-q")
     lines = """\
 nets/net.py:24  Pieces  left alone: its docstring is not one plain literal; counted: 90
 3 budgets written in nets/net.py · 1 model has one · 4 models got none (-v lists them)
 """
     assert (done.returncode, done.stdout, done.stderr) == (1, lines, "")
-    assert contents(root) == {
-        "nets/net.py": WRITTEN,
-        "tests/test_net.py": TEST,
-        "pyproject.toml": PYPROJECT,
-    }
+    assert contents(root) == FILES | {"nets/net.py": WRITTEN}
 
 
 def test_json_is_one_document(project, init):
@@ -342,11 +314,12 @@ class Inner(nn.Linear):
 
 
 def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "nets.py").write_text(WAYS)
-    (root / "train.py").write_text("from nets import Called\n\nmodel = Called(3, bias=False)\n")
-    (root / "pyproject.toml").write_text("[tool.nparam-lint]\ntimeout = 60\n")
+    files = {
+        "nets.py": WAYS,
+        "train.py": "from nets import Called\n\nmodel = Called(3, bias=False)\n",
+        "pyproject.toml": "[tool.nparam-lint]\ntimeout = 60\n",
+    }
+    root = write_files(tmp_path / "project", files)
     done = init(root)
     assert done.stdout.splitlines()[:5] == [
         "nets.py:31  Inner  6  (inside Broken, which was not counted)",

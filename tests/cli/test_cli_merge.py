@@ -9,6 +9,7 @@ import zlib
 from textwrap import dedent
 
 import pytest
+from sample_files import write_files
 
 FILES = {
     "nets/one.py": """
@@ -88,11 +89,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(dedent(text).lstrip())
-    return root
+    files = {name: dedent(text).lstrip() for name, text in FILES.items()}
+    return write_files(tmp_path_factory.mktemp("project"), files)
 
 
 @pytest.fixture(scope="module")
@@ -146,20 +144,13 @@ def test_each_judges_its_part_and_says_which(root, shards):
     documents = [json.loads((place / f"{number}.json").read_text()) for number in (1, 2, 3)]
     judged = [target for one in documents for target in one["shard"]["judged"]]
     assert len(judged) == documents[0]["shard"]["partition"]["count"] == 7
-    assert [(one["shard"]["number"], one["shard"]["of"]) for one in documents] == [
-        (1, 3),
-        (2, 3),
-        (3, 3),
-    ]
-    for one, text in zip(documents, said, strict=True):
-        assert (
-            f"shard {one['shard']['number']} of 3: {len(one['shard']['judged'])} of 7 models"
-            in (text.stdout)
-        )
+    for number, (one, text) in enumerate(zip(documents, said, strict=True), 1):
+        shard = one["shard"]
+        assert (shard["number"], shard["of"]) == (number, 3)
+        assert f"shard {number} of 3: {len(shard['judged'])} of 7 models" in text.stdout
         # What the source alone shows is said once.
-        static = {f["code"] for f in one["findings"]} & {"NPL008", "NPL101"}
-        assert static == ({"NPL008"} if one["shard"]["number"] == 1 else set())
-        assert "NPL015" not in {f["code"] for f in one["findings"]}
+        codes = {f["code"] for f in one["findings"]} & {"NPL008", "NPL015", "NPL101"}
+        assert codes == ({"NPL008"} if number == 1 else set())
     assert not list(root.glob("*.json"))
 
 
@@ -176,16 +167,20 @@ def test_a_shard_that_is_none(root, nparam_lint, text):
     assert f"option --shard is {text!r}, expected one of 1/3, 2/3, 3/3" in done.stderr
 
 
-def test_what_does_not_go_with_it(root, nparam_lint):
-    for given, said in (
-        (["--shard", "1/2", "--static"], "--shard divides what is built"),
-        (["--costs", "x.json"], "it goes with --shard K/N"),
-        (["--shard", "1/2", "--costs", "x.json"], "cannot read x.json"),
-        (["--shard", "1/2", "--costs", "train.py"], "train.py is not JSON, or was cut off"),
-    ):
-        done = nparam_lint(*given, cwd=root)
-        assert done.returncode == 2
-        assert said in done.stderr
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--shard 1/2 --static", "--shard divides what is built"),
+        ("--costs x.json", "it goes with --shard K/N"),
+        ("--shard 1/2 --costs x.json", "cannot read x.json"),
+        ("--shard 1/2 --costs train.py", "train.py is not JSON, or was cut off"),
+        ("merge", "which reports?"),
+    ],
+)
+def test_what_cannot_be_asked(root, nparam_lint, arguments, said):
+    done = nparam_lint(*arguments.split(), cwd=root)
+    assert done.returncode == 2
+    assert said in done.stderr
 
 
 def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
@@ -216,104 +211,93 @@ def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
 
 
 @pytest.fixture
-def merge(nparam_lint, shards, tmp_path):
-    """Merges copies of the reports, of which one is changed, or some are left out."""
-    place = shutil.copytree(shards[0], tmp_path / "reports")
+def reports(shards, tmp_path):
+    """Copies of the reports, to be changed."""
+    return shutil.copytree(shards[0], tmp_path / "reports")
 
-    def run(edit, *, code=2):
-        edit(place)
-        files = sorted(place.iterdir())
-        done = nparam_lint("merge", *(file.name for file in files), cwd=place)
+
+@pytest.fixture
+def merge(nparam_lint, reports):
+    """What is said of all that is there."""
+
+    def run(code=2):
+        files = sorted(reports.iterdir())
+        done = nparam_lint("merge", *(file.name for file in files), cwd=reports)
         assert done.returncode == code, done.stderr
         return done.stderr
 
     return run
 
 
-def edited(file, change):
-    """Change a report, and the record in it, which is JSON, in the same way."""
+def edited(file, change, copy=None):
+    """Change a report, or a copy of it, and the record in it, which is JSON, in the same way."""
     data = json.loads(file.read_text())
     record = json.loads(zlib.decompress(base64.b64decode(data["shard"]["record"])))
     change(record)
     packed = base64.b64encode(zlib.compress(json.dumps(record).encode())).decode()
     data["shard"]["record"] = packed
-    file.write_text(json.dumps(data))
+    (copy or file).write_text(json.dumps(data))
 
 
-def test_one_is_missing(merge):
-    assert "shard 2 of 3 is not among the 2 reports" in merge(lambda p: (p / "2.json").unlink())
+def partition(**values):
+    return lambda record: record["shard"]["partition"].update(values)
 
 
-def test_the_same_twice_is_said(merge):
-    said = merge(lambda p: shutil.copy(p / "2.json", p / "4.json"), code=1)
-    assert "4.json says the same as 2.json (shard 2 of 3)" in said
+# What is changed in the second report, and what is said of it.
+CHANGES = {
+    "another commit": (partition(commit="abc"), "are of the commits no repository and abc"),
+    "another version": (partition(tool="0.0.1"), "were made by nparam-lint"),
+    "other sources": (partition(sources="abc"), "are of different source files"),
+    "other settings": (
+        partition(settings="abc"),
+        "were made with different options or settings",
+    ),
+    "other parts": (partition(models="abc"), "divide the models in different ways"),
+    "a model that no shard has": (
+        lambda record: record["shard"]["places"].pop(0),
+        "the reports do not have every model of the run once",
+    ),
+    "a model without a place": (lambda record: record["models"].pop(), "2.json is damaged"),
+    "another number of shards": (
+        lambda record: record["shard"].update(of=4),
+        "parts of different runs: shard 1 of 3, and shard 2 of 4",
+    ),
+    "another torch": (
+        lambda record: record["environment"].update(torch="2.1.0"),
+        "were built with torch ",
+    ),
+}
 
 
-def test_twice_with_different_times_is_the_same(merge):
-    def change(place):
-        shutil.copy(place / "1.json", place / "4.json")
-        edited(place / "4.json", lambda record: record.update(seconds=99.0))
+@pytest.mark.parametrize("case", CHANGES)
+def test_reports_of_different_runs(reports, merge, case):
+    change, said = CHANGES[case]
+    edited(reports / "2.json", change)
+    assert said in merge()
 
-    assert "4.json says the same as 1.json" in merge(change, code=1)
+
+def test_one_is_missing(reports, merge):
+    (reports / "2.json").unlink()
+    assert "shard 2 of 3 is not among the 2 reports" in merge()
 
 
-def test_two_disagree_about_a_model(merge):
+def test_the_same_twice_is_said(reports, merge):
+    shutil.copy(reports / "2.json", reports / "4.json")
+    assert "4.json says the same as 2.json (shard 2 of 3)" in merge(code=1)
+
+
+def test_twice_with_different_times_is_the_same(reports, merge):
+    edited(reports / "1.json", lambda record: record.update(seconds=99.0), reports / "4.json")
+    assert "4.json says the same as 1.json" in merge(code=1)
+
+
+def test_two_disagree_about_a_model(reports, merge):
     def count(record):
         row = next(model for model in record["models"] if model["measured"])["measured"]
         row["modules"][0]["total"] += 7
 
-    def change(place):
-        shutil.copy(place / "1.json", place / "4.json")
-        edited(place / "4.json", count)
-
-    assert "1.json and 4.json are both shard 1 of 3, and disagree about nets/" in merge(change)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("commit", "abc", "are of the commits no repository and abc"),
-        ("tool", "0.0.1", "were made by nparam-lint"),
-        ("sources", "abc", "are of different source files"),
-        ("settings", "abc", "were made with different options or settings"),
-        ("models", "abc", "divide the models in different ways"),
-    ],
-)
-def test_of_another_run(merge, name, value, said):
-    def change(record):
-        record["shard"]["partition"][name] = value
-
-    assert said in merge(lambda p: edited(p / "2.json", change))
-
-
-def test_a_model_that_no_shard_has(merge):
-    def change(record):
-        record["shard"]["places"] = record["shard"]["places"][1:]
-
-    said = merge(lambda p: edited(p / "1.json", change))
-    assert "the reports do not have every model of the run once" in said
-
-
-def test_a_model_without_a_place(merge):
-    def change(record):
-        record["models"].pop()
-
-    assert "1.json is damaged" in merge(lambda p: edited(p / "1.json", change))
-
-
-def test_of_another_number_of_shards(merge):
-    def change(record):
-        record["shard"]["of"] = 4
-
-    said = merge(lambda p: edited(p / "2.json", change))
-    assert "parts of different runs: shard 1 of 3, and shard 2 of 4" in said
-
-
-def test_of_another_torch(merge):
-    def change(record):
-        record["environment"]["torch"] = "2.1.0"
-
-    assert "were built with torch " in merge(lambda p: edited(p / "2.json", change))
+    edited(reports / "1.json", count, reports / "4.json")
+    assert "1.json and 4.json are both shard 1 of 3, and disagree about nets/" in merge()
 
 
 @pytest.mark.parametrize(
@@ -326,12 +310,10 @@ def test_of_another_torch(merge):
         (lambda text: text.replace('"shard":', '"other":'), "it is about a whole run"),
     ],
 )
-def test_a_file_that_is_no_such_report(merge, change, said):
-    def write(place):
-        file = place / "2.json"
-        file.write_text(change(file.read_text()))
-
-    assert said in merge(write)
+def test_a_file_that_is_no_such_report(reports, merge, change, said):
+    file = reports / "2.json"
+    file.write_text(change(file.read_text()))
+    assert said in merge()
 
 
 def test_a_run_that_failed(root, nparam_lint, tmp_path):
@@ -341,9 +323,3 @@ def test_a_run_that_failed(root, nparam_lint, tmp_path):
     done = nparam_lint("merge", file, cwd=root)
     assert done.returncode == 2
     assert "1.json says that its run failed: " in done.stderr
-
-
-def test_without_reports(root, nparam_lint):
-    done = nparam_lint("merge", cwd=root)
-    assert done.returncode == 2
-    assert "which reports?" in done.stderr

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from sample_files import write_files
 
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.sweep.configurations import of_file, of_grid
@@ -24,7 +26,7 @@ from nparam_lint.analysis.varied import grid_of
 from nparam_lint.cli import sweep as command
 from nparam_lint.ground.errors import UsageError
 
-SOURCE = '''
+MODELS = '''
 import torch.nn as nn
 
 
@@ -56,20 +58,10 @@ def net(width, depth, norm="layer", bias=True):
     return depth * (width * width + bias * width) + 2 * width * (norm == "layer")
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    root = tmp_path_factory.mktemp("sweep")
-    (root / "net.py").write_text(SOURCE)
-    (root / "nparam-lint.toml").write_text('device = "meta"\n')
-    return root
-
-
-@pytest.fixture(scope="module")
-def sweep(root, nparam_lint):
-    def run(target, *arguments, code=0, **more):
-        done = nparam_lint("sweep", f"net.py::{target}", *arguments, cwd=root, **more)
-        assert done.returncode == code, done.stderr
-        return done
+@pytest.fixture
+def sweep(answered):
+    def run(target, *arguments, code=0):
+        return answered("sweep", f"nets.py::{target}", *arguments, code=code)
 
     return run
 
@@ -78,20 +70,23 @@ def rows_of(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
+def counts(rows):
+    return [row["nparam"] for row in rows]
+
+
 def test_by_form_and_built_where_its_conditions_do_not_hold(sweep):
     done = sweep("Net", "--vary", GRID)
     rows = rows_of(done.stdout)
     assert [(r["width"], r["depth"], r["heads"]) for r in rows] == [
         (w, d, h) for w in (8, 16, 24, 32) for d in (1, 2) for h in (2, 6)
     ]
+    reason = "raised AssertionError: heads have to divide the width"
     for row in rows:
+        point = {name: row[name] for name in ("width", "depth", "heads")}
         if row["width"] % row["heads"]:
-            assert row["nparam"] is None
-            assert row["by"] == "built"
-            assert row["reason"] == "raised AssertionError: heads have to divide the width"
+            assert row == point | {"nparam": None, "by": "built", "reason": reason}
         else:
-            assert (row["nparam"], row["by"]) == (net(row["width"], row["depth"]), "form")
-            assert "reason" not in row
+            assert row == point | {"nparam": net(row["width"], row["depth"]), "by": "form"}
     assert "16 configurations: 10 by form, 6 not counted" in done.stderr
     assert "8 of those by form built as well: they agree" in done.stderr
     assert "not counted: 6× raised AssertionError" in done.stderr
@@ -101,7 +96,7 @@ def test_all_are_built_if_asked_and_give_the_same(sweep):
     by_form = rows_of(sweep("Net", "--vary", GRID).stdout)
     built = rows_of(sweep("Net", "--vary", GRID, "--built").stdout)
     assert {row["by"] for row in built} == {"built"}
-    assert [r["nparam"] for r in built] == [r["nparam"] for r in by_form]
+    assert counts(built) == counts(by_form)
 
 
 @pytest.mark.thorough
@@ -112,8 +107,7 @@ def test_choices_truth_values_and_a_selector(sweep):
     for row in rows:
         assert row["nparam"] == 4 * net(row["width"], 2, row["norm"], row["bias"]), row
         assert row["by"] == "form"
-    rows = rows_of(sweep("Net[h.0]", "--vary", "width=8,16").stdout)
-    assert [row["nparam"] for row in rows] == [72, 272]
+    assert counts(rows_of(sweep("Net[h.0]", "--vary", "width=8,16").stdout)) == [72, 272]
 
 
 def test_without_a_form_all_are_built(sweep):
@@ -151,7 +145,7 @@ def test_a_table_has_a_summary(sweep):
 
 def test_exit_code_1_where_nothing_could_be_counted(sweep):
     done = sweep("Net", "--vary", "width=3,5,7", code=1)
-    assert [row["nparam"] for row in rows_of(done.stdout)] == [None] * 3
+    assert counts(rows_of(done.stdout)) == [None] * 3
 
 
 # --- a wrong form -----------------------------------------------------------------------------
@@ -161,14 +155,9 @@ def test_a_form_that_is_wrong_ends_the_sweep(sweep, monkeypatch, tmp_path):
     whole = command.derive_all
 
     def wrong(*arguments, **more):
-        found, left = whole(*arguments, **more)
+        forms, left = whole(*arguments, **more)
         one = Polynomial.constant(1)
-        return [replace_total(form, form.total + one) for form in found], left
-
-    def replace_total(form, total):
-        from dataclasses import replace
-
-        return replace(form, total=total)
+        return [replace(form, total=form.total + one) for form in forms], left
 
     monkeypatch.setattr(command, "derive_all", wrong)
     file = tmp_path / "rows.jsonl"
@@ -186,16 +175,15 @@ def test_a_form_that_is_wrong_ends_the_sweep(sweep, monkeypatch, tmp_path):
 
 @pytest.mark.thorough
 def test_from_a_csv_file_and_from_json_lines(sweep, tmp_path):
-    table = tmp_path / "points.csv"
-    table.write_text("width,depth,norm\n8,1,none\n16,,layer\n5,1,none\n")
-    lines = tmp_path / "points.jsonl"
-    lines.write_text(
-        '{"width": 8, "depth": 1, "norm": "none"}\n{"width": 16, "norm": "layer"}\n\n'
-        '{"width": 5, "depth": 1, "norm": "none"}\n'
-    )
-    for file in (table, lines):
-        rows = rows_of(sweep("Net", "--from", file).stdout)
-        assert [row["nparam"] for row in rows] == [net(8, 1, "none"), net(16, 2), None]
+    files = {
+        "points.csv": "width,depth,norm\n8,1,none\n16,,layer\n5,1,none\n",
+        "points.jsonl": '{"width": 8, "depth": 1, "norm": "none"}\n'
+        '{"width": 16, "norm": "layer"}\n\n{"width": 5, "depth": 1, "norm": "none"}\n',
+    }
+    write_files(tmp_path, files)
+    for name in files:
+        rows = rows_of(sweep("Net", "--from", tmp_path / name).stdout)
+        assert counts(rows) == [net(8, 1, "none"), net(16, 2), None]
         assert rows[1] == {"width": 16, "norm": "layer", "nparam": 576, "by": "form"}
 
 
@@ -221,14 +209,13 @@ def multirun(tmp_path_factory):
     """What Hydra 1.3 writes for a multirun."""
     place = tmp_path_factory.mktemp("multirun")
     for number, (width, depth) in enumerate([(8, 1), (16, 2), *[(8, 3)] * 8, (24, 1)]):
-        job = place / str(number) / ".hydra"
-        job.mkdir(parents=True)
-        (job / "config.yaml").write_text(
-            f"model:\n  hidden: {width}\n  depth: {depth}\n  bias: true\n  norm: none\n"
-            f"optim:\n  lr: 0.1\nseed: 1\n"
-        )
-        (job / "overrides.yaml").write_text(f"- model.hidden={width}\n- model.depth={depth}\n")
-        (job / "hydra.yaml").write_text("hydra:\n  run:\n    dir: x\n")
+        model = f"model:\n  hidden: {width}\n  depth: {depth}\n  bias: true\n  norm: none\n"
+        job = {
+            "config.yaml": f"{model}optim:\n  lr: 0.1\nseed: 1\n",
+            "overrides.yaml": f"- model.hidden={width}\n- model.depth={depth}\n",
+            "hydra.yaml": "hydra:\n  run:\n    dir: x\n",
+        }
+        write_files(place / str(number) / ".hydra", job)
     return place
 
 
@@ -237,20 +224,15 @@ def test_the_jobs_of_a_hydra_multirun(sweep, multirun):
     rows = rows_of(done.stdout)
     assert len(rows) == 11
     assert rows[-1]["width"] == 24  # job 10 comes after job 9
-    assert [row["nparam"] for row in rows[:3]] == [
-        net(8, 1, "none"),
-        net(16, 2, "none"),
-        net(8, 3, "none"),
-    ]
+    assert counts(rows[:3]) == [net(8, 1, "none"), net(16, 2, "none"), net(8, 3, "none")]
     assert "11 jobs of Hydra, which set width (model.hidden), depth (model.depth)" in done.stderr
 
 
 def test_its_overrides_alone_will_do(sweep, multirun, tmp_path):
-    job = tmp_path / "7" / ".hydra"
-    job.mkdir(parents=True)
-    (job / "overrides.yaml").write_text((multirun / "1/.hydra/overrides.yaml").read_text())
+    name = ".hydra/overrides.yaml"
+    write_files(tmp_path / "7", {name: (multirun / "1" / name).read_text()})
     rows = rows_of(sweep("Net", "--hydra", tmp_path, "--map", "width=model.hidden").stdout)
-    assert [row["nparam"] for row in rows] == [net(16, 2)]
+    assert counts(rows) == [net(16, 2)]
 
 
 def test_a_hydra_directory_that_cannot_be_used(sweep, multirun, tmp_path):
@@ -270,27 +252,21 @@ def test_a_hydra_directory_that_cannot_be_used(sweep, multirun, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ["--vary", "dept=1,2"],
-            "option --vary: Net() has no argument 'dept'; did you mean depth?",
-        ),
-        (["--vary", "xyz=1"], "there are: width, depth, heads, norm, bias"),
-        (["--vary", "width"], "expected name=values"),
-        (["--vary", "width=9..3"], "width=9..3 has no values"),
-        (["--vary", "width=1,width=2"], "names width twice"),
-        (["--vary", "width=8", "--out", "rows.txt"], "expected .jsonl or .csv"),
-        (["--vary", "width=8", "--out", "rows.csv", "--format", "jsonl"], "the suffix of --out"),
-        (["--vary", "width=8", "--map", "a=b"], "--map says which key of a Hydra config"),
-        (["--vary", "width=8", "--from", "a.csv"], "not allowed with"),
-        (
-            ["--vary", "width=8", "--out", "none/rows.csv"],
-            "cannot write none/rows.csv: there is no directory none",
-        ),
-        ([], "one of the arguments --vary --from --hydra is required"),
+        ("--vary dept=1,2", "option --vary: Net() has no argument 'dept'; did you mean depth?"),
+        ("--vary xyz=1", "there are: width, depth, heads, norm, bias"),
+        ("--vary width", "expected name=values"),
+        ("--vary width=9..3", "width=9..3 has no values"),
+        ("--vary width=1,width=2", "names width twice"),
+        ("--vary width=8 --out rows.txt", "expected .jsonl or .csv"),
+        ("--vary width=8 --out rows.csv --format jsonl", "the suffix of --out"),
+        ("--vary width=8 --map a=b", "--map says which key of a Hydra config"),
+        ("--vary width=8 --from a.csv", "not allowed with"),
+        ("--vary width=8 --out no/rows.csv", "cannot write no/rows.csv: there is no directory no"),
+        ("", "one of the arguments --vary --from --hydra is required"),
     ],
 )
 def test_a_question_that_cannot_be_answered(sweep, arguments, said):
-    done = sweep("Net", *arguments, code=2)
+    done = sweep("Net", *arguments.split(), code=2)
     assert said in done.stderr
     assert done.stdout == ""
 
@@ -324,12 +300,12 @@ def test_a_full_disk():
 
 
 @pytest.mark.thorough
-def test_an_interrupted_sweep_leaves_whole_rows(root, environ, tmp_path):
+def test_an_interrupted_sweep_leaves_whole_rows(place, environ, tmp_path):
     file = tmp_path / "rows.jsonl"
-    words = ["sweep", "net.py::Net", "--vary", "width=8..80000:2", "--built", "--out", str(file)]
+    words = ["sweep", "nets.py::Net", "--vary", "width=8..80000:2", "--built", "--out", str(file)]
     process = subprocess.Popen(
         [sys.executable, "-m", "nparam_lint", *words],
-        cwd=root,
+        cwd=place,
         env=environ,
         stderr=subprocess.PIPE,
         text=True,
@@ -342,7 +318,7 @@ def test_an_interrupted_sweep_leaves_whole_rows(root, environ, tmp_path):
     assert process.returncode == 130
     written = rows_of(file.read_text())
     assert written
-    assert [row["nparam"] for row in written[:3]] == [net(w, 2) for w in (8, 10, 12)]
+    assert counts(written[:3]) == [net(w, 2) for w in (8, 10, 12)]
 
 
 # --- without building -------------------------------------------------------------------------

@@ -2,11 +2,9 @@
 Everything runs for real."""
 
 import json
-import shutil
-import subprocess
-import sys
 
 import pytest
+from sample_files import write_files
 
 NET = '''\
 """Networks."""
@@ -108,17 +106,12 @@ def update(nparam_lint):
     return run
 
 
+FILES = {"project/net.py": NET, "project/nparam-lint.toml": CONFIG, "shared.toml": SHARED}
+WRITTEN = FILES | {"project/net.py": WRITTEN_NET, "project/nparam-lint.toml": WRITTEN_CONFIG}
+
+
 def make(place):
-    root = place / "project"
-    root.mkdir()
-    (root / "net.py").write_text(NET, encoding="utf-8")
-    (root / "nparam-lint.toml").write_text(CONFIG, encoding="utf-8")
-    (place / "shared.toml").write_text(SHARED, encoding="utf-8")
-    return root
-
-
-def contents(root):
-    return {path.name: path.read_bytes() for path in (*root.iterdir(), root / "../shared.toml")}
+    return write_files(place / "place", FILES) / "project"
 
 
 @pytest.fixture(scope="module")
@@ -134,22 +127,18 @@ def updated(tmp_path_factory, update):
     return root, update(root)
 
 
-def test_counts_are_written_in_the_form_in_which_they_stood(updated):
+def test_counts_are_written_in_the_form_in_which_they_stood(updated, contents):
     root, done = updated
-    assert (root / "net.py").read_text(encoding="utf-8") == WRITTEN_NET
-    assert (root / "nparam-lint.toml").read_text(encoding="utf-8") == WRITTEN_CONFIG
-    assert (root / "../shared.toml").read_text(encoding="utf-8") == SHARED
-    assert sorted(contents(root)) == ["net.py", "nparam-lint.toml", "shared.toml"]
+    assert contents(root.parent) == WRITTEN
     summary = "10 budgets rewritten in 2 files · 2 budgets hold · 9 left alone\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, LINES + LEFT + summary, "")
 
 
-def test_twice_is_once_and_the_check_agrees(updated, update, nparam_lint):
+def test_twice_is_once_and_the_check_agrees(updated, update, nparam_lint, contents):
     root, _ = updated
-    before = contents(root)
     done = update(root)
     assert done.stdout == LEFT + "12 budgets hold · 9 left alone\n"
-    assert (done.returncode, done.stderr, contents(root)) == (1, "", before)
+    assert (done.returncode, done.stderr, contents(root.parent)) == (1, "", WRITTEN)
     checked = nparam_lint("--declared", "--format", "json", "--device", "meta", cwd=root)
     broken = [
         (f["path"], f["line"])
@@ -160,17 +149,15 @@ def test_twice_is_once_and_the_check_agrees(updated, update, nparam_lint):
     assert set(broken) == {(path, int(line)) for path, line in left} - {("net.py", 6)}
 
 
-def test_a_diff_and_a_check_write_nothing(project, update, tmp_path, environ):
-    before = contents(project)
+def test_a_diff_and_a_check_write_nothing(project, update, applied, contents):
     done = update(project, "--diff", "--check")
     summary = "10 budgets would be rewritten in 2 files · 2 budgets hold · 9 left alone\n"
     assert (done.returncode, done.stderr) == (1, LINES + LEFT + summary)
-    assert contents(project) == before
-    copy = shutil.copytree(project, tmp_path / "copy")
-    command = ["git", "apply", "--unidiff-zero", "-"]
-    subprocess.run(command, cwd=copy, input=done.stdout.encode(), env=environ, check=True)
-    assert (copy / "net.py").read_text(encoding="utf-8") == WRITTEN_NET
-    assert (copy / "nparam-lint.toml").read_text(encoding="utf-8") == WRITTEN_CONFIG
+    assert contents(project.parent) == FILES
+    assert applied(project, done.stdout, "--unidiff-zero") == {
+        "net.py": WRITTEN_NET,
+        "nparam-lint.toml": WRITTEN_CONFIG,
+    }
     changed = [line for line in done.stdout.splitlines() if line[:1] in "+-"]
     assert len(changed) == 2 * 2 + 2 * 10
 
@@ -206,19 +193,16 @@ def test_json_is_one_document(project, update, tmp_path):
 # --- what is named ----------------------------------------------------------------------------
 
 
-def test_only_what_is_named_is_touched(tmp_path, update):
+def test_only_what_is_named_is_touched(tmp_path, update, contents):
     root = make(tmp_path)
     done = update(root / "..", "project/net.py::Net[blocks.*]", "project/net.py::small", "-q")
     prose, summary = done.stdout.splitlines()
     assert prose.startswith("net.py:6  Net  ~2K parameters  left alone: a count in prose")
     assert summary == "2 budgets rewritten in net.py · 1 left alone"
     assert (done.returncode, done.stderr) == (0, "")
-    lines = zip(NET.splitlines(), (root / "net.py").read_text("utf-8").splitlines(), strict=True)
-    assert [new.strip() for old, new in lines if old != new] == [
-        "nparam[blocks.*]: 110",
-        '"nparam: 2"',
-    ]
-    assert (root / "nparam-lint.toml").read_text(encoding="utf-8") == CONFIG
+    net = NET.replace("[blocks.*]: 100", "[blocks.*]: 110")
+    net = net.replace('"nparam: 5"\n    return', '"nparam: 2"\n    return')
+    assert contents(root.parent) == FILES | {"project/net.py": net}
 
 
 def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, update):
@@ -242,27 +226,19 @@ def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, updat
     ("target", "message"),
     [
         ("net.py::Nett", "net.py has no 'Nett'; did you mean Net?"),
-        (
-            "net.py::Net[haed]",
-            "no budget is declared for net.py::Net[haed]; did you mean net.py::Net[head]?",
-        ),
+        ("net.py::Net[haed]", "no budget is declared for {}; did you mean net.py::Net[head]?"),
         ("nat.py::Net", "there is no file nat.py; did you mean net.py?"),
         ("nat.py", "there is no file or directory nat.py; did you mean net.py?"),
         ("other.py", "no budget is declared for other.py; next: nparam-lint init other.py"),
         ("torch::x", "no budget is declared for torch::x; next: write one into the config"),
-        (
-            "net.py::Net[",
-            "'net.py::Net[' is not a target: found `[` that is never closed, expected `]`",
-        ),
-        (
-            "net.py::Net(",
-            "'net.py::Net(' is not a target: found `(` that is never closed, expected `)`",
-        ),
+        ("net.py::Net[", "'{}' is not a target: found `[` that is never closed, expected `]`"),
+        ("net.py::Net(", "'{}' is not a target: found `(` that is never closed, expected `)`"),
     ],
 )
 def test_what_names_nothing_is_a_usage_error(tmp_path, update, target, message):
     root = make(tmp_path)
     (root / "other.py").write_text("x = 1\n")
+    message = message.format(target)
     done = update(root, target, "net.py::small")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nparam-lint: {message}\n")
 
@@ -277,25 +253,20 @@ def test_without_a_budget_there_is_nothing_to_do(tmp_path, update):
     assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
 
 
-def test_a_read_only_file_keeps_all_from_being_written(tmp_path, update):
+def test_a_read_only_file_keeps_all_from_being_written(tmp_path, update, contents):
     root = make(tmp_path)
     (root / "nparam-lint.toml").chmod(0o444)
-    before = contents(root)
     done = update(root, "net.py::Net")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "nparam-lint: cannot write nparam-lint.toml: it is read-only; next: chmod u+w "
         "nparam-lint.toml; nothing was written\n"
     )
-    assert contents(root) == before
+    assert contents(root.parent) == FILES
 
 
-def test_an_interpreter_without_torch_is_an_error_and_nothing_is_written(tmp_path, update):
-    bare = tmp_path / "bare"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
-    root = make(tmp_path)
-    before = contents(root)
-    done = update(root, "--python", bare)
+def test_an_interpreter_without_torch_is_an_error(project, update, without_torch, contents):
+    done = update(project, "--python", without_torch.parent.parent)  # an environment
     assert (done.returncode, done.stdout) == (2, "")
     assert "no model can be built with" in done.stderr
-    assert contents(root) == before
+    assert contents(project.parent) == FILES

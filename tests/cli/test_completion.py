@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from sample_files import write_files
 
 from nparam_lint.cli.completion import commands
 from nparam_lint.cli.main import COMMANDS
@@ -31,10 +32,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    top = tmp_path_factory.mktemp("project")
-    (top / "nets").mkdir()
-    (top / "nets" / "vit.py").write_text("")
-    return top
+    return write_files(tmp_path_factory.mktemp("project"), {"nets/vit.py": ""})
 
 
 @pytest.fixture(scope="module")

@@ -24,12 +24,11 @@ MODELS = '''\
 import torch.nn as nn
 
 
-class One(nn.Module):
+class One(nn.Linear):
     """nparam: 4"""
 
     def __init__(self, d=2):
-        super().__init__()
-        self.one = nn.Linear(d, 1)
+        super().__init__(d, 1)
 
 
 class Two(nn.Module):
@@ -41,6 +40,7 @@ class Two(nn.Module):
         self.last = nn.Identity()
 '''
 READING = "reading the source…"
+KINDS = [READING, "starting torch…", "importing the project…", "counting …"]
 
 
 class Terminal:
@@ -103,9 +103,8 @@ def run(place, environ):
 
 def kinds(lines):
     """Each kind of line once, in their order, without numbers."""
-    return list(
-        dict.fromkeys(re.sub(r"\d+/\d+.*", "…", re.sub(r"  \d+ s$", "", line)) for line in lines)
-    )
+    plain = (re.sub(r"\d+/\d+.*", "…", re.sub(r"  \d+ s$", "", line)) for line in lines)
+    return list(dict.fromkeys(plain))
 
 
 @pytest.mark.first_cases(3)
@@ -129,30 +128,22 @@ def test_every_command_that_builds_shows_one_line_and_removes_it(run, command):
     assert shown[0] == READING
     assert not shown.pop().startswith(("reading", "starting", "importing", "counting"))
     assert any(re.match(r"counting \d+/\d+  (nets\.py::)?(One|Two)", line) for line in shown)
-    assert set(kinds(shown)) <= {
-        READING, "starting torch…", "importing the project…", "counting …",
-    }  # fmt: skip
+    assert set(kinds(shown)) <= {*KINDS}
     assert all(len(line) < 80 for line in shown)
     assert "counting" not in output
 
 
 def test_a_first_run_tells_of_torch_before_the_first_model(place, environ):
     terminal = Terminal()
-    with subprocess.Popen(
+    subprocess.run(
         [sys.executable, "-m", "nparam_lint", "--no-cache", "nets.py"],
         cwd=place,
         env=environ | {"TERM": "xterm", "COLUMNS": "80"},
         stdout=subprocess.DEVNULL,
         stderr=terminal.theirs,
-    ):
-        pass
-    assert kinds(terminal.lines()) == [
-        READING,
-        "starting torch…",
-        "importing the project…",
-        "counting …",
-        "",
-    ]
+        check=False,
+    )
+    assert kinds(terminal.lines()) == [*KINDS, ""]
 
 
 def test_nothing_is_told_where_nobody_looks(run, answered):
@@ -217,19 +208,15 @@ def test_columns_stay_straight(run, encoding):
 
 
 def test_an_answer_that_is_printed_again_has_the_same_characters(place, environ):
-    command = [sys.executable, "-m", "nparam_lint", "nets.py"]
+    def printed():
+        command = [sys.executable, "-m", "nparam_lint", "nets.py"]
+        ascii_only = environ | {"PYTHONIOENCODING": "ascii"}
+        done = subprocess.run(command, cwd=place, env=ascii_only, capture_output=True, check=False)
+        return done.stdout
+
     for path in (place / "nets.py", place):  # what has just changed is not relied upon
         os.utime(path, (1_600_000_000, 1_600_000_000))
-    first, again = (
-        subprocess.run(
-            command,
-            cwd=place,
-            env=environ | {"PYTHONIOENCODING": "ascii"},
-            capture_output=True,
-            check=False,
-        ).stdout
-        for _ in range(2)
-    )
+    first, again = printed(), printed()
     assert first.isascii()
     assert b"x " in first
     assert [line for line in again.splitlines() if b" s" not in line][:3] == [

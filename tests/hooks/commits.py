@@ -6,6 +6,8 @@ import sys
 import venv
 from typing import TYPE_CHECKING
 
+from sample_files import write_files
+
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
@@ -59,10 +61,10 @@ def accepted(done: subprocess.CompletedProcess[str], *parts: str) -> None:
     assert "nparam-lint-copy" not in said
 
 
-def environment(place: Path) -> Path:
-    """An environment that has the packages of the tests, torch among them."""
+def environment(place: Path, **files: str) -> Path:
+    """An environment that has the packages of the tests, torch among them, and these files."""
     venv.create(place)
     (packages,) = place.glob("lib/python*/site-packages")
     own = next(p for p in sys.path if p.endswith("site-packages"))
-    (packages / "of_the_tests.pth").write_text(f"{own}\n")
+    write_files(packages, {"of_the_tests.pth": f"{own}\n", **files})
     return place

@@ -22,6 +22,12 @@ exit "${CHECK:-0}"
 """
 
 
+def gate(*arguments: str, env: dict[str, str], cwd: Path = Path()):
+    return subprocess.run(
+        [GATE, *arguments], cwd=cwd, env=env, capture_output=True, encoding="utf-8", check=False
+    )
+
+
 @pytest.fixture
 def recorded(tmp_path, environ):
     """Runs the gate with a program in place of nparam-lint that writes down its arguments."""
@@ -32,56 +38,40 @@ def recorded(tmp_path, environ):
     clean = {k: v for k, v in environ.items() if not k.startswith(names)}
 
     def run(*arguments: str, **more: str) -> tuple[int, list[str]]:
-        done = subprocess.run(
-            [GATE, *arguments],
-            env=clean | {"PATH": path} | more,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        done = gate(*arguments, env=clean | {"PATH": path} | more)
         assert done.stderr == ""
         return done.returncode, done.stdout.splitlines()
 
     return run
 
 
+GITHUB = "<--declared><--format><github>"
 GITLAB = "<--declared><--format><gitlab><--output-file><gl-code-quality-report.json>"
 
 
 @pytest.mark.parametrize(
-    ("more", "calls"),
+    ("variables", "calls"),
     [
-        ({}, ["<--declared>"]),
-        ({"GITHUB_ACTIONS": "true"}, ["<--declared><--format><github>"]),
-        ({"GITLAB_CI": "true"}, [GITLAB]),
+        ("", ["<--declared>"]),
+        ("GITHUB_ACTIONS=true", [GITHUB]),
+        ("GITHUB_ACTIONS=true GITHUB_BASE_REF=main", [GITHUB, "<diff><origin/main...>"]),
+        ("GITHUB_ACTIONS=true GITHUB_BASE_REF=", [GITHUB]),
+        ("GITLAB_CI=true", [GITLAB]),
+        ("GITLAB_CI=true CI_MERGE_REQUEST_DIFF_BASE_SHA=1a2b", [GITLAB, "<diff><1a2b>"]),
+        ("NPARAM_LINT_BASE=v1 GITHUB_BASE_REF=main", ["<--declared>", "<diff><v1>"]),
         (
-            {"GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "main"},
-            ["<--declared><--format><github>", "<diff><origin/main...>"],
-        ),
-        ({"GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": ""}, ["<--declared><--format><github>"]),
-        (
-            {"GITLAB_CI": "true", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "1a2b"},
-            [GITLAB, "<diff><1a2b>"],
-        ),
-        (
-            {"NPARAM_LINT_BASE": "v1", "GITHUB_BASE_REF": "main"},
-            ["<--declared>", "<diff><v1>"],
-        ),
-        (
-            {"NPARAM_LINT_BASE": "v1", "NPARAM_LINT_DIFF_TOLERANCE": "0.5%"},
+            "NPARAM_LINT_BASE=v1 NPARAM_LINT_DIFF_TOLERANCE=0.5%",
             ["<--declared>", "<diff><v1><--tolerance><0.5%>"],
         ),
     ],
 )
-def test_it_asks_for_what_the_system_can_show(recorded, more, calls):
-    assert recorded(**more) == (0, calls)
+def test_it_asks_for_what_the_system_can_show(recorded, variables, calls):
+    assert recorded(**dict(pair.split("=") for pair in variables.split())) == (0, calls)
 
 
 def test_paths_are_passed_on(recorded):
-    assert recorded("nets", "a b", NPARAM_LINT_BASE="v1") == (
-        0,
-        ["<--declared><nets><a b>", "<diff><v1><nets><a b>"],
-    )
+    calls = ["<--declared><nets><a b>", "<diff><v1><nets><a b>"]
+    assert recorded("nets", "a b", NPARAM_LINT_BASE="v1") == (0, calls)
 
 
 @pytest.mark.parametrize(
@@ -94,27 +84,18 @@ def test_the_worst_exit_code_is_its_own(recorded, check, diff, worst):
 
 def test_without_nparam_lint_it_says_so(tmp_path):
     (tmp_path / "sh").symlink_to(shutil.which("sh"))
-    done = subprocess.run(
-        [GATE], env={"PATH": str(tmp_path)}, capture_output=True, encoding="utf-8", check=False
-    )
+    done = gate(env={"PATH": str(tmp_path)})
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == ("ci-gate: nparam-lint is not on PATH; next: pip install nparam-lint\n")
+    assert done.stderr == "ci-gate: nparam-lint is not on PATH; next: pip install nparam-lint\n"
 
 
 def test_a_real_run(repository):
     sample = repository({"net.py": model(10, 110)})
     sample.committed({"net.py": model(20, UNREADABLE)})
-    path = f"{Path(sys.executable).parent}:{sample.environ['PATH']}"
+    environ = sample.environ | {"PATH": f"{Path(sys.executable).parent}:{sample.environ['PATH']}"}
 
-    def run(**more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [GATE],
-            cwd=sample.path,
-            env=sample.environ | {"PATH": path} | more,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+    def run(**more: str):
+        return gate(cwd=sample.path, env=environ | more)
 
     done = run(GITLAB_CI="true")
     assert done.returncode == 1, done.stderr

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
-import venv
 from pathlib import Path
 
 import pytest
-from commits import model
+from commits import environment, model
 
 # One of each way to reach a file that git does not have, and two that do without it.
 HEAD = "from torch import nn\n"
@@ -110,62 +108,54 @@ def test_a_project_in_a_subdirectory(repository, staged):
     )
 
 
+# What imports a file that git does not have, and that file.
+LACKING = {
+    "plain.py": (importing("import helper"), "helper.py"),
+    "pkg/member.py": (importing("from pkg import part"), "pkg/part.py"),
+    "pkg/relative.py": (importing("from . import part"), "pkg/part.py"),
+    "pkg/deeper.py": (importing("from .inner.thing import x"), "pkg/inner/thing.py"),
+    "folder.py": (importing("import spaces.thing"), "spaces/thing.py"),
+    "script.py": (
+        importing("import argparse, helper\nargparse.ArgumentParser().parse_args()"),
+        "helper.py",
+    ),
+}
+# What does without it.
+OPTIONAL = {
+    "optional.py": importing("try:\n    import helper\nexcept ImportError:\n    helper = None"),
+    "asks.py": importing(
+        "import importlib.util\nHERE = importlib.util.find_spec('helper') is not None"
+    ),
+}
+NAMES = "pkg/names.py"
+
+
 def test_what_a_commit_would_lack_is_named(repository, staged):
-    sample = repository(
-        {
-            "plain.py": importing("import helper"),
-            "pkg/__init__.py": "",
-            "pkg/member.py": importing("from pkg import part"),
-            "pkg/relative.py": importing("from . import part"),
-            "pkg/deeper.py": importing("from .inner.thing import x"),
-            "folder.py": importing("import spaces.thing"),
-            "late.py": importing("", first="import helper"),
-            "script.py": importing(
-                "import argparse, helper\nargparse.ArgumentParser().parse_args()"
-            ),
-            "optional.py": importing(
-                "try:\n    import helper\nexcept ImportError:\n    helper = None"
-            ),
-            "asks.py": importing(
-                "import importlib.util\nHERE = importlib.util.find_spec('helper') is not None"
-            ),
-            "reads.py": importing("", first="open('conf/a b.yaml').read()"),
-            "misses.py": importing("from pkg.names import new", first="new"),
-            "pkg/names.py": "old = 1\n",
-        }
-    )
-    sample.write(
-        {
-            "helper.py": "",
-            "pkg/part.py": "",
-            "pkg/inner/thing.py": "x = 1\n",
-            "spaces/thing.py": "",
-            "conf/a b.yaml": "",
-            "pkg/names.py": "old = new = 1\n",
-        }
-    )
-    said = staged(sample, "--format", "json", code=1)
-    report = json.loads(said)
-    held = {m["path"] for m in report["models"] if m["status"] == "measured"}
-    assert held == {"optional.py", "asks.py"}
+    others = {
+        "pkg/__init__.py": "",
+        "late.py": importing("", first="import helper"),
+        "reads.py": importing("", first="open('conf/a b.yaml').read()"),
+        "misses.py": importing("from pkg.names import new", first="new"),
+        NAMES: "old = 1\n",
+    }
+    sample = repository({name: text for name, (text, _) in LACKING.items()} | OPTIONAL | others)
+    untracked = dict.fromkeys([*(file for _, file in LACKING.values()), "conf/a b.yaml"], "x = 1\n")
+    sample.write(untracked | {NAMES: "old = new = 1\n"})
+    report = json.loads(staged(sample, "--format", "json", code=1))
+    measured = {m["path"] for m in report["models"] if m["status"] == "measured"}
+    assert measured == {*OPTIONAL}
     failed = {m["path"]: m["reason"] for m in report["models"] if m["status"] != "measured"}
-    no = "{0} is not tracked by git; next: git add {0}".format
     assert failed.pop("reads.py").startswith("Net() raised FileNotFoundError")
-    assert f"cannot import name 'new' from 'pkg.names' ({sample.path}/pkg/names.py)" in failed.pop(
-        "misses.py"
-    )
-    assert failed == {
-        "plain.py": "cannot import plain.py: " + no("helper.py"),
-        "pkg/member.py": "cannot import pkg/member.py: " + no("pkg/part.py"),
-        "pkg/relative.py": "cannot import pkg/relative.py: " + no("pkg/part.py"),
-        "pkg/deeper.py": "cannot import pkg/deeper.py: " + no("pkg/inner/thing.py"),
-        "folder.py": "cannot import folder.py: " + no("spaces/thing.py"),
-        "late.py": "Net() needs a file that git does not have: " + no("helper.py"),
-        "script.py": "cannot import script.py: " + no("helper.py"),
+    missing = f"cannot import name 'new' from 'pkg.names' ({sample.path}/{NAMES})"
+    assert missing in failed.pop("misses.py")
+    no = "{0} is not tracked by git; next: git add {0}".format
+    late = {"late.py": "Net() needs a file that git does not have: " + no("helper.py")}
+    assert failed == late | {
+        name: f"cannot import {name}: {no(file)}" for name, (_, file) in LACKING.items()
     }
     text = staged(sample, "--format", "text", code=1)
     assert "    conf/a b.yaml is not tracked by git; next: git add 'conf/a b.yaml'\n" in text
-    assert "    pkg/names.py has changes that are not staged; next: git add pkg/names.py\n" in text
+    assert f"    {NAMES} has changes that are not staged; next: git add {NAMES}\n" in text
     sample.git("add", "--all")
     assert staged(sample, code=0) == ""
 
@@ -195,25 +185,8 @@ def install():
 """
 
 
-@pytest.fixture
-def environment(tmp_path):
-    """An environment that has the packages of the tests, and what is put into it."""
-    place = tmp_path / "environment"
-    venv.create(place)
-    (packages,) = place.glob("lib/python*/site-packages")
-    own = next(p for p in sys.path if p.endswith("site-packages"))
-    (packages / "of_the_tests.pth").write_text(f"{own}\n")
-
-    def make(**files):
-        for name, text in files.items():
-            (packages / name.replace("__dot__", ".")).write_text(text)
-        return str(place / "bin/python")
-
-    return make
-
-
 @pytest.mark.parametrize("kind", [pytest.param("path", marks=pytest.mark.thorough), "finder"])
-def test_an_editable_install_leads_into_what_is_staged(repository, staged, environment, kind):
+def test_an_editable_install_leads_into_what_is_staged(repository, staged, tmp_path, kind):
     # Nothing in the source says where it would be, without the installation.
     dynamic = "import importlib\nWIDTH = importlib.import_module('wi' + 'de.layers').WIDTH"
     sample = repository(
@@ -229,15 +202,14 @@ def test_an_editable_install_leads_into_what_is_staged(repository, staged, envir
     sample.write({"lib/wide/width.txt": "11"})
     lib = sample.path / "lib"
     if kind == "path":
-        python = environment(**{"wide.pth": f"{lib}\n"})
+        installed = {"wide.pth": f"{lib}\n"}
     else:
-        python = environment(
-            **{
-                "wide.pth": "import __editable___wide_finder as f; f.install()\n",
-                "__editable___wide_finder.py": FINDER.format(mapping={"wide": str(lib / "wide")}),
-            }
-        )
-    more = {"NPARAM_LINT_PYTHON": python}
+        installed = {
+            "wide.pth": "import __editable___wide_finder as f; f.install()\n",
+            "__editable___wide_finder.py": FINDER.format(mapping={"wide": str(lib / "wide")}),
+        }
+    python = environment(tmp_path / "environment", **installed) / "bin/python"
+    more = {"NPARAM_LINT_PYTHON": str(python)}
     assert staged(sample, code=0, **more) == ""
     sample.git("rm", "--quiet", "--cached", "lib/wide/layers.py")
     said = staged(sample, code=1, **more)

@@ -21,6 +21,13 @@ from nparam_lint.ground.version import __version__
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "nparam_lint/cli/hook.sh"
 HOOKS = ("pre-commit", "pre-merge-commit")
+FOREIGN = "#!/bin/sh\necho checked by hand\n"
+
+
+@pytest.fixture
+def sample(repository):
+    """A repository in which there is nothing to check."""
+    return repository({"a.txt": ""})
 
 
 @pytest.fixture
@@ -33,6 +40,13 @@ def install(nparam_lint):
         )
 
     return run
+
+
+def program(place: Path, text: str) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+    place.chmod(0o755)
+    return place
 
 
 def hooks_of(sample: Sample) -> dict[str, str]:
@@ -67,8 +81,7 @@ def test_both_hooks_are_written_with_the_python_that_installed_them(repository, 
     accepted(sample.commit("--allow-empty"), JUDGED)
 
 
-def test_installing_twice_is_installing_once_and_replaces_an_older_one(repository, install):
-    sample = repository({"a.txt": ""})
+def test_installing_twice_is_installing_once_and_replaces_an_older_one(sample, install):
     install(sample)
     first = hooks_of(sample)
     older = "#!/bin/sh\n# The nparam-lint hook: as it was.\nexit 1\n"
@@ -77,11 +90,9 @@ def test_installing_twice_is_installing_once_and_replaces_an_older_one(repositor
     assert hooks_of(sample) == first
 
 
-def test_uninstalling_removes_what_is_ours_and_nothing_else(repository, install):
-    sample = repository({"a.txt": ""})
+def test_uninstalling_removes_what_is_ours_and_nothing_else(sample, install):
     install(sample)
-    foreign = "#!/bin/sh\nexit 0\n"
-    sample.write({".git/hooks/pre-merge-commit": foreign})
+    sample.write({".git/hooks/pre-merge-commit": FOREIGN})
     done = install(sample, "--uninstall")
     hooks = sample.path / ".git/hooks"
     assert (done.returncode, done.stderr) == (0, "")
@@ -89,25 +100,22 @@ def test_uninstalling_removes_what_is_ours_and_nothing_else(repository, install)
         f"removed {hooks}/pre-commit\n"
         f"not changed, since nparam-lint did not install it: {hooks}/pre-merge-commit\n"
     )
-    assert hooks_of(sample) == {"pre-merge-commit": foreign}
+    assert hooks_of(sample) == {"pre-merge-commit": FOREIGN}
     assert f"there is no {hooks}/pre-commit\n" in install(sample, "--uninstall").stdout
 
 
 def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, install):
     sample = repository({"net.py": model(10, 110)})
-    foreign = "#!/bin/sh\necho checked by hand\n"
-    sample.write({".git/hooks/pre-commit": foreign})
-    (sample.path / ".git/hooks/pre-commit").chmod(0o755)
+    place = program(sample.path / ".git/hooks/pre-commit", FOREIGN)
     done = install(sample)
     assert (done.returncode, done.stdout) == (2, "")
-    place = sample.path / ".git/hooks/pre-commit"
     said, _, line = done.stderr.removesuffix("\n").rpartition("\n")
     assert said == (
         f"nparam-lint: {place} is the hook of another tool (it begins: #!/bin/sh), and was not "
         "changed\nnext: add this line to it:"
     )
-    assert hooks_of(sample) == {"pre-commit": foreign}
-    place.write_text(foreign + line.strip() + "\n")
+    assert hooks_of(sample) == {"pre-commit": FOREIGN}
+    place.write_text(FOREIGN + line.strip() + "\n")
     sample.add({"net.py": model(20, UNREADABLE)})
     refused(sample.commit(), "checked by hand", *REFUSED)
     sample.add({"net.py": model(20)})
@@ -118,13 +126,11 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
 def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_path, name, git):
     sample = repository({"net.py": model(10)})
-    place = sample.path / ".git/hooks" / name
-    sample.write({f".git/hooks/{name}": "#!/bin/sh\necho checked by hand\n"})
-    place.chmod(0o755)
+    place = program(sample.path / ".git/hooks" / name, FOREIGN)
     assert install(sample).returncode == 0  # it is no hook that would be written
     done = install(sample, f"--{name}")
     assert (done.returncode, done.stdout) == (2, "")
-    place.write_text(f"{place.read_text()}{done.stderr.splitlines()[-1].strip()}\n")
+    place.write_text(f"{FOREIGN}{done.stderr.splitlines()[-1].strip()}\n")
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
     sample.git("remote", "add", "origin", tmp_path / "remote.git")
     sample.committed({"net.py": model(11, UNREADABLE)})
@@ -137,8 +143,7 @@ def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_pa
     assert sample.attempt("push", "origin", ":x").returncode == 0  # nothing to judge
 
 
-def test_hooks_that_were_asked_for_are_kept_and_removed_with_the_others(repository, install):
-    sample = repository({"a.txt": ""})
+def test_hooks_that_were_asked_for_are_kept_and_removed_with_the_others(sample, install):
     install(sample)
     install(sample, "--post-rewrite")
     assert install(sample, "--pre-push").returncode == 0
@@ -153,8 +158,7 @@ def test_hooks_that_were_asked_for_are_kept_and_removed_with_the_others(reposito
     assert hooks_of(sample) == {}
 
 
-def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, install):
-    sample = repository({"a.txt": ""})
+def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(sample, install):
     (sample.path / ".git/hooks/pre-merge-commit").symlink_to("nowhere")
     done = install(sample)
     assert done.returncode == 2
@@ -162,8 +166,8 @@ def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(repository, i
     assert not (sample.path / ".git/hooks/pre-commit").exists()
 
 
-def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
-    sample = repository({"a.txt": "", ".pre-commit-config.yaml": "repos: []\n"})
+def test_the_hook_of_pre_commit_is_known_by_its_name(sample, install):
+    sample.write({".pre-commit-config.yaml": "repos: []\n"})
     framework = [sys.executable, "-m", "pre_commit", "install"]
     subprocess.run(framework, cwd=sample.path, env=sample.environ, check=True, capture_output=True)
     done = install(sample)
@@ -180,13 +184,11 @@ def test_the_hook_of_pre_commit_is_known_by_its_name(repository, install):
 
 
 def test_a_version_is_named_by_its_tag_or_its_commit():
-    assert revision("0.2.0") == "v0.2.0"
-    assert revision("0.2.1.dev5+g1a2b3c4") == "1a2b3c4"
-    assert revision("0.2.1.dev5+g1a2b3c4.d20260102") == "1a2b3c4"
+    versions = ("0.2.0", "0.2.1.dev5+g1a2b3c4", "0.2.1.dev5+g1a2b3c4.d20260102")
+    assert [*map(revision, versions)] == ["v0.2.0", "1a2b3c4", "1a2b3c4"]
 
 
-def test_a_link_to_our_hook_is_replaced_and_not_written_through(repository, install, tmp_path):
-    sample = repository({"a.txt": ""})
+def test_a_link_to_our_hook_is_replaced_and_not_written_through(sample, install, tmp_path):
     kept = tmp_path / "kept"
     shutil.copy(SOURCE, kept)
     (sample.path / ".git/hooks/pre-commit").symlink_to(kept)
@@ -195,8 +197,7 @@ def test_a_link_to_our_hook_is_replaced_and_not_written_through(repository, inst
     assert kept.read_bytes() == SOURCE.read_bytes()
 
 
-def test_hooks_among_the_users_files_name_no_interpreter_of_this_machine(repository, install):
-    sample = repository({"a.txt": ""})
+def test_hooks_among_the_users_files_name_no_interpreter_of_this_machine(sample, install):
     sample.git("config", "core.hooksPath", "my hooks")
     done = install(sample)
     assert done.stdout.startswith(f"installed {sample.path}/my hooks/pre-commit\n")
@@ -217,15 +218,14 @@ def test_a_linked_worktree_shares_its_hooks_with_the_main_one(repository, instal
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("project", "message"),
     [
-        (["nowhere"], "nparam-lint: there is no directory nowhere\n"),
-        ([".."], "nparam-lint: .. is outside of the repository at {}\n"),
+        ("nowhere", "nparam-lint: there is no directory nowhere\n"),
+        ("..", "nparam-lint: .. is outside of the repository at {}\n"),
     ],
 )
-def test_a_project_that_is_none_is_told(repository, install, options, message):
-    sample = repository({"a.txt": ""})
-    done = install(sample, *options)
+def test_a_project_that_is_none_is_told(sample, install, project, message):
+    done = install(sample, project)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message.format(sample.path))
 
 
@@ -253,9 +253,7 @@ def bare(repository, tmp_path):
 
 def tool(place: Path, text: str) -> None:
     """A program that says how it was called."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f'#!/bin/sh\necho {text}: $0 "$@"\nexit 1\n')
-    place.chmod(0o755)
+    program(place, f'#!/bin/sh\necho {text}: $0 "$@"\nexit 1\n')
 
 
 def test_without_any_nparam_lint_the_commit_is_refused(bare):
@@ -292,16 +290,11 @@ def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
     bare.git("config", "--unset", "core.hooksPath")
     environment = tmp_path / "installing"
     venv.create(environment)
+    python = str(environment / "bin/python")
     code = f"import sys; sys.path[:0] = {[str(ROOT), *sys.path]!r}; "
     code += "from nparam_lint.cli.main import main; main(['install-hook'])"
-    subprocess.run(
-        [environment / "bin/python", "-c", code],
-        cwd=bare.path,
-        env=bare.environ,
-        check=True,
-        capture_output=True,
-    )
-    python = str(environment / "bin/python")
+    command = [python, "-c", code]
+    subprocess.run(command, cwd=bare.path, env=bare.environ, check=True, capture_output=True)
     assert f"\npython={python} " in (bare.path / ".git/hooks/pre-commit").read_text()
     tool(tmp_path / "bin/nparam-lint", "path")
     refused(bare.commit("--allow-empty"), "path: ")  # it is there, without nparam-lint
@@ -314,8 +307,7 @@ def test_an_interpreter_that_is_gone_is_passed_over(bare, tmp_path):
 @pytest.mark.thorough
 def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_files(bare, tmp_path):
     wrapper = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n'
-    (tmp_path / "bin/python3").write_text(wrapper)
-    (tmp_path / "bin/python3").chmod(0o755)
+    program(tmp_path / "bin/python3", wrapper)
     hidden = "raise SystemExit('imported from the working tree')\n"
     bare.write({"argparse.py": hidden, "nparam_lint.py": hidden, "json.py": hidden})
     bare.git("add", "net.py")
@@ -323,12 +315,8 @@ def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_fi
 
 
 def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
-    files = {
-        f"{name}/{file}": text
-        for name in "ab"
-        for file, text in (("net.py", model(10)), ("nparam-lint.toml", ""))
-    }
-    sample = repository(files)
+    configs = {"a/nparam-lint.toml": "", "b/nparam-lint.toml": ""}
+    sample = repository({"a/net.py": model(10), "b/net.py": model(10)} | configs)
 
     def install(*projects, cwd="."):
         done = nparam_lint("install-hook", *projects, cwd=sample.path / cwd, **sample.environ)

@@ -17,6 +17,8 @@ from processes import has_reader, wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sample_repository import Sample
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
 
 NEVER = 60.0  # seconds, which nobody waits for
@@ -35,6 +37,19 @@ def slow(pipe: Path) -> str:
     )
 
 
+def started(sample: Sample, *command: str) -> subprocess.Popen[bytes]:
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(
+        command,
+        cwd=sample.path,
+        env=sample.environ,
+        stdin=nowhere,
+        stdout=nowhere,
+        stderr=nowhere,
+        start_new_session=True,
+    )
+
+
 def release(pipe: Path) -> bool:
     wait_until(lambda: has_reader(pipe))
     return pipe.write_text("go on") > 0
@@ -50,14 +65,10 @@ MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
 }
 
 
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
     ("name", "moments"),
-    [
-        ("SIGTERM", ["builds"]),
-        pytest.param("SIGTERM", MOMENTS, marks=pytest.mark.thorough),
-        pytest.param("SIGKILL", MOMENTS, marks=pytest.mark.thorough),
-        pytest.param("SIGINT", MOMENTS, marks=pytest.mark.thorough),
-    ],
+    [("SIGTERM", ["builds"]), *((name, MOMENTS) for name in ("SIGTERM", "SIGKILL", "SIGINT"))],
     ids=["SIGTERM while it builds", "SIGTERM", "SIGKILL", "SIGINT"],
 )
 def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name, moments):
@@ -69,14 +80,7 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, na
     temporary = Path(sample.environ["TMPDIR"])
     before = sample.state()
     for moment in moments:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "nparam_lint", "--declared", "--staged"],
-            cwd=sample.path,
-            env=sample.environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = started(sample, sys.executable, "-m", "nparam_lint", "--declared", "--staged")
         wait_until(lambda: MOMENTS[moment](temporary, waiting))  # noqa: B023
         process.send_signal(getattr(signal, name))
         ended = process.wait(timeout=NEVER)
@@ -104,15 +108,7 @@ def test_a_hook_that_is_ended_leaves_the_commit_undone_and_what_is_staged_as_it_
         return [files, *(sample.git(*question) for question in questions)]
 
     before = users()
-    process = subprocess.Popen(
-        ["git", "commit", "--quiet", "-m", "change"],
-        cwd=sample.path,
-        env=sample.environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = started(sample, "git", "commit", "--quiet", "-m", "change")
     wait_until(lambda: has_reader(waiting))
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does it for Ctrl-C
     assert process.wait(timeout=NEVER) != 0

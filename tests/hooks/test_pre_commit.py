@@ -9,21 +9,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commits import (
-    JUDGED,
-    REFUSED,
-    UNREADABLE,
-    accepted,
-    environment,
-    model,
-    refused,
-    unwrapped,
-)
+from commits import JUDGED, REFUSED, UNREADABLE, accepted, environment, model, refused, unwrapped
 from false_claims import NET, PLACES, READ, UNCLEAR, source
 from sample_repository import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ("nparam_lint", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+PACKAGED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 STAGES = ("pre-commit", "pre-merge-commit", "pre-push")
 CONFIG = """\
 default_install_hook_types: [{types}]
@@ -45,12 +36,10 @@ PRE_COMMIT = [sys.executable, "-m", "pre_commit"]
 def published(tmp_path_factory, environ) -> Sample:
     """This checkout as the repository that a user's config names."""
     made = Sample.create(tmp_path_factory.mktemp("published") / "nparam-lint", environ)
-    for name in PACKAGE:
-        if (ROOT / name).is_dir():
-            ignore = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, made.path / name, ignore=ignore)
-        else:
-            shutil.copy(ROOT / name, made.path / name)
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "nparam_lint", made.path / "nparam_lint", ignore=ignore)
+    for name in PACKAGED:
+        shutil.copy(ROOT / name, made.path / name)
     made.git("add", "--all")
     made.git("commit", "--quiet", "--message", "release")
     return made
@@ -73,22 +62,15 @@ def framework(repository, published, home):
         rev = published.git("rev-parse", "HEAD")
         config = CONFIG.format(repo=published.path, rev=rev, types=", ".join(STAGES))
         sample.committed({".pre-commit-config.yaml": config, ".gitignore": ".venv/\n"})
-        subprocess.run(
-            [*PRE_COMMIT, "install", "--install-hooks"],
-            cwd=sample.path,
-            env=sample.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-        )
+        assert pre_commit(sample, "install", "--install-hooks").returncode == 0
         return sample
 
     return make
 
 
-def run_hook(sample: Sample, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+def pre_commit(sample: Sample, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*PRE_COMMIT, "run", *arguments],
+        [*PRE_COMMIT, *arguments],
         cwd=sample.path,
         env=sample.environ | more,
         stdin=subprocess.DEVNULL,
@@ -109,15 +91,14 @@ def test_the_manifest_runs_each_hook_once_whatever_was_changed():
         "nparam-lint-static": (f"{command} --static --staged", [*STAGES, "manual"]),
         "nparam-lint-cuda": (
             f"{command} --declared --staged --device cuda",
-            ["pre-push", "manual"],
+            [STAGES[-1], "manual"],
         ),
     }
     for hook in hooks.values():
         assert hook["language"] == "python"
         assert hook["minimum_pre_commit_version"] == "3.2.0"  # which knows these stages
-        assert (hook["pass_filenames"], hook["always_run"], hook["require_serial"]) == (
-            *(False, True, True),
-        )
+        how = hook["pass_filenames"], hook["always_run"], hook["require_serial"]
+        assert how == (False, True, True)
 
 
 @pytest.mark.thorough
@@ -153,13 +134,8 @@ def test_a_commit_from_a_graphical_interface(framework):
     bare |= {key: value for key, value in sample.environ.items() if key.startswith("GIT_")}
     sample.environ = bare
     sample.add({"net.py": model(20, 110)})
-    refused(
-        sample.commit(),
-        "net.py:5:16 NPL001",
-        "declared 110",
-        "420",
-        f"{sample.path}/.venv/bin/python (.venv in the project)",
-    )
+    place = f"{sample.path}/.venv/bin/python (.venv in the project)"
+    refused(sample.commit(), "net.py:5:16 NPL001", "declared 110", "420", place)
     sample.add({"net.py": model(20, 420)})
     # All files at once: what takes file names would run more than once.
     sample.add({f"files/{i}/{'long' * 20}.py": "" for i in range(2000)})
@@ -204,7 +180,7 @@ def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
     # What can use one interpreter only names both.
     more = f"args: [--output-file, {tmp_path / 'report'}]"
     sample.add({file: text.replace("args: [-v]", more)})
-    done = run_hook(sample, "nparam-lint")
+    done = pre_commit(sample, "run", "nparam-lint")
     refused(done, "a/.venv; to check that part: nparam-lint a found, but", "b/.venv; to check")
 
 
@@ -270,10 +246,10 @@ def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
 def test_the_source_alone_is_checked_where_nothing_can_be_imported(judged):
     sample = judged({"net.py": model(10, "12 apples")})
     sample.write({"net.py": model(10, 110)})
-    done = run_hook(sample, "nparam-lint-static", NPARAM_LINT_PYTHON="/gone")
-    refused(done, "net.py:5:16 NPL002")
+    run = ("run", "nparam-lint-static")
+    refused(pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone"), "net.py:5:16 NPL002")
     sample.git("add", "net.py")
-    done = run_hook(sample, "nparam-lint-static", NPARAM_LINT_PYTHON="/gone")
+    done = pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone")
     assert done.returncode == 0, done.stdout
 
 
@@ -282,7 +258,7 @@ def test_cuda_is_required_by_the_hook_that_is_called_so(judged):
     sample = judged({"net.py": model(10, 110)})
     code = "import torch; print(torch.cuda.is_available())"
     has_it = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)
-    done = run_hook(sample, "--hook-stage", "manual", "nparam-lint-cuda")
+    done = pre_commit(sample, "run", "--hook-stage", "manual", "nparam-lint-cuda")
     if has_it.stdout.strip() == b"True":
         assert done.returncode == 0, done.stdout
     else:

