@@ -219,6 +219,7 @@ WRONG = {
             "self.a = nn.Linear(4 * 2 ** max(n - 2, 0), d, bias=False)",
         ),
         "with n=1 it gives 128, the model has 256: +128",
+        "missing: d*(4*2**max(n - 2, 0) - 2**n)",
     ),
     "few": (
         model(
