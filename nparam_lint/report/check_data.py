@@ -32,11 +32,11 @@ from nparam_lint.report.json_records import (
     at,
     budget_record,
     finding_records,
-    finite,
     measured_fields,
     not_measured_fields,
     record,
     skipped_records,
+    summary_fields,
     way_record,
 )
 from nparam_lint.report.shard_data import ShardRecord, shard_record
@@ -184,7 +184,6 @@ def check_data(report: Report) -> CheckDocument:
 
 def _summary(report: Report) -> CheckSummary:
     measured = sum(isinstance(model.measurement, Measured) for model in report.models)
-    errors = sum(finding.severity == "error" for finding in report.findings)
     return record(
         CheckSummary,
         report,
@@ -192,11 +191,7 @@ def _summary(report: Report) -> CheckSummary:
         measured=measured,
         not_measured=len(report.models) - measured,
         cached=sum(model.measurement.cached for model in report.models),
-        findings=len(report.findings),
-        errors=errors,
-        warnings=len(report.findings) - errors,
-        skipped=len(report.skipped),
-        seconds=finite(report.seconds) or 0.0,
+        **summary_fields(report),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -117,8 +118,13 @@ class NotMeasuredRecord:
 def record(kind: type[T], source: object, /, **values: Any) -> T:
     """A record of a kind: a field has the value that is given here, else its default, else what
     `source` has under the same name."""
-    taken = (field.name for field in fields(kind) if field.default is MISSING)  # type: ignore[arg-type]
-    return kind(**{name: getattr(source, name) for name in taken if name not in values}, **values)
+    names = set(_without_default(kind)) - values.keys()  # type: ignore[arg-type]
+    return kind(**{name: getattr(source, name) for name in names}, **values)
+
+
+@cache  # there may be a record for each line of source
+def _without_default(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.default is MISSING)
 
 
 def at(position: Position) -> dict[str, Any]:
@@ -154,6 +160,19 @@ def skipped_records(report: Report) -> list[SkippedRecord]:
         )
         for target, failure in report.skipped
     ]
+
+
+def summary_fields(report: Report) -> dict[str, Any]:
+    """What summaries of a check and of a comparison have in common."""
+    errors = sum(finding.severity == "error" for finding in report.findings)
+    return {
+        "skipped": len(report.skipped),
+        "findings": len(report.findings),
+        "errors": errors,
+        "warnings": len(report.findings) - errors,
+        "files": report.files,
+        "seconds": finite(report.seconds) or 0.0,
+    }
 
 
 def measured_fields(measured: Measured) -> dict[str, Any]:

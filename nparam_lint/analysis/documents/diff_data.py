@@ -18,9 +18,9 @@ from nparam_lint.report.json_records import (
     WayRecord,
     at,
     finding_records,
-    finite,
     record,
     skipped_records,
+    summary_fields,
     way_record,
 )
 
@@ -108,24 +108,18 @@ class DiffDocument(CountedDocument):
 
 
 def data_of(report: DiffReport) -> DiffDocument:
-    skipped = skipped_records(as_report(report))
-    errors = sum(finding.severity == "error" for finding in report.findings)
+    as_check = as_report(report)
     summary = DiffSummary(
         models=len(report.models),
         **Counter[str](model.status for model in report.models),
-        skipped=len(skipped),
-        findings=len(report.findings),
-        errors=errors,
-        warnings=len(report.findings) - errors,
-        seconds=finite(report.seconds) or 0.0,
-        files=report.files,
+        **summary_fields(as_check),
     )
     return record(
         DiffDocument,
         report,
         models=[_model(model) for model in report.models],
         findings=finding_records(report.findings),
-        skipped=skipped,
+        skipped=skipped_records(as_check),
         summary=summary,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.sweep.sweep import SweepRow
 
-COLUMNS = ("nparam", "by", "reason")  # after those of the arguments
-
 
 @dataclass(kw_only=True)
 class SweepLine:
@@ -27,6 +25,9 @@ class SweepLine:
     nparam: int | None
     by: Literal["form", "built"]
     reason: str | msgspec.UnsetType = msgspec.UNSET
+
+
+COLUMNS = tuple(field.name for field in fields(SweepLine))  # after those of the arguments
 
 
 def json_line(row: SweepRow) -> str:
