@@ -166,56 +166,50 @@ class Models:
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
         facts = self.names.tree.facts(path)
-        own = {*self.names.classes(path), *self.names.functions(path)}
-        others = {item.bound for item in facts.imports if item.bound != (item.name or "")}
-        others |= {alias for alias, _ in facts.aliases}
-        found = {name for name in own if self.makes_model(self.names.resolve(path, name))}
-        found |= {name for name in others if self.makes_model(self.names.lookup(path, name))}
-        return {tail(name) for name in found}
+        definitions = {*self.names.classes(path), *self.names.functions(path)}
+        aliases = {item.bound for item in facts.imports if item.bound != (item.name or "")}
+        aliases |= {alias for alias, _ in facts.aliases}
+        names = {name for name in definitions if self.makes_model(self.names.resolve(path, name))}
+        names |= {name for name in aliases if self.makes_model(self.names.lookup(path, name))}
+        return {tail(name) for name in names}
 
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
         """The models and factories of one file, in its order; all definitions of one name."""
-        found = []
+        definitions = []
         file = self.names.tree.facts(path)
-        every: tuple[ClassFacts | FunctionFacts, ...] = (
-            *file.classes,
-            *file.functions,
-            *file.methods,
-        )
-        for facts in every:
+        for facts in (*file.classes, *file.functions, *file.methods):
             is_class = isinstance(facts, ClassFacts)
             symbol = Symbol("class" if is_class else "function", path, facts.qualname)
-            hidden = declared_only or facts.hidden
+            is_hidden = declared_only or facts.hidden
+            if not facts.declares and (is_hidden or not self.makes_model(symbol)):
+                continue
             inner = facts.init.docstring if isinstance(facts, ClassFacts) and facts.init else ()
-            if facts.declares or (not hidden and self.makes_model(symbol)):
-                definition = Definition(
-                    path,
-                    facts.qualname,
-                    "class" if is_class else "factory",
-                    facts.line,
-                    facts.column,
-                    tuple(lines for lines in (facts.docstring, inner) if lines),
-                    facts.parameters
-                    if isinstance(facts, FunctionFacts)
-                    else self.parameters(symbol),
-                )
-                found.append(definition)
-        return sorted(found, key=attrgetter("line", "column"))
+            definition = Definition(
+                path,
+                facts.qualname,
+                "class" if is_class else "factory",
+                facts.line,
+                facts.column,
+                tuple(filter(None, (facts.docstring, inner))),
+                facts.parameters if isinstance(facts, FunctionFacts) else self.parameters(symbol),
+            )
+            definitions.append(definition)
+        return sorted(definitions, key=attrgetter("line", "column"))
 
     def parameters(self, symbol: Symbol) -> tuple[Parameter, ...] | None:
         """The parameters of a function or a constructor; None if it is inherited from an installed
         package."""
         if symbol.kind == "function":
             return self.names.functions(symbol.where)[symbol.name].parameters
-        found = self._constructor(symbol)
-        return () if found == "nothing" else found
+        parameters = self._constructor(symbol)
+        return () if parameters == "nothing" else parameters
 
     def _constructor(self, symbol: Symbol) -> _Constructor:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
             name = tail(symbol.name)
-            plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
-            return "nothing" if plain or takes_nothing(symbol.name) else None
+            is_plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
+            return "nothing" if is_plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class":
             return "nothing"
         if symbol not in self._constructors:
@@ -235,8 +229,8 @@ class Models:
         if facts.fields is None:
             return inherited
         before = inherited if isinstance(inherited, tuple) else ()
-        own = {item.name for item in facts.fields}
-        return (*(item for item in before if item.name not in own), *facts.fields)
+        names = {field.name for field in facts.fields}
+        return (*(item for item in before if item.name not in names), *facts.fields)
 
 
 # --- from files to definitions ---
@@ -293,8 +287,8 @@ def discover(
     *,
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
-    named: Collection[str] = (),
-    asked: Collection[str] = (),
+    user_files: Collection[str] = (),
+    places: Collection[str] = (),
     declared_only: bool = False,
     elsewhere: Collection[str] = (),
     store: Store | None = None,
@@ -305,13 +299,12 @@ def discover(
     """Find the model classes and the factories in `files` (relative to `root`).
 
     `importable`: the files that imports may reach (default: all Python files of the project). Test
-    files count for what declares a budget
-    only, unless they are `asked` for: they, or a directory of tests around them. With
-    `declared_only` so do all files, and those in which no claim can stand are not even parsed: the
-    hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files (of a target,
-    or of a budget in the config) are looked through in full in either case. One that cannot be
-    parsed is a problem where it could hold what is looked for, or a file that does imports it;
-    `named` files (by the user) always are.
+    files count for what declares a budget only, unless the `places` that are asked about have them,
+    or a directory of tests around them. With `declared_only` so do all files, and those in which no
+    claim can stand are not even parsed: the hook's fast way; it is that of the files `elsewhere` in
+    any case. `wanted` files (of a target, or of a budget in the config) are looked through in full
+    in either case. One that cannot be parsed is a problem where it could hold what is looked for,
+    or a file that does imports it; `user_files` (named by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
     the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition
@@ -324,9 +317,9 @@ def discover(
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
-    rest: list[str] = []
+    unhinted: list[str] = []
     tests: list[str] = []
-    is_asked = _asked_tests(asked)
+    is_asked = _asked_tests(places)
     for path in files:
         source = tree.source(path)
         if path in wanted:
@@ -340,10 +333,10 @@ def discover(
         defines = path not in strict and (b"class" in source or b"def" in source)
         is_candidate = path not in strict and is_hinted(source)
         is_candidate = is_candidate or (not defines and mentions(source))
-        if not source or is_candidate or path in named:
+        if not source or is_candidate or path in user_files:
             parsed.append(path)
         elif defines:
-            rest.append(path)
+            unhinted.append(path)
 
     @cache
     def look(path: str) -> tuple[list[Definition], Problem | None]:
@@ -363,29 +356,30 @@ def discover(
     for path in parsed[:_FIRST] if on_found else ():
         look(path)
     tree.scan_all(parsed)
-    parsed += _naming_models(tree, models, rest)
-    parsed = sorted(set(parsed))
-    found: list[Definition] = []
+    parsed = sorted({*parsed, *_naming_models(tree, models, unhinted)})
+    definitions: list[Definition] = []
     problems: list[Problem] = []
     for path in parsed:
-        definitions, problem = look(path)
-        found += definitions
+        file_definitions, problem = look(path)
+        definitions += file_definitions
         problems += [problem] if problem else []
-    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
+    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in definitions)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]
-    asked = {*named, *wanted}
-    problems = [replace(p, severity="error") if p.position.path in asked else p for p in problems]
+    must_parse = {*user_files, *wanted}
+    problems = [
+        replace(p, severity="error") if p.position.path in must_parse else p for p in problems
+    ]
     tree.remember()
     return Discovery(
-        tuple(files), tuple(parsed), tuple(found), tuple(problems), models, tuple(tests)
+        tuple(files), tuple(parsed), tuple(definitions), tuple(problems), models, tuple(tests)
     )
 
 
-def _asked_tests(asked: Collection[str]) -> Callable[[str], bool]:
+def _asked_tests(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a test file was asked for: it was named, or a directory of tests that holds it."""
-    places = [at for at in asked if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
-    return within(places) if places else lambda _: False
+    tests = [at for at in places if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
+    return within(tests) if tests else lambda _: False
 
 
 def _is_test(path: str, source: bytes) -> bool:
@@ -396,21 +390,19 @@ def _is_test(path: str, source: bytes) -> bool:
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
 
 
-def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
+def _naming_models(tree: SourceTree, models: Models, unhinted: list[str]) -> list[str]:
     """The files that do not mention torch but may contain a model, because they name one of the
     repository's models (`class Tiny(BaseNet)`)."""
-    if len(rest) <= _FEW:  # parsing them costs less than finding out
-        return [path for path in rest if tree.leads_to(path).files]
+    if len(unhinted) <= _FEW:  # parsing them costs less than finding out
+        return [path for path in unhinted if tree.leads_to(path).files]
     # The chain from a base to a subclass may lead through any file of the project, so ask them all.
-    fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
-    left = sorted(tree.files.difference(fresh))
-    added: set[str] = set()
-    while fresh and left:
-        words = {name.encode() for path in fresh for name in models.model_names(path)}
-        fresh = [path for path in left if _has_any(words, tree.source(path))]
-        added.update(fresh)
-        left = [path for path in left if path not in added]
-    return sorted(added.intersection(rest))
+    bases = [path for path in tree.files.difference(unhinted) if is_hinted(tree.source(path))]
+    candidates = tree.files.difference(bases)
+    while bases and candidates:
+        words = {name.encode() for path in bases for name in models.model_names(path)}
+        bases = [path for path in candidates if _has_any(words, tree.source(path))]
+        candidates = candidates.difference(bases)
+    return [path for path in unhinted if path not in candidates]
 
 
 def _has_any(words: set[bytes], source: bytes) -> bool:

@@ -41,29 +41,29 @@ def doubtful_part(tree: ast.Module, text: str, lines: Sequence[str]) -> ast.Modu
 class _Doubts:
     def __init__(self, text: str, lines: Sequence[str]) -> None:
         self._lines = lines
-        self._marked = sorted(_marked(text))
+        self._marked = [*_marked(text)]
 
     def of_scope(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of a file or a class that are not sure; of a class, only such in it."""
-        found: list[ast.stmt] = []
+        doubts: list[ast.stmt] = []
         for number, node in enumerate(body):
             if isinstance(node, ast.ClassDef):
                 inner = self.of_scope(node.body)
                 if inner or not self._has_sure_header(node):
                     part = copy.copy(node)
                     part.body = inner or node.body[:1]
-                    found.append(part)
+                    doubts.append(part)
             elif isinstance(node, FUNCTIONS):
                 if not (self._has_sure_header(node) and self._are_sure(node.body, _IN_FUNCTION)):
-                    found.append(node)
+                    doubts.append(node)
             elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                found = [*body[: number + 1]]  # it counts what is before it
+                doubts = [*body[: number + 1]]  # it counts what is before it
             elif not self._are_sure([node], _SIMPLE):
-                found.append(node)
-        plain = (node for node in found if not isinstance(node, (ast.ClassDef, *FUNCTIONS)))
+                doubts.append(node)
+        plain = (node for node in doubts if not isinstance(node, (ast.ClassDef, *FUNCTIONS)))
         if any(isinstance(inner, ast.Global) for node in plain for inner in ast.walk(node)):
             return [*body]  # the name must not be used before
-        return found
+        return doubts
 
     def _has_sure_header(self, node: ast.ClassDef | Function) -> bool:
         first, last = min(item.lineno for item in (node, *node.decorator_list)), _header_end(node)
@@ -115,18 +115,18 @@ class _Doubts:
 
 
 def _marked(text: str) -> Iterator[int]:
-    """The lines with one of the words, and those in which a loop assigns to a star."""
+    """The lines with one of the words, and those in which a loop assigns to a star, in order."""
+    offsets = [match.end() for match in _STARRED_LOOP.finditer(text)]
     for word in _WORDS:
-        line, before, at = 1, 0, text.find(word)
+        at = text.find(word)
         while at >= 0:
-            line += text.count("\n", before, at)
-            yield line
-            before, at = at, text.find(word, at + 1)
+            offsets.append(at)
+            at = text.find(word, at + 1)
     line, before = 1, 0
-    for match in _STARRED_LOOP.finditer(text):
-        line += text.count("\n", before, match.end())
+    for offset in sorted(offsets):
+        line += text.count("\n", before, offset)
         yield line
-        before = match.end()
+        before = offset
 
 
 def _header_end(node: Any) -> int:

@@ -32,6 +32,7 @@ _OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = re.compile(
     r"[^\\\n]+|\n|\\(?:\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)"
 )
+_ESCAPES = "abfnrtvxuUN01234567\\'\""  # what may follow a backslash
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 _OBJECTS = 200_000  # new ones between two collections; few syntax trees have more
@@ -160,10 +161,10 @@ def tail(dotted: str) -> str:
     return dotted.rpartition(".")[2]
 
 
-def parameter_names(given: ast.arguments) -> list[str]:
+def parameter_names(node: ast.arguments) -> list[str]:
     """Those of all parameters, `*args` and `**kwargs` too."""
-    named = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
-    return [item.arg for item in named if item]
+    parameters = (*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg)
+    return [item.arg for item in parameters if item]
 
 
 def decorators(node: ast.ClassDef | Function) -> tuple[str, ...]:
@@ -200,11 +201,11 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
     names: set[str] = set()
     while returned:
         for value in choices(returned.pop()):
-            made = origin(value)
-            if isinstance(made, ast.Name) and made.id not in names:
-                names.add(made.id)
-                returned += assigned.get(made.id, [])
-            elif isinstance(made, ast.Call) and (dotted := dotted_name(made.func)):
+            source = origin(value)
+            if isinstance(source, ast.Name) and source.id not in names:
+                names.add(source.id)
+                returned += assigned.get(source.id, [])
+            elif isinstance(source, ast.Call) and (dotted := dotted_name(source.func)):
                 callees[dotted] = None
     return tuple(callees), frozenset(names)
 
@@ -308,7 +309,9 @@ def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
         for piece in re.findall(r"[^\n]+|\n", body) if raw else _PIECE.findall(body):
             if piece != "\\\n":
                 place = place or (line + row - 1, column)
-                value = piece if raw else _unescape(piece)
+                # Python keeps the backslash of what is no escape.
+                is_escape = not raw and piece[0] == "\\" and piece[1] in _ESCAPES
+                value = str(ast.literal_eval(f'"{piece}"')) if is_escape else piece
                 if value == "\n":
                     yield DocLine(text, *place)
                     text, place = "", None
@@ -317,10 +320,3 @@ def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
             row, column = (row + 1, 1) if piece.endswith("\n") else (row, column + len(piece))
     if place is not None:
         yield DocLine(text, *place)
-
-
-def _unescape(piece: str) -> str:
-    """Python keeps the backslash of what is no escape."""
-    if piece[0] != "\\" or piece[1] not in "abfnrtvxuUN01234567\\'\"":
-        return piece
-    return str(ast.literal_eval(f'"{piece}"'))
