@@ -142,11 +142,11 @@ def put_into(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
         if name in _SPREADS or name in _PUTS:
-            given = [value for _, value in arguments(node)]
-            if name in _SPREADS and given:
-                yield node.func.value, _spread(given[0])
-            elif name in _PUTS and len(given) > _PUTS[name]:
-                yield node.func.value, given[_PUTS[name]]
+            values = [value for _, value in arguments(node)]
+            if name in _SPREADS and values:
+                yield node.func.value, _spread(values[0])
+            elif name in _PUTS and len(values) > _PUTS[name]:
+                yield node.func.value, values[_PUTS[name]]
     elif isinstance(node, ast.AugAssign):
         yield node.target, _spread(node.value)
     elif isinstance(node, ast.Assign):
