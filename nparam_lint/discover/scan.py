@@ -50,7 +50,6 @@ _NEWER = re.compile(
 )
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
-_SHORT = 2_000  # characters that are compiled sooner than it is found out what of them has to be
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
@@ -206,7 +205,10 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree, lines = ast.parse(text), text.split("\n")
             # Not all that has a tree can be imported: a `return` outside of a function.
-            _check_compiles(tree, text, lines)
+            try:
+                compile(tree, "<source>", "exec", dont_inherit=True)
+            except RecursionError:  # of a text, more may be nested
+                compile(text, "<source>", "exec", dont_inherit=True)
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
         if scanner.mentions_more():
@@ -223,18 +225,6 @@ def parse_text(path: str, text: str) -> Parsed:
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)
-
-
-def _check_compiles(tree: ast.Module, text: str, lines: Sequence[str]) -> None:
-    """Raise what `compile` raises for the file."""
-    if len(text) > _SHORT:
-        from nparam_lint.discover.compilable import doubtful_part
-
-        tree = doubtful_part(tree, text, lines)
-    try:
-        compile(tree, "<source>", "exec", dont_inherit=True)
-    except RecursionError:  # of a text, more may be nested
-        compile(text, "<source>", "exec", dont_inherit=True)
 
 
 def left_out(path: str, source: bytes, why: str) -> Problem:
