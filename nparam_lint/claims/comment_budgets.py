@@ -54,14 +54,19 @@ def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed
 def _comments(path: str, text: str) -> Iterator[DocLine]:
     """The text of each comment, without its sign."""
     if path.endswith(".py"):
-        with suppress(SyntaxError, tokenize.TokenError):
-            for token in tokenize.generate_tokens(io.StringIO(text).readline):
-                if token.type == tokenize.COMMENT:
-                    yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
+        yield from python_comments(text)
     elif path.lower().endswith(WITH_COMMENTS):
         for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
             if sign := comment_sign(line):
                 yield DocLine(line[sign.end() :], number, sign.end() + 1)
+
+
+def python_comments(text: str) -> Iterator[DocLine]:
+    """The text of each comment of some Python, without its sign."""
+    with suppress(SyntaxError, tokenize.TokenError):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
 
 
 def comment_sign(line: str) -> re.Match[str] | None:

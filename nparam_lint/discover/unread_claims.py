@@ -4,12 +4,10 @@ docstrings of definitions that cannot be called from outside, in strings that ar
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims.comment_budgets import python_comments
 from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
@@ -59,8 +57,9 @@ def unread_claims(
         if (text.lineno, text.col_offset) not in docstrings:
             for line, following in _followed([*_lines(text, lines)]):
                 look(line, following, _elsewhere(place), not isinstance(text, ast.Constant))
-    for line, following in _followed([*_comments(lines)]):
-        look(line, following, _elsewhere("a comment"))
+    if any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
+        for line, following in _followed([*python_comments("\n".join(lines))]):
+            look(line, following, _elsewhere("a comment"))
     return sorted(problems, key=lambda problem: (problem.position.line, problem.position.column))
 
 
@@ -157,13 +156,3 @@ def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
         start = character(line, text.col_offset) if number == text.lineno else 0
         end = character(line, text.end_col_offset or 0) if number == last else len(line)
         yield DocLine(line[start:end], number, start + 1)
-
-
-def _comments(lines: Sequence[str]) -> Iterator[DocLine]:
-    if not any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
-        return
-    source = io.StringIO("\n".join(lines))
-    with suppress(SyntaxError, tokenize.TokenError):
-        for token in tokenize.generate_tokens(source.readline):
-            if token.type == tokenize.COMMENT:
-                yield DocLine(token.string, token.start[0], token.start[1] + 1)
