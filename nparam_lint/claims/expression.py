@@ -343,15 +343,13 @@ def _root(number: Fraction, degree: int) -> Fraction | None:
     """The exact root of a non-negative number, or None where it is not rational."""
     if number < 0 or degree > _MAX_BITS:
         return None
-    top, bottom = (_integer_root(part, degree) for part in number.as_integer_ratio())
-    root = Fraction(top, bottom or 1)
-    return root if root**degree == number else None
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """The largest whole number whose power does not exceed `number`."""
-    low, high = 0, 1 << (number.bit_length() // degree + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= number else (low, middle)
-    return low
+    roots = []
+    for part in number.as_integer_ratio():
+        low, high = 0, 1 << (part.bit_length() // degree + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if middle**degree <= part else (low, middle)
+        if low**degree != part:
+            return None
+        roots.append(low)
+    return Fraction(*roots)

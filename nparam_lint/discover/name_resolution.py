@@ -228,11 +228,6 @@ class Names:
     def functions(self, path: str) -> dict[str, FunctionFacts]:
         return _by_name(self.tree.facts(path).functions)
 
-    @cached_method
-    def methods(self, path: str) -> dict[str, FunctionFacts]:
-        """Class methods and static methods that declare a budget."""
-        return _by_name(self.tree.facts(path).methods)
-
     def bases(self, symbol: Symbol) -> Iterator[Symbol]:
         scope = symbol.name.rpartition(".")[0]
         for base in self.classes(symbol.where)[symbol.name].bases:

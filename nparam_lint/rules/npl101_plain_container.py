@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules import built, source
-from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into, statements
+from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +90,6 @@ class _Attribute:
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
     builders = [method for method in owner.methods.values() if not method.runs_forward]
-    if not any(_keeps_container(method, values) for method in builders):
-        return
     attributes = _attributes(builders, values)
     firsts = {name: first for name, a in attributes.items() if (first := a.first(values))}
     if not firsts or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
@@ -106,15 +104,6 @@ def check(owner: Class, values: Values) -> Iterator[Found]:
                 "find it",
                 f"make self.{name} an {better}",
             )
-
-
-def _keeps_container(method: Method, values: Values) -> bool:
-    """Is an attribute assigned a plain container? To look at the statements alone is quick."""
-    return any(
-        method.attribute(target) and values.box(value, method)
-        for statement in statements(method.node.body)
-        for target, value in assigned(statement)
-    )
 
 
 def _attributes(methods: list[Method], values: Values) -> dict[str, _Attribute]:
