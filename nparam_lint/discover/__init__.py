@@ -139,8 +139,8 @@ class Models:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
-        called = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
-        if any(map(self.makes_model, called)) or self._may_be_model(path, facts.gives, whole=True):
+        callees = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
+        if any(map(self.makes_model, callees)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return registered and bool(facts.returned)
@@ -319,7 +319,7 @@ def discover(
     parsed: list[str] = []
     unhinted: list[str] = []
     tests: list[str] = []
-    is_asked = _asked_tests(places)
+    is_asked = _test_scope(places)
     for path in files:
         source = tree.source(path)
         if path in wanted:
@@ -376,7 +376,7 @@ def discover(
     )
 
 
-def _asked_tests(places: Collection[str]) -> Callable[[str], bool]:
+def _test_scope(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a test file was asked for: it was named, or a directory of tests that holds it."""
     tests = [at for at in places if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
     return within(tests) if tests else lambda _: False

@@ -92,8 +92,8 @@ class SourceTree:
         self._timeout = timeout
         self._digests: dict[str, str] = {}
         self._naming_us: set[str] = set()  # of those that have a digest
-        self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
-        self._known_imports = FactCache[Imports](store, "imports", Imports)
+        self._fact_cache = FactCache[FileFacts](store, "facts", FileFacts)
+        self._import_cache = FactCache[Imports](store, "imports", Imports)
         self._facts: dict[str, FileFacts] = {}
         self._imports: dict[str, Imports] = {}  # by digest, as far as another process found them
 
@@ -132,7 +132,7 @@ class SourceTree:
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
             try:
-                self._facts[path] = self._known(path) or self._scanned(path, self._read(path))
+                self._facts[path] = self._cached(path) or self._scanned(path, self._read(path))
             except OSError as error:
                 reason = f"cannot be read: {error.strerror or error}"
                 # A directory: nobody knows whether there is any source in it.
@@ -147,9 +147,9 @@ class SourceTree:
         first: dict[str, str] = {}  # of several files with one content, the one that is read
         for path in paths:
             with suppress(OSError):
-                known = self._facts.get(path) or self._known(path)
-                if known is not None:
-                    self._facts[path] = known
+                facts = self._facts.get(path) or self._cached(path)
+                if facts is not None:
+                    self._facts[path] = facts
                 elif first.setdefault(self.digest(path), path) == path:
                     contents[path] = self._read(path)
         if sum(map(len, contents.values())) < _MUCH:
@@ -158,11 +158,11 @@ class SourceTree:
 
         for path, (facts, imports) in scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
-            self._known_imports.put(self._digests[path], imports)
+            self._import_cache.put(self._digests[path], imports)
             self._imports[self._digests[path]] = imports
 
-    def _known(self, path: str) -> FileFacts | None:
-        facts = self._known_facts.get(self.digest(path))
+    def _cached(self, path: str) -> FileFacts | None:
+        facts = self._fact_cache.get(self.digest(path))
         return facts and _moved(facts, path)
 
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
@@ -170,7 +170,7 @@ class SourceTree:
         facts = facts or scan_within(self._scan, self._timeout, path, content)
         self._note(path, content)
         if not facts.fleeting:
-            self._known_facts.put(self._digests[path], _moved(facts, ""))
+            self._fact_cache.put(self._digests[path], _moved(facts, ""))
         return facts
 
     @cached_method
@@ -180,16 +180,16 @@ class SourceTree:
             digest = self.digest(path)
         except OSError:
             return ()
-        statements = self._imports.get(digest) or self._known_imports.get(digest)
+        statements = self._imports.get(digest) or self._import_cache.get(digest)
         if statements is None:
             statements = import_statements(self.source(path))
-            self._known_imports.put(digest, statements)
+            self._import_cache.put(digest, statements)
         return statements
 
     def remember(self) -> None:
         """Keep what was worked out since the last call for the next run."""
-        self._known_facts.save(self.room)
-        self._known_imports.save(self.room)
+        self._fact_cache.save(self.room)
+        self._import_cache.save(self.room)
 
     @property
     def room(self) -> int:

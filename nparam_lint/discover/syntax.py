@@ -94,7 +94,7 @@ def words_in(source: bytes) -> list[bytes]:
 def annotation_names(annotation: ast.expr | None) -> tuple[str, ...]:
     """The dotted names of the classes that an annotation allows: `Optional["Net"]` gives `Net`."""
     try:
-        return () if annotation is None else tuple(_one_of(annotation))
+        return () if annotation is None else tuple(_class_names(annotation))
     except RecursionError:
         return ()
 
@@ -221,24 +221,24 @@ def origin(node: ast.expr) -> ast.expr:
     return node
 
 
-def _one_of(node: ast.expr) -> Iterator[str]:
+def _class_names(node: ast.expr) -> Iterator[str]:
     if (text := text_of(node)) is not None:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            yield from _one_of(ast.parse(text.strip(), mode="eval").body)
+            yield from _class_names(ast.parse(text.strip(), mode="eval").body)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        yield from _one_of(node.left)
-        yield from _one_of(node.right)
+        yield from _class_names(node.left)
+        yield from _class_names(node.right)
     elif isinstance(node, ast.Subscript):
         generic = tail(dotted_name(node.value))
         inner = node.slice
         items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         if generic in ("Optional", "Annotated", "Final", "Union"):
             for item in items if generic == "Union" else items[:1]:
-                yield from _one_of(item)
+                yield from _class_names(item)
         else:  # `Net[T]` is a Net; `list[Net]` is a list, which is no model
-            yield from _one_of(node.value)
+            yield from _class_names(node.value)
 
 
 # --- docstrings -------------------------------------------------------------------------------
