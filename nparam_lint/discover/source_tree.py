@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
+_Node = TypeVar("_Node", bound="Hashable")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
 # Packages that a repository's own directory of that name must not be taken for.
 _PACKAGES = frozenset(
@@ -55,6 +56,17 @@ def cached_method(method: _Method) -> _Method:
         return answers[key]
 
     return ask  # type: ignore[return-value]
+
+
+def reachable(starts: Iterable[_Node], links: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
+    """The starts, and all that their links lead to, each once."""
+    nodes = dict.fromkeys(starts)
+    pending = [*nodes]
+    while pending:
+        fresh = [node for node in links(pending.pop()) if node not in nodes]
+        nodes.update(dict.fromkeys(fresh))
+        pending += fresh
+    return [*nodes]
 
 
 class Leads(NamedTuple):
@@ -356,13 +368,7 @@ class SourceTree:
 
     def run_with(self, paths: Iterable[str]) -> list[str]:
         """These files, and all files that importing them is certain to run, each once."""
-        files = dict.fromkeys(paths)
-        pending = [*files]
-        while pending:
-            fresh = [path for path in self.leads_to(pending.pop()).surely if path not in files]
-            files.update(dict.fromkeys(fresh))
-            pending += fresh
-        return [*files]
+        return reachable(paths, lambda path: self.leads_to(path).surely)
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""

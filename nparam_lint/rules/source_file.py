@@ -12,7 +12,7 @@ from weakref import ref
 
 from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
-from nparam_lint.discover.source_tree import SourceTree, cached_method
+from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
 from nparam_lint.rules.nodes import (
     BINDING,
@@ -116,14 +116,8 @@ class SourceFile:
     def _lineage(self, qualname: str) -> list[Symbol]:
         """The class and all its bases, according to this file: those of other files are
         "outside"."""
-        pending, lineage = [Symbol("class", _ALONE, qualname)], dict[Symbol, None]()
-        while pending:
-            symbol = pending.pop()
-            if symbol not in lineage:
-                lineage[symbol] = None
-                if symbol.kind == "class":
-                    pending += reversed(list(self._names.bases(symbol)))
-        return list(lineage)
+        start = Symbol("class", _ALONE, qualname)
+        return reachable([start], lambda s: self._names.bases(s) if s.kind == "class" else ())
 
 
 @dataclass(eq=False)
@@ -250,14 +244,8 @@ class ValueFlow:
     def handed_over(self, name: str) -> int:
         """How often the value is passed on; a loop over it counts as often as the loop's variable
         is passed on."""
-        pending, names, count = [name], {name}, 0
-        while pending:
-            name = pending.pop()
-            count += self._transfers[name]
-            fresh = self._loops.get(name, set()) - names
-            names |= fresh
-            pending += fresh
-        return count
+        names = reachable([name], lambda variable: self._loops.get(variable, ()))
+        return sum(self._transfers[variable] for variable in names)
 
 
 def _name_in(node: ast.AST, method: Method) -> str:
