@@ -171,7 +171,7 @@ def parse_value(text: str, metric: str = "total") -> Value:
         except FormulaError as error:
             raise TextError(error.message) from None
         if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
-            raise TextError(f"found {_quoted(body)}, which no whole number satisfies")
+            raise TextError(f"found {_excerpt(body)}, which no whole number satisfies")
         return value
 
 
@@ -183,11 +183,11 @@ def parse_tolerance(text: str, metric: str = "total") -> Tolerance:
             return Tolerance(body, Fraction(match[1]), relative=True)
         if re.fullmatch(r"[0-9]*\.[0-9]+", body):
             hint = f"did you mean `{body[:30]}%`?"
-            raise TextError(f"found {_quoted(body)}, a decimal without a unit; {hint}")
+            raise TextError(f"found {_excerpt(body)}, a decimal without a unit; {hint}")
         number = _number(body, metric)
         if number is None:
             expected = "expected a tolerance such as 2%, 50k or 1000"
-            raise TextError(f"found {_quoted(body)}, {expected}")
+            raise TextError(f"found {_excerpt(body)}, {expected}")
         return Tolerance(body, number.value, relative=False)
 
 
@@ -250,14 +250,14 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
         except FormulaError as error:
             is_word = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant
             if is_word or isinstance(error, FormulaSyntaxError):
-                message = f"found {_quoted(body)}, {expected}"
+                message = f"found {_excerpt(body)}, {expected}"
                 raise TextError(message, 0 if is_word else error.offset) from None
             raise TextError(error.message, error.offset) from None
         if formula.is_condition:
-            raise TextError(f"found the condition {_quoted(body)}, {expected}")
+            raise TextError(f"found the condition {_excerpt(body)}, {expected}")
         if not formula.names and re.search(r"\b(and|or|if)\b", body):
             raise TextError(
-                f"found {_quoted(body)}, which has no argument to decide by; {expected}"
+                f"found {_excerpt(body)}, which has no argument to decide by; {expected}"
             )
         return formula
 
@@ -281,18 +281,18 @@ def _number(body: str, metric: str) -> Number | None:
         suffixes = "KB MB GB TB KiB MiB GiB TiB k M G T" if is_bytes else "k K M B G T"
         near = next((unit for unit in suffixes.split() if unit.lower() == suffix.lower()), None)
         hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
-        raise TextError(f"found {_quoted(body)}, expected a count such as {EXAMPLES}{hint}")
+        raise TextError(f"found {_excerpt(body)}, expected a count such as {EXAMPLES}{hint}")
     if part and exponent is None and not suffix:
         hint = f"did you mean `{body}{'MB' if is_bytes else 'M'}`?"
-        raise TextError(f"found {_quoted(body)}, a decimal without a suffix; {hint}")
+        raise TextError(f"found {_excerpt(body)}, a decimal without a suffix; {hint}")
     if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
-        raise TextError(f"found {_quoted(body)}, which is too large for a count")
+        raise TextError(f"found {_excerpt(body)}, which is too large for a count")
     unit = scale * Fraction(10) ** (int(exponent or 0) - len(part))
     plain = exponent is None and not suffix
     return Number(int(whole + part) * unit, Fraction(0) if plain else unit)
 
 
-def _quoted(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:59]}…") if text else "nothing"
 
 

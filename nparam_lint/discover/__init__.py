@@ -48,7 +48,7 @@ from nparam_lint.discover.scan import (
     scan_source,
     too_slow,
 )
-from nparam_lint.discover.source_tree import SourceTree
+from nparam_lint.discover.source_tree import SourceTree, cyclic_method
 from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit, words_in
 from nparam_lint.ground.values import Position
 
@@ -103,20 +103,17 @@ class Models:
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self._models: dict[Symbol, bool] = {}
-        self._constructors: dict[Symbol, _Constructor] = {}
 
+    @cyclic_method(False)
     def is_model(self, symbol: Symbol | None) -> bool:
         """Is this class an `nn.Module`?"""
         if symbol is None or symbol.kind not in ("class", "outside"):
             return False
         if symbol.kind == "outside":
             return is_module(symbol.name)
-        if symbol not in self._models:
-            self._models[symbol] = False  # until the bases say otherwise: they may form a cycle
-            self._models[symbol] = any(self.is_model(base) for base in self.names.bases(symbol))
-        return self._models[symbol]
+        return any(self.is_model(base) for base in self.names.bases(symbol))
 
+    @cyclic_method(False)
     def makes_model(self, symbol: Symbol | None) -> bool:
         """Does calling this give a model?"""
         if symbol is None:
@@ -126,15 +123,9 @@ class Models:
         if symbol.kind == "method":
             owner, _, name = symbol.name.rpartition(".")
             return bool(_BUILDS.match(name)) and self.is_model(Symbol("class", symbol.where, owner))
-        if symbol.kind == "function":
-            if symbol not in self._models:
-                self._models[symbol] = False
-                facts = self.names.functions(symbol.where)[symbol.name]
-                self._models[symbol] = self._is_factory(symbol.where, facts)
-            return self._models[symbol]
-        return self.is_model(symbol)
-
-    def _is_factory(self, path: str, facts: FunctionFacts) -> bool:
+        if symbol.kind != "function":
+            return self.is_model(symbol)
+        path, facts = symbol.where, self.names.functions(symbol.where)[symbol.name]
         if facts.declares:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
@@ -204,6 +195,7 @@ class Models:
         parameters = self._constructor(symbol)
         return () if parameters == "nothing" else parameters
 
+    @cyclic_method("nothing")
     def _constructor(self, symbol: Symbol) -> _Constructor:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
@@ -212,12 +204,6 @@ class Models:
             return "nothing" if is_plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class":
             return "nothing"
-        if symbol not in self._constructors:
-            self._constructors[symbol] = "nothing"  # as long as it is asked for: a cycle
-            self._constructors[symbol] = self._own_constructor(symbol)
-        return self._constructors[symbol]
-
-    def _own_constructor(self, symbol: Symbol) -> _Constructor:
         facts = self.names.classes(symbol.where)[symbol.name]
         if facts.init is not None:
             return facts.init.parameters

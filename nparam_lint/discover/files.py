@@ -311,16 +311,14 @@ def _foreign(directory: Path) -> Callable[[str], bool]:
     """Whether a folder is in an environment, or belongs to an installed package: even if git does
     not ignore it, it is not part of the project."""
     top = os.fspath(directory)
-    foreign: dict[str, bool] = {"": False}
 
+    @cache
     def is_foreign(folder: str) -> bool:
-        if folder not in foreign:
-            foreign[folder] = (
-                is_foreign(parent(folder))
-                or folder.rpartition("/")[2] in _FOREIGN
-                or os.path.exists(f"{top}/{folder}/pyvenv.cfg")  # noqa: PTH110  # raises nothing
-            )
-        return foreign[folder]
+        return bool(folder) and (
+            is_foreign(parent(folder))
+            or folder.rpartition("/")[2] in _FOREIGN
+            or os.path.exists(f"{top}/{folder}/pyvenv.cfg")  # noqa: PTH110  # raises nothing
+        )
 
     return is_foreign
 

@@ -44,18 +44,28 @@ _PACKAGES = frozenset(
 )
 
 
-def cached_method(method: _Method) -> _Method:
-    """`functools.cache` for a method: what it answered is kept with the instance."""
-    name = f"_answers_of_{method.__name__}"
+def cyclic_method(*meanwhile: object) -> Callable[[_Method], _Method]:
+    """`functools.cache` for a method that may come back to its own question, to which the answer is
+    `meanwhile` as long as it is looked for. What it answered is kept with the instance."""
 
-    @wraps(method)
-    def ask(self: Any, *key: Hashable) -> Any:
-        answers = self.__dict__.setdefault(name, {})
-        if key not in answers:
-            answers[key] = method(self, *key)
-        return answers[key]
+    def decorate(method: _Method) -> _Method:
+        name = f"_answers_of_{method.__name__}"
 
-    return ask  # type: ignore[return-value]
+        @wraps(method)
+        def ask(self: Any, *key: Hashable) -> Any:
+            answers = self.__dict__.setdefault(name, {})
+            if key not in answers:
+                if meanwhile:
+                    (answers[key],) = meanwhile
+                answers[key] = method(self, *key)
+            return answers[key]
+
+        return ask  # type: ignore[return-value]
+
+    return decorate
+
+
+cached_method = cyclic_method()  # one that does not come back
 
 
 def reachable(starts: Iterable[_Node], links: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.name_resolution import is_factory, is_module
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, cyclic_method
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.rules.source_file import Class, Method, SourceFile
+    from nparam_lint.rules.source_file import Method, SourceFile
 
 # A plain container: list, tuple, set or dict, and the expressions for what is in it; a starred or
 # copied one stands for what is in that.
@@ -65,8 +65,6 @@ class Values:
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
-        self._weighty: dict[str, bool] = {}
-        self._returned: dict[Method, Made | None] = {}
 
     def made(self, node: ast.AST, method: Method) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
@@ -78,20 +76,17 @@ class Values:
             return self._either(node.values, method)
         return self.made(node.value, method) if isinstance(node, ast.NamedExpr) else None
 
-    def has_parameters(self, owner: Class) -> bool:
+    @cyclic_method(False)  # it may contain itself
+    def has_parameters(self, qualname: str) -> bool:
         """Does a class of the file, or one of its bases in it, surely have parameters?"""
-        name = owner.qualname
-        if name not in self._weighty:
-            self._weighty[name] = False  # until the body says otherwise: it may contain itself
-            self._weighty[name] = any(
-                creation is not None and creation.weighty
-                for member in self.file.family(name)
-                for method in member.methods.values()
-                if not method.runs_forward
-                for node in method.calls
-                for creation in (self._called(node, method),)
-            )
-        return self._weighty[name]
+        return any(
+            creation is not None and creation.weighty
+            for member in self.file.family(qualname)
+            for method in member.methods.values()
+            if not method.runs_forward
+            for node in method.calls
+            for creation in (self._called(node, method),)
+        )
 
     # --- calls --------------------------------------------------------------------------------
 
@@ -110,7 +105,8 @@ class Values:
             )
             return replace(inner, frozen=True) if inner and fixed else inner
         if attribute := method.attribute(function):
-            return self._by_method(method, attribute)
+            callee = method.sibling(attribute)
+            return self._returned(callee) if callee and not callee.node.decorator_list else None
         name = plain_name(function)
         symbol = self.file.resolve(name)
         if symbol is None:
@@ -152,8 +148,7 @@ class Values:
 
     def _from_file(self, symbol: Symbol, name: str) -> Made | None:
         if symbol.kind == "class" and symbol.name in self.file.modules:
-            owners = self.file.classes_named(symbol.name)
-            return Made("module", name, bool(owners) and self.has_parameters(owners[0]))
+            return Made("module", name, self.has_parameters(symbol.name))
         if symbol.kind == "function":
             facts = self.file.function(symbol)
             makes = [self._makes_weights(callee) for callee in facts.returned]
@@ -169,21 +164,17 @@ class Values:
         creation = self._from_file(symbol, callee) if symbol and symbol.kind == "class" else None
         return creation is not None and creation.weighty
 
-    def _by_method(self, method: Method, name: str) -> Made | None:
-        """What `self.name(…)` makes, where all that the method returns is made in place."""
-        callee = method.sibling(name)
-        if callee is None or callee.node.decorator_list:
+    @cyclic_method(None)  # it may call itself
+    def _returned(self, method: Method) -> Made | None:
+        """What a method makes, where all that it returns is made in place."""
+        creations = [
+            None if node.value is None else self.made(node.value, method)
+            for node in nodes(method.node.body, skip=(*FUNCTIONS, ast.Lambda))
+            if isinstance(node, ast.Return)
+        ]
+        if not all(creation is not None and creation.weighty for creation in creations):
             return None
-        if callee not in self._returned:
-            self._returned[callee] = None  # until its body says otherwise: it may call itself
-            returned = [
-                None if node.value is None else self.made(node.value, callee)
-                for node in nodes(callee.node.body, skip=(*FUNCTIONS, ast.Lambda))
-                if isinstance(node, ast.Return)
-            ]
-            if returned and all(creation is not None and creation.weighty for creation in returned):
-                self._returned[callee] = returned[0]
-        return self._returned[callee]
+        return creations[0] if creations else None
 
     # --- containers ---------------------------------------------------------------------------
 
