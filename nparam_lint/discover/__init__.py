@@ -386,12 +386,10 @@ def _naming_models(tree: SourceTree, models: Models, unhinted: list[str]) -> lis
     candidates = tree.files.difference(bases)
     while bases and candidates:
         words = {name.encode() for path in bases for name in models.model_names(path)}
-        bases = [path for path in candidates if _has_any(words, tree.source(path))]
+        bases = []
+        for path in candidates:
+            source = tree.source(path)
+            if len(words) > _FEW_WORDS or any(word in source for word in words):
+                bases += [path] if not words.isdisjoint(words_in(source)) else []
         candidates = candidates.difference(bases)
     return [path for path in unhinted if path not in candidates]
-
-
-def _has_any(words: set[bytes], source: bytes) -> bool:
-    if len(words) <= _FEW_WORDS and not any(word in source for word in words):
-        return False
-    return not words.isdisjoint(words_in(source))
