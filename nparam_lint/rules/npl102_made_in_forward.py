@@ -53,28 +53,21 @@ _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
     method = owner.methods.get("forward")
-    creations = list(_creations(method, values)) if method is not None else []
-    if not creations or method is None:
+    if method is None:
         return
     attributes = (node.attr for node in method.nodes if isinstance(node, ast.Attribute))
     if any(map(_OPTIMISES.search, attributes)):  # it takes gradients or steps by itself
         return
     forward = _Forward(method, values.file)
-    for node, what in creations:
-        if forward.loses(node, what):
-            message = (
-                f"forward creates a new {what.name} at every call: its weights are never trained"
-            )
-            yield node, message, "create it once, in __init__"
-
-
-def _creations(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
     for node in method.calls:
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
-            continue  # `….to(device)`: what is made was found before
+            continue  # `….to(device)`: what it moves is a call of its own
         creation = values.made(node, method)
-        if creation is not None and creation.weighty and not creation.frozen:
-            yield node, creation
+        if creation is None or not creation.weighty or creation.frozen:
+            continue
+        if forward.loses(node, creation):
+            what = f"forward creates a new {creation.name} at every call"
+            yield node, f"{what}: its weights are never trained", "create it once, in __init__"
 
 
 class _Forward:
@@ -82,9 +75,12 @@ class _Forward:
 
     def __init__(self, method: Method, file: SourceFile) -> None:
         self.method, self.file = method, file
-        # id(node) → the node that it is part of
-        self.parents = {
-            id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """id(node) → the node that it is part of."""
+        return {
+            id(child): node for node in self.method.nodes for child in ast.iter_child_nodes(node)
         }
 
     def loses(self, node: ast.AST, creation: Made) -> bool:
