@@ -314,10 +314,10 @@ class _ConfigFile:
             self.fault(at, f"budget {key!r}: {error}")
             return None
         is_table = isinstance(entry, dict)
-        more = entry if is_table else {"budget": entry}
+        fields = entry if is_table else {"budget": entry}
         also = ("budget", *RECIPE)
-        values = self.values(more, BUDGET, lambda name: f"budget {key!r}: {name}", path, also)
-        declared = more.get("budget")
+        values = self.values(fields, BUDGET, lambda name: f"budget {key!r}: {name}", path, also)
+        declared = fields.get("budget")
         if isinstance(declared, bool) or not isinstance(declared, int | str):
             self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a string")
             return None
@@ -327,7 +327,7 @@ class _ConfigFile:
             place = (*self.prefix, *path, *(("budget",) if is_table else ()))
             self.fault(self.positions.value(place), f"budget {key!r}: {error}")
             return None
-        building = {name: value for name, value in more.items() if name in RECIPE}
+        building = {name: value for name, value in fields.items() if name in RECIPE}
         recipe = self.recipe(key, building, path)
         # As it is written: TOML's `124_475_904` arrives without its underscores.
         text = f"{declared:_}" if isinstance(declared, int) else declared
@@ -345,9 +345,9 @@ class _ConfigFile:
         for key, entry in table.items():
             path = ("arguments", key)
             at = self.find(*path)
-            more = entry if isinstance(entry, dict) else {"arguments": entry}
+            fields = entry if isinstance(entry, dict) else {"arguments": entry}
             if "*" in key or "::" not in key:  # files of configs, or a pattern
-                recipe = self.recipe(key, more, path, is_config="::" not in key)
+                recipe = self.recipe(key, fields, path, is_config="::" not in key)
                 if recipe is not None:
                     patterns.append(RecipePattern(key, recipe, at))
                 continue
@@ -358,7 +358,7 @@ class _ConfigFile:
             except TextError as error:
                 self.fault(at, f"arguments of {key!r}: {error}")
                 continue
-            recipe = self.recipe(key, more, path)
+            recipe = self.recipe(key, fields, path)
             if recipe is not None:
                 recipes[target], positions[target] = recipe, at
         return recipes, positions, patterns

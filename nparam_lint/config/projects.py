@@ -66,17 +66,17 @@ def _divided(
     inner = inner_projects(session)
     for place in (root, *inner):
         deeper = [folder for folder in inner if place in folder.parents]
-        mine = [
+        paths_here = [
             path
             for path in paths
             if path.is_relative_to(place) and not any(map(path.is_relative_to, deeper))
         ]
         if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
-            mine.append(place)
-        if paths and not mine:
+            paths_here.append(place)
+        if paths and not paths_here:
             continue
         if inner.get(place):
-            yield from _divided(place, mine, open_at)
+            yield from _divided(place, paths_here, open_at)
             continue
         names = (folder.relative_to(root).as_posix() for folder in deeper)
         patterns = (re.sub(r"([][*?!#\\ ])", r"\\\1", name) for name in names)  # of these alone
@@ -84,7 +84,7 @@ def _divided(
         part = replace(
             session.with_settings(exclude=exclude), place=session.home / place.relative_to(root)
         )
-        yield Project(part, mine, [folder for folder in deeper if not inner[folder]])
+        yield Project(part, paths_here, [folder for folder in deeper if not inner[folder]])
 
 
 def inner_projects(session: Session) -> dict[Path, str]:

@@ -64,10 +64,8 @@ class Names:
     def lookup(self, path: str, name: str) -> Symbol | None:
         """What a name of the file's top level means."""
         key = (path, name)
-        if key in self._symbols:
-            return self._symbols[key]
-        if key in self._active:
-            return None
+        if key in self._symbols or key in self._active:
+            return self._symbols.get(key)
         self._active.add(key)
         try:
             symbol = self._lookup(path, name)

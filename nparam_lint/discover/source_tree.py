@@ -166,13 +166,13 @@ class SourceTree:
     def scan_all(self, paths: Iterable[str]) -> None:
         """Read the files that are not known yet, on all cores if they are many."""
         contents: dict[str, bytes] = {}
-        first: dict[str, str] = {}  # of several files with one content, the one that is read
+        path_by_digest: dict[str, str] = {}  # of several files with one content, one is read
         for path in paths:
             with suppress(OSError):
                 facts = self._facts.get(path) or self._cached(path)
                 if facts is not None:
                     self._facts[path] = facts
-                elif first.setdefault(self.digest(path), path) == path:
+                elif path_by_digest.setdefault(self.digest(path), path) == path:
                     contents[path] = self._read(path)
         if sum(map(len, contents.values())) < _MUCH:
             return  # each is read when it is asked for
