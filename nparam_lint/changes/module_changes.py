@@ -9,7 +9,7 @@ from nparam_lint.changes.module_pairs import pair_modules
 from nparam_lint.changes.records import ModuleChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.changes.module_pairs import ModulePair
     from nparam_lint.changes.module_tree import Node
@@ -30,7 +30,7 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
     """Those of a module and of all that is, or was, below it."""
     if pair.then and pair.now:
         is_beside = pair.then.parent is (above.then if above else None)
-        yield from _own(pair.then, pair.now, is_beside, notes.get(pair, []))
+        yield from _module_itself(pair.then, pair.now, is_beside, notes.get(pair, []))
     elif pair.is_alone:
         if not pair.node.is_empty:
             yield _line(pair, pair.node.weight)
@@ -41,8 +41,10 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
         yield from _changes(child, pair, notes)
 
 
-def _own(old: Node, new: Node, is_beside: bool, notes: list[str]) -> Iterator[ModuleChange]:
-    """That of a module itself. `is_beside`: the module that it is in is the same."""
+def _module_itself(
+    old: Node, new: Node, is_beside: bool, notes: list[str]
+) -> Iterator[ModuleChange]:
+    """What it holds, and its name. `is_beside`: the module that it is in is the same."""
     own_before, own_after = old.row.own, new.row.own
     is_named = old.name == new.name and is_beside
     renamed = not is_named and old.row.path != new.row.path
@@ -104,10 +106,16 @@ def _notes(root: ModulePair) -> _Notes:
     then = {pair.now: pair.then for pair in root.walk() if pair.now}
 
     def data(old: Node, new: Node, lowest: bool) -> str | None:
-        same = old.row.total == new.row.total and old.row.buffers == new.row.buffers
-        if same and old.row.bytes != new.row.bytes and (lowest or _evenly(old, new, then)):
-            return f"bytes {old.row.bytes:,} → {new.row.bytes:,}"
-        return None
+        was, now = old.row, new.row
+        if (was.total, was.buffers) != (now.total, now.buffers) or was.bytes == now.bytes:
+            return None
+        # All below it became so many times larger: another dtype throughout.
+        is_even = all(
+            node_then.row.bytes * now.bytes == node.row.bytes * was.bytes
+            for node in new.walk()
+            if (node_then := then[node])
+        )
+        return f"bytes {was.bytes:,} → {now.bytes:,}" if lowest or is_even else None
 
     for about in (_frozen, data, _buffers):
         look(root, about)
@@ -133,12 +141,3 @@ def _buffers(old: Node, new: Node, lowest: bool) -> str | None:
         node.row.buffers - sum(child.row.buffers for child in node.children) for node in (old, new)
     )
     return f"buffers {was:,} → {now:,}" if was != now else None
-
-
-def _evenly(old: Node, new: Node, then: Mapping[Node, Node | None]) -> bool:
-    """Whether all below it became so many times larger: another dtype throughout."""
-    return all(
-        was.row.bytes * new.row.bytes == node.row.bytes * old.row.bytes
-        for node in new.walk()
-        if (was := then[node])
-    )

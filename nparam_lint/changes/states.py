@@ -107,15 +107,15 @@ class States:
 
 def named_base(repository: Repository, revision: str) -> Base:
     """The commit that a revision names; `A...` names the one where A and HEAD parted."""
-    left, dots, right = revision.partition("...")
+    branch, dots, end = revision.partition("...")
     if dots:
-        if right not in ("", "HEAD", "@"):
+        if end not in ("", "HEAD", "@"):
             raise GitError(
-                f"{revision}: a revision is compared with the working tree, not with {right}; "
-                f"next: git checkout {right}, then nparam-lint diff {left}..."
+                f"{revision}: a revision is compared with the working tree, not with {end}; "
+                f"next: git checkout {end}, then nparam-lint diff {branch}..."
             )
-        commit = repository.merge_base(left or "HEAD", "HEAD")
-        return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
+        commit = repository.merge_base(branch or "HEAD", "HEAD")
+        return Base(revision, commit, f"the merge base with {branch or 'HEAD'}")
     try:
         commit = repository.resolve(revision)
     except GitError as error:
@@ -158,7 +158,7 @@ class Moves:
 
     def places(self, path: str) -> tuple[list[str], list[str]]:
         """Where to look, at the base and now, for what is or was at a path below the root."""
-        then = _joined(self.root_then, _relative(path, self.root))
+        then = "/".join(filter(None, (self.root_then, _relative(path, self.root))))
         before, after = [then], [path]
         for old, new in self.renames.items():
             was, now = is_below(old, then), is_below(new, path)
@@ -200,7 +200,3 @@ def _inside(path: Path, copy: Snapshot) -> str:
 
 def _relative(path: str, directory: str) -> str:
     return path.removeprefix(directory).removeprefix("/") if directory else path
-
-
-def _joined(directory: str, path: str) -> str:
-    return "/".join(part for part in (directory, path) if part)
