@@ -78,7 +78,6 @@ class Model:
         return self.as_named()
 
     def as_named(self) -> Measurement:
-        """As the target names it."""
         (measurement,) = self._measured([self.candidate], replace(self.ask, variables=True))
         if isinstance(measurement, Measured):
             self.definition = self.candidate.used(measurement)
@@ -99,20 +98,20 @@ class Model:
         """As `build`, where only the count is wanted."""
         if self.selector.module:
             return [o.total if isinstance(o, Built) else o for o in self.build(points)]
-        ask = replace(self.ask, parameters=False)
-        return list(map(self._count, self._measured(map(self._at, points), ask)))
+        metric, ask = self.selector.metric, replace(self.ask, parameters=False)
+        counts: list[int | NotMeasured] = []
+        for measurement in self._measured(map(self._at, points), ask):
+            if isinstance(measurement, NotMeasured):
+                counts.append(measurement)
+            elif (count := measurement.counts.of(metric)) is not None:
+                counts.append(count)
+            else:
+                why = self.why_unknown(measurement) or f"{metric} is unknown"
+                counts.append(NotMeasured("NPL004", why, cause="raised"))
+        return counts
 
     def _at(self, point: Point) -> Candidate:
         return self.candidate.with_build(vary=tuple(point.items()))
-
-    def _count(self, measurement: Measurement) -> int | NotMeasured:
-        if not isinstance(measurement, Measured):
-            return measurement
-        count = measurement.counts.of(self.selector.metric)
-        if count is None:
-            why = self.why_unknown(measurement) or f"{self.selector.metric} is unknown"
-            return NotMeasured("NPL004", why, cause="raised")
-        return count
 
     def trace(
         self, batches: Sequence[Sequence[Point]], base: Point, seconds: float

@@ -85,14 +85,23 @@ def _usual_base(repository: Repository, session: Session, pushed: str | None) ->
 
 
 def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
-    """Of each broken budget, what made the difference."""
+    """Of each broken budget, what made the difference. A model may have many budgets, and is built
+    once for each metric, then and now."""
     models_now = {(str(model.target), _metric(result)): model for model, result in broken}
     answers, builds_now = _built(models_now, source)
-    session = replace(past.session, interpreter=answers.interpreter)
-    models_then, builds_then = _models_then(models_now, source, session, past.moves.back)
+    session, back = replace(past.session, interpreter=answers.interpreter), past.moves.back
+    models_then: dict[_Key, Candidate] = {}
+    builds_then: dict[_Key, Measurement] = {}
+    if session.root.is_dir():
+        targets = {key: in_moved_file(model.target, back) for key, model in models_now.items()}
+        places = dict.fromkeys(session.root / target.location for target in targets.values())
+        source_then = read_source(session, [place for place in places if place.is_file()])
+        both = {model.target: model for model in candidates_of_both(source_then, source, back)}
+        models_then = {key: both[target] for key, target in targets.items() if target in both}
+        _, builds_then = _built(models_then, source_then)
     edited = cache(lambda file: tuple(_edited(file, source, past)))
 
-    @cache  # a model may have many budgets
+    @cache
     def changes(key: _Key) -> ParameterChanges | str:
         """What changed in a model, or why that is not known."""
         then, now = builds_then.get(key), builds_now[key]
@@ -164,25 +173,6 @@ def _built(
     ]
     answers = count_models(orders, source)
     return answers, {key: answers.measurements[number] for number, key in enumerate(models)}
-
-
-def _models_then(
-    models_now: Mapping[_Key, Candidate],
-    source: ProjectSource,
-    session: Session,
-    back: Mapping[str, str],
-) -> tuple[dict[_Key, Candidate], dict[_Key, Measurement]]:
-    """How the models were declared at the other state, and what was built there; without those that
-    it does not have. `back`: files of today → where they were."""
-    root = session.root
-    if not root.is_dir():
-        return {}, {}
-    targets = {key: in_moved_file(model.target, back) for key, model in models_now.items()}
-    places = dict.fromkeys(root / target.location for target in targets.values())
-    then = read_source(session, [place for place in places if place.is_file()])
-    by_target = {model.target: model for model in candidates_of_both(then, source, back)}
-    models = {key: by_target[at] for key, at in targets.items() if at in by_target}
-    return models, _built(models, then)[1]
 
 
 def _cause(

@@ -37,12 +37,10 @@ class Line:
 
     @property
     def path_before(self) -> str:
-        """The path at the base, for people."""
         return _shown(self.was)
 
     @property
     def sum(self) -> int:
-        """The change of the number of parameters in all modules of the line."""
         return self.times * self.delta
 
 

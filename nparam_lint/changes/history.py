@@ -88,7 +88,6 @@ class History:
 
     @property
     def is_counted(self) -> bool:
-        """Whether there is any commit of which the count is known."""
         return any(point.state.count is not None for point in self.points)
 
 
@@ -158,7 +157,6 @@ class _Walk:
         return commits
 
     def visit(self, commit: Commit) -> None:
-        """Find out the state at a commit."""
         state = self.memory.load(commit.sha)
         if state is not None:
             self.cached.add(commit.sha)
@@ -181,42 +179,39 @@ class _Walk:
                 root = copy.copy_of(states.now.home)
                 session = states.session_at(copy, root, {self.file: location})
                 session = replace(session, interpreter=self.memory.session.interpreter)
-                state, lasts = self.counted(_at(self.request.target, location), session)
+                state, lasts = self.count(_at(self.request.target, location), session)
         except UsageError as error:
             state = CommitState(None, " ".join(str(error).split()))
             lasts = not isinstance(error, GitError)
         return replace(state, path=name), lasts
 
-    def counted(self, target: Target, session: Session) -> tuple[CommitState, bool]:
+    def count(self, target: Target, session: Session) -> tuple[CommitState, bool]:
         source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
         source = replace(source, session=replace(session, inputs=inputs))
-        measurement = self.measured(source, target)
-        files = self.files(inputs, session) if inputs.is_complete else {_ANY_SOURCE}
+        measurement = self.measure(source, target)
+        files = {_ANY_SOURCE}
+        if inputs.is_complete:
+            top, copy = self.repository.top, session.snapshot
+            assert copy is not None
+            names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
+            files = {*names}.intersection(copy.importable)
         candidate = source.candidates[0]
         if candidate.needs_way(measurement):
             files.add(_ANY_SOURCE)  # any file may say how to build it
             if whole := built_in_a_way(candidate, source.session):
                 way = whole.candidates[0].way
                 assert way is not None
-                measurement = self.measured(whole, target)
+                measurement = self.measure(whole, target)
                 files.add(os.path.normpath(f"{self.below}/{way.position.path}"))
         count, reason = _count(measurement, self.request.selector)
         lasts = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
         return CommitState(count, reason, read=tuple(sorted(files))), lasts and self.error is None
 
-    def measured(self, source: ProjectSource, target: Target) -> Measurement:
-        report = measure(
-            source, Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
-        )
+    def measure(self, source: ProjectSource, target: Target) -> Measurement:
+        selection = Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
+        report = measure(source, selection)
         self.error = self.error or report.error
         return next(model.measurement for model in report.models if model.target == str(target))
-
-    def files(self, inputs: ReplayInputs, session: Session) -> set[str]:
-        """The files of the repository that a build read."""
-        top, copy = self.repository.top, session.snapshot
-        assert copy is not None
-        names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
-        return {*names}.intersection(copy.importable)
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""
@@ -224,9 +219,8 @@ class _Walk:
             state = self.states[commit.sha]
             if state == _ABSENT:
                 continue
-            before = next((self.states.get(p) for p in commit.parents), None)
-            if before is None and since and not commit.parents:
-                before = self.states.get(since)
+            parent = next(iter(commit.parents), since)
+            before = self.states.get(parent) if parent else None
             was = before.count if before and commit.sha != since else None
             change = None if was is None or state.count is None else state.count - was
             yield Point(commit, state, change, commit.sha in self.cached)

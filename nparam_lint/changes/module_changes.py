@@ -44,20 +44,19 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
 def _module_itself(
     old: Node, new: Node, is_beside: bool, notes: list[str]
 ) -> Iterator[ModuleChange]:
-    """What it holds, and its name. `is_beside`: the module that it is in is the same."""
-    own_before, own_after = old.row.own, new.row.own
+    """`is_beside`: the module that it is in is the same."""
+    was, now = old.row, new.row
     is_named = old.name == new.name and is_beside
-    renamed = not is_named and old.row.path != new.row.path
-    if renamed and not new.is_empty and (new.children or own_before == own_after):
-        yield ModuleChange("renamed", old.row, new.row, old.weight, old.weight)
-    elif renamed and own_before != own_after:
-        notes = [f"was {old.row.path}", *notes]
-    if own_before != own_after:
-        notes = [*_ties(old.row, new.row), *notes]
-        yield ModuleChange("changed", old.row, new.row, own_before, own_after, tuple(notes))
+    if not is_named and was.path != now.path:
+        if not new.is_empty and (new.children or was.own == now.own):
+            yield ModuleChange("renamed", was, now, old.weight, old.weight)
+        elif was.own != now.own:
+            notes = [f"was {was.path}", *notes]
+    if was.own != now.own:
+        notes = [*_ties(was, now), *notes]
+        yield ModuleChange("changed", was, now, was.own, now.own, tuple(notes))
     elif notes:
-        total = new.row.total
-        yield ModuleChange("changed", old.row, new.row, total, total, tuple(notes))
+        yield ModuleChange("changed", was, now, now.total, now.total, tuple(notes))
 
 
 def _line(pair: ModulePair, count: int) -> ModuleChange:

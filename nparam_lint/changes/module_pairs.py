@@ -48,7 +48,6 @@ class ModulePair:
         return not is_both and is_whole and all(child.is_alone for child in self.children)
 
     def walk(self) -> Iterator[ModulePair]:
-        """It, and everything below it."""
         yield self
         for child in self.children:
             yield from child.walk()

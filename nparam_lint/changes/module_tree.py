@@ -39,7 +39,6 @@ class Node:
         return not (self.row.total or self.row.buffers)
 
     def walk(self) -> Iterator[Node]:
-        """It, and everything below it."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -109,8 +109,15 @@ def _page(history: History, options: doc.Options) -> doc.Page:
     shown = points if options.verbose else [*_telling(points)]
     hidden = len(points) - len(shown)
     notes = (f"{plural(hidden, 'commit')} without a change (-v lists them)",) if hidden else ()
-    rows = tuple(_row(point, history.target) for point in shown)
-    table = doc.Table(_COLUMNS, rows, notes=notes, noun="commit")
+    rows = []
+    for point in shown:
+        commit, state, change = point.commit, point.state, point.change or 0
+        count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
+        delta = doc.Cell(f"{change:+,}" if change else "", "green" if change > 0 else "red")
+        below = (f"not counted: {_why(point, history.target)}",) if state.reason else ()
+        cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
+        rows.append(doc.Row(cells, below=below))
+    table = doc.Table(_COLUMNS, tuple(rows), notes=notes, noun="commit")
     blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
     first, last = points[-1].commit, points[0].commit
     span = f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
@@ -139,14 +146,6 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
         ends = not is_gap and any(p.state.count is None for p in before)
         if not (after and before) or point.change or begins or ends:
             yield point
-
-
-def _row(point: Point, name: str) -> doc.Row:
-    commit, state, change = point.commit, point.state, point.change or 0
-    count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
-    delta = doc.Cell(f"{change:+,}" if change else "", "green" if change > 0 else "red")
-    cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
-    return doc.Row(cells, below=(f"not counted: {_why(point, name)}",) if state.reason else ())
 
 
 def _why(point: Point, target: str) -> str:

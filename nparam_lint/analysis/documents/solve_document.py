@@ -75,19 +75,19 @@ class _Sections:
         headline = f"{_GOALS[self.solutions.goal]} {budgets} {METRICS[self.solutions.metric].words}"
         yield doc.Section((doc.Text(headline, "dim", hang="  "),))
         if not self.several:
-            yield self.titled(self.solutions.targets[0])
+            yield self.section(self.solutions.targets[0])
         if any(answer.points for answer in self.solutions.targets):
             yield doc.Section((self.table(),))
         yield doc.Section(tuple(self.absent()))
         if self.several and self.options.verbose:
             for answers in self.targets.values():
-                yield self.titled(answers[0], tuple(self.calls(answers)))
+                yield self.section(answers[0], tuple(self.calls(answers)))
         calls = () if self.several else tuple(self.calls(self.solutions.targets))
-        notes = tuple(doc.Text(note, "dim", hang="  ") for note in self.noted(self.notes))
+        notes = tuple(doc.Text(note, "dim", hang="  ") for note in self.sayings(self.notes))
         yield doc.Section((*calls, *notes))
         yield doc.Section(tuple(self.defaults()))
 
-    def titled(self, answer: Solved, calls: tuple[doc.Text, ...] = ()) -> doc.Section:
+    def section(self, answer: Solved, calls: tuple[doc.Text, ...] = ()) -> doc.Section:
         forms = (text for case in answer.forms for text in self.form(case))
         return doc.Section((*forms, *calls), answer.target)
 
@@ -109,14 +109,14 @@ class _Sections:
         points = [point for answer in self.solutions.targets for point in answer.points]
         names = list(dict.fromkeys(name for point in points for name in point.values))
         arguments = [doc.Column("arguments", "words")]
-        narrow = self.laid_out(arguments, lambda values: [" ".join(_equations(values))])
+        narrow = self.layout(arguments, lambda values: [" ".join(_equations(values))])
         if not all(point.values.keys() >= {*names} for point in points):
             return narrow
         columns = [doc.Column(name, "number") for name in names]
-        wide = self.laid_out(columns, lambda values: [str(values[name]) for name in names])
+        wide = self.layout(columns, lambda values: [str(values[name]) for name in names])
         return replace(wide, narrow=narrow)
 
-    def laid_out(
+    def layout(
         self, arguments: list[doc.Column], cells_of: Callable[[Mapping[str, int]], list[str]]
     ) -> doc.Table:
         """The rows of one budget together; a label stands once for all rows that it is true of."""
@@ -176,7 +176,7 @@ class _Sections:
             for place, point in enumerate(points):
                 yield doc.Text(point.call, "", hang if place else head, hang)
 
-    def noted(self, texts: Callable[[Solved], Iterator[str]]) -> list[str]:
+    def sayings(self, texts: Callable[[Solved], Iterator[str]]) -> list[str]:
         """What is to be said, and, before it, about which answers, where it is not about all."""
         answers = [answer for answer in self.solutions.targets if answer.points]
         by_target = style.grouped(answers, lambda answer: answer.target)
@@ -205,7 +205,7 @@ class _Sections:
 
     def defaults(self) -> Iterator[doc.Text]:
         """What was not asked for by the user."""
-        texts = self.noted(_defaults)
+        texts = self.sayings(_defaults)
         if texts:
             step = "--vary sets others" if self.solutions.is_free else "--free lifts them"
             yield doc.Text(f"defaults ({step}):", "dim")

@@ -29,12 +29,6 @@ class SweepResult:
 
 
 def sweep_document(result: SweepResult) -> Document:
-    return Document(
-        "sweep", dict, lambda _: Page((Section((_table(result),)),), summary=_lines(result))
-    )
-
-
-def _table(result: SweepResult) -> Table:
     columns = (*(Column(name, "number") for name in result.names), Column("parameters", "number"))
     rows = []
     for row in result.rows:
@@ -44,7 +38,8 @@ def _table(result: SweepResult) -> Table:
         rows.append(Row((*cells, count, by)))
     more = result.tally.rows - len(rows)
     notes = (f"… and {more:,} more: --out FILE.csv keeps all of them",) if more > 0 else ()
-    return Table((*columns, Column("by", "words")), tuple(rows), notes=notes)
+    table = Table((*columns, Column("by", "words")), tuple(rows), notes=notes)
+    return Document("sweep", dict, lambda _: Page((Section((table,)),), summary=_lines(result)))
 
 
 def summary(result: SweepResult) -> list[str]:

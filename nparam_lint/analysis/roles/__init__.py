@@ -139,7 +139,6 @@ class RoleTree:
         return self.modules[layer if layer in self.modules else path]
 
     def is_embedding(self, name: str) -> bool:
-        """Whether the parameter of this name belongs to an embedding layer."""
         return words.EMBEDDING_CLASS.search(self._layer(name).type) is not None
 
     def role_of(self, row: ParameterRow) -> tuple[Role, str]:

@@ -26,7 +26,12 @@ def shape_roles(
     recurrent cell has such gates, too."""
     roles: dict[str, ShapeRole] = {}
     roles |= dict.fromkeys(_fused(layers), "attention")
-    roles |= dict.fromkeys(_outputs(layers, attention), "attention")
+    # The output, where the projections are known by other means, gives back their width.
+    widths = {width for _, width in attention}
+    inner = {out // parts for out, _ in attention for parts in (1, 3) if out % parts == 0}
+    outputs = [name for name, (out, width) in layers.items() if out in widths and width in inner]
+    if len(outputs) == 1:
+        roles[outputs[0]] = "attention"
     free = {name: shape for name, shape in layers.items() if name not in roles}
     projections = _projections(free)
     forward = _feed_forward({n: shape for n, shape in free.items() if n not in projections})
@@ -44,14 +49,6 @@ def _fused(layers: Mapping[str, Shape]) -> Sequence[str]:
         if out == 3 * width and len(outputs) == 1:
             return name, *outputs
     return ()
-
-
-def _outputs(layers: Mapping[str, Shape], attention: Set[Shape]) -> Sequence[str]:
-    """The output, where the projections are known by other means: it gives back their width."""
-    widths = {width for _, width in attention}
-    inner = {out // parts for out, _ in attention for parts in (1, 3) if out % parts == 0}
-    outputs = [name for name, (out, width) in layers.items() if out in widths and width in inner]
-    return outputs if len(outputs) == 1 else ()
 
 
 def _projections(layers: Mapping[str, Shape]) -> Sequence[str]:
