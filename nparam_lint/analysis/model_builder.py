@@ -78,7 +78,7 @@ class Model:
         return self.as_named()
 
     def as_named(self) -> Measurement:
-        (measurement,) = self._measured([self.candidate], replace(self.ask, variables=True))
+        (measurement,) = self._measure([self.candidate], replace(self.ask, variables=True))
         if isinstance(measurement, Measured):
             self.definition = self.candidate.used(measurement)
             self.defined_at = measurement.definitions
@@ -92,7 +92,7 @@ class Model:
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return list(map(self._outcome, self._measured(map(self._at, points), self.ask)))
+        return list(map(self._outcome, self._measure(map(self._at, points), self.ask)))
 
     def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
         """As `build`, where only the count is wanted."""
@@ -100,7 +100,7 @@ class Model:
             return [o.total if isinstance(o, Built) else o for o in self.build(points)]
         metric, ask = self.selector.metric, replace(self.ask, parameters=False)
         counts: list[int | NotMeasured] = []
-        for measurement in self._measured(map(self._at, points), ask):
+        for measurement in self._measure(map(self._at, points), ask):
             if isinstance(measurement, NotMeasured):
                 counts.append(measurement)
             elif (count := measurement.counts.of(metric)) is not None:
@@ -121,13 +121,13 @@ class Model:
         within = min(seconds, limits.TRACED_SHARE * self.source.settings.timeout)
         candidate, ask = self._at(base), replace(self.ask, seconds=within)
         pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
-        builds = self._built([(candidate, replace(ask, points=points)) for points in pairs])
+        builds = self._builds([(candidate, replace(ask, points=points)) for points in pairs])
         return [build.traces if isinstance(build, Measured) else None for build in builds]
 
-    def _measured(self, candidates: Iterable[Candidate], ask: Ask) -> list[Measurement]:
-        return self._built([(candidate, ask) for candidate in candidates])
+    def _measure(self, candidates: Iterable[Candidate], ask: Ask) -> list[Measurement]:
+        return self._builds([(candidate, ask) for candidate in candidates])
 
-    def _built(self, orders: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
+    def _builds(self, orders: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
         answers = count_models(orders, self.source)
         if answers.error is not None:
             raise NothingBuilt(answers.error)

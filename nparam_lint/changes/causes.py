@@ -88,7 +88,7 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
     """Of each broken budget, what made the difference. A model may have many budgets, and is built
     once for each metric, then and now."""
     models_now = {(str(model.target), _metric(result)): model for model, result in broken}
-    answers, builds_now = _built(models_now, source)
+    answers, builds_now = _builds(models_now, source)
     session, back = replace(past.session, interpreter=answers.interpreter), past.moves.back
     models_then: dict[_Key, Candidate] = {}
     builds_then: dict[_Key, Measurement] = {}
@@ -98,7 +98,7 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         source_then = read_source(session, [place for place in places if place.is_file()])
         both = {model.target: model for model in candidates_of_both(source_then, source, back)}
         models_then = {key: both[target] for key, target in targets.items() if target in both}
-        _, builds_then = _built(models_then, source_then)
+        _, builds_then = _builds(models_then, source_then)
     edited = cache(lambda file: tuple(_edited(file, source, past)))
 
     @cache
@@ -160,7 +160,7 @@ def _metric(result: BudgetResult) -> str:
     return parse_selector(result.selector).metric
 
 
-def _built(
+def _builds(
     models: Mapping[_Key, Candidate], source: ProjectSource
 ) -> tuple[Answers, dict[_Key, Measurement]]:
     """Each with all parameters that its metric counts."""

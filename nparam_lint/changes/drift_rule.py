@@ -62,13 +62,13 @@ def judge_drift(
 
 def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:
     """One finding where there are models, and none was counted on both sides."""
-    lost = [m for m in models if m.before and m.after and m.delta is None]
-    if not lost or any(model.delta is not None for model in models):
+    unknown = [m for m in models if m.before and m.after and m.delta is None]
+    if not unknown or any(model.delta is not None for model in models):
         return []
     message = f"no model was counted both now and at {base.called}: nothing is known of a drift"
-    reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in lost)
+    reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in unknown)
     detail = tuple(f"{name}: {reason}" for name, reason in reasons)
-    return [finding(_CODE, lost[0].position, message, lost[0].target, detail[:_NAMED])]
+    return [finding(_CODE, unknown[0].position, message, unknown[0].target, detail[:_NAMED])]
 
 
 def _finding(model: ModelDiff, base: Base) -> Finding:

@@ -33,18 +33,18 @@ class Line:
     @property
     def path(self) -> str:
         """The path for people: `h.0…11.mlp`."""
-        return _shown(self.parts)
+        return _text_of(self.parts)
 
     @property
     def path_before(self) -> str:
-        return _shown(self.was)
+        return _text_of(self.was)
 
     @property
     def sum(self) -> int:
         return self.times * self.delta
 
 
-def _shown(parts: Iterable[_Part]) -> str:
+def _text_of(parts: Iterable[_Part]) -> str:
     return ".".join(part if isinstance(part, str) else f"{part[0]}…{part[1]}" for part in parts)
 
 
@@ -53,19 +53,19 @@ def lines_of(
 ) -> tuple[Line, ...]:
     """Equal changes folded into one line. If there are more than `limit` lines, they are summed up
     at the deepest level that fits; with a `depth`, always at that level."""
-    every = []
+    rows = []
     for change in changes:
         then = change.before if change.kind == "renamed" else None
         parts, was = parts_of(change.path), parts_of(then.path if then else change.path)
-        every.append(Line(change.kind, parts, was, change, change.delta, notes=change.notes))
+        rows.append(Line(change.kind, parts, was, change, change.delta, notes=change.notes))
     if depth is not None:
-        return folded(_summed(every, max(depth, 1)))
-    deepest = max((len(line.parts) for line in every), default=0)
-    lines = folded(every)
+        return folded(_summed(rows, max(depth, 1)))
+    deepest = max((len(line.parts) for line in rows), default=0)
+    lines = folded(rows)
     for levels in range(deepest - 1, 0, -1):
         if len(lines) <= limit:
             break
-        lines = folded(_summed(every, levels))
+        lines = folded(_summed(rows, levels))
     return lines
 
 

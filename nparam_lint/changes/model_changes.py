@@ -68,17 +68,17 @@ def compare(
     )
     if report.error:
         return report
-    every = sorted(
+    diffs = sorted(
         map(_model, _present(before, after, moved)),
         key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
     )
     models = [
         _with_findings(model, after.report)
-        for model in every
+        for model in diffs
         if model.declared or isinstance(model.before, Measured) or isinstance(model.after, Measured)
     ]
     names = {model.bare for model in models}  # one that was built in another way is not missed
-    unmeasured = [m for m in every if m.bare not in names and isinstance(m.after, NotMeasured)]
+    unmeasured = [m for m in diffs if m.bare not in names and isinstance(m.after, NotMeasured)]
     findings: dict[Finding, None] = {}
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)

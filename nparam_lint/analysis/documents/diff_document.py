@@ -46,7 +46,7 @@ _STEPS = (
 
 def diff_document(report: DiffReport) -> doc.Document:
     lines = []
-    for model in _changed(report):
+    for model in _changed_models(report):
         at, changes = model.position, _change_words(model, report)
         if model.status == "not_measured":
             text = "; ".join([*changes, *words.known_count(model, report)])
@@ -66,7 +66,7 @@ def diff_document(report: DiffReport) -> doc.Document:
     )
 
 
-def _changed(report: DiffReport) -> list[ModelDiff]:
+def _changed_models(report: DiffReport) -> list[ModelDiff]:
     return [m for m in report.models if m.status != "same" and words.is_shown(m)]
 
 
@@ -104,7 +104,7 @@ def _mark(report: DiffReport) -> str:
 
 
 def _models(report: DiffReport, options: doc.Options) -> doc.Listing:
-    shown = report.models if options.verbose else _changed(report)
+    shown = report.models if options.verbose else _changed_models(report)
     files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
     lines = tuple((place, tuple(_entries(models, report))) for place, models in files.items())
     rows = []

@@ -88,7 +88,7 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         if rules:
             yield doc.Fact(name, ", ".join(rule.shown or rule.text for rule in rules))
     if case.idle:
-        yield doc.Fact("no effect", _some(case.idle))
+        yield doc.Fact("no effect", _listed(case.idle))
     if formula.also_matter and case is formula.cases[0]:
         choices = ", ".join(formula.also_matter)
         yield doc.Fact("matter too", f"{choices}: --vary {formula.also_matter[0]} shows how")
@@ -110,7 +110,7 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
             if name in case.distinct
         )
         yield doc.Fact("verified", f"at {places} ({distinct})" if distinct else f"at {places}")
-        yield doc.Fact("not proved", _some(case.unproved, "; "))
+        yield doc.Fact("not proved", _listed(case.unproved, "; "))
 
 
 def _why_constant(call: str) -> str:
@@ -125,7 +125,7 @@ def _why_constant(call: str) -> str:
     )
 
 
-def _some(names: Sequence[str], between: str = ", ") -> str:
+def _listed(names: Sequence[str], between: str = ", ") -> str:
     more = len(names) - _MANY
     return between.join(names[:_MANY]) + (f" and {more} more" if more > 0 else "")
 

@@ -114,7 +114,7 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         commit, state, change = point.commit, point.state, point.change or 0
         count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
         delta = doc.Cell(f"{change:+,}" if change else "", "green" if change > 0 else "red")
-        below = (f"not counted: {_why(point, history.target)}",) if state.reason else ()
+        below = (f"not counted: {_short_reason(point, history.target)}",) if state.reason else ()
         cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
         rows.append(doc.Row(cells, below=below))
     table = doc.Table(_COLUMNS, tuple(rows), notes=notes, noun="commit")
@@ -148,7 +148,7 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
             yield point
 
 
-def _why(point: Point, target: str) -> str:
+def _short_reason(point: Point, target: str) -> str:
     """Without the name of what was to be counted."""
     return style.short_reason(point.state.reason, target.partition("::")[2])
 
@@ -157,7 +157,7 @@ def _chart(history: History) -> doc.Chart:
     points = []
     for point in reversed(history.points):
         commit, state = point.commit, point.state
-        why = f"not counted: {_why(point, history.target)}"
+        why = f"not counted: {_short_reason(point, history.target)}"
         text = why if state.count is None else f"{state.count:,}"
         text += f" ({point.change:+,})" if point.change else ""
         label = f"{commit.sha[:7]} {commit.date}"
