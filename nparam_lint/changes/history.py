@@ -161,17 +161,15 @@ class _Walk:
         if state is not None:
             self.cached.add(commit.sha)
         elif self.error is None:
-            state, lasts = self.build(commit.sha)
-            if lasts:
-                self.memory.save(commit.sha, state)
+            state = self.build(commit.sha)
         if state is not None:
             self.states[commit.sha] = state
 
-    def build(self, sha: str) -> tuple[CommitState, bool]:
-        """The state at a commit, and whether another attempt would give the same."""
+    def build(self, sha: str) -> CommitState:
+        """The state at a commit, which is kept if another attempt would give the same."""
         name = next((name for name in self.names if self.repository.has(sha, name)), None)
         if name is None:  # which names it had may be known better the next time
-            return _ABSENT, False
+            return _ABSENT
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
         states = self.request.states
         try:
@@ -183,9 +181,13 @@ class _Walk:
         except UsageError as error:
             state = CommitState(None, " ".join(str(error).split()))
             lasts = not isinstance(error, GitError)
-        return replace(state, path=name), lasts
+        state = replace(state, path=name)
+        if lasts:
+            self.memory.save(sha, state)
+        return state
 
     def count(self, target: Target, session: Session) -> tuple[CommitState, bool]:
+        """The state in a copy, and whether another attempt would give the same."""
         source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
         source = replace(source, session=replace(session, inputs=inputs))
         measurement = self.measure(source, target)

@@ -89,14 +89,18 @@ def _data(history: History) -> HistoryDocument:
         )
         for point in history.points
     ]
-    summary = HistorySummary(
-        commits=len(commits),
-        changes=sum(bool(commit.change) for commit in commits),
-        gaps=sum(commit.count is None for commit in commits),
-        cached=sum(commit.cached for commit in commits),
+    return record(HistoryDocument, history, commits=commits, summary=_summary(history))
+
+
+def _summary(history: History) -> HistorySummary:
+    points = history.points
+    return HistorySummary(
+        commits=len(points),
+        changes=sum(bool(point.change) for point in points),
+        gaps=sum(point.state.count is None for point in points),
+        cached=sum(point.cached for point in points),
         seconds=history.seconds,
     )
-    return record(HistoryDocument, history, commits=commits, summary=summary)
 
 
 def _page(history: History, options: doc.Options) -> doc.Page:
@@ -126,13 +130,13 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         doc.Section((table,), always=True),
         doc.Section(tuple(doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes)),
     )
-    changes = sum(bool(point.change) for point in points)
-    counts = [plural(len(points), "commit"), plural(changes, "change")]
-    if gaps := sum(point.state.count is None for point in points):
-        counts.append(f"{gaps:,} not counted")
+    summary = _summary(history)
+    counts = [plural(summary.commits, "commit"), plural(summary.changes, "change")]
+    if summary.gaps:
+        counts.append(f"{summary.gaps:,} not counted")
     headline = " · ".join(counts)
-    if cached := sum(point.cached for point in points):
-        counts.append(f"{cached:,} from the cache")
+    if summary.cached:
+        counts.append(f"{summary.cached:,} from the cache")
     parts = (*(("", count) for count in counts), ("dim", f"{history.seconds:.1f} s"))
     return doc.Page(sections, headline=headline, summary=(doc.Parts(parts),))
 
