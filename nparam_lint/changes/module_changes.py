@@ -109,12 +109,13 @@ def _notes(root: ModulePair) -> _Notes:
         if (was.total, was.buffers) != (now.total, now.buffers) or was.bytes == now.bytes:
             return None
         # All below it became so many times larger: another dtype throughout.
-        is_even = all(
+        equal_ratios = (
             node_then.row.bytes * now.bytes == node.row.bytes * was.bytes
             for node in new.walk()
             if (node_then := then[node])
         )
-        return f"bytes {was.bytes:,} → {now.bytes:,}" if lowest or is_even else None
+        is_noted = lowest or all(equal_ratios)
+        return f"bytes {was.bytes:,} → {now.bytes:,}" if is_noted else None
 
     for about in (_frozen, data, _buffers):
         look(root, about)

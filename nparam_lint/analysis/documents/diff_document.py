@@ -71,7 +71,12 @@ def _changed_models(report: DiffReport) -> list[ModelDiff]:
 
 
 def _page(report: DiffReport, options: doc.Options) -> doc.Page:
-    mark, headline = _mark(report), words.headline(report)
+    headline = words.headline(report)
+    mark = "✓" if words.is_same(report) else "Δ"
+    if report.error or any(finding.severity == "error" for finding in report.findings):
+        mark = "✗"
+    elif report.findings or any(model.status == "not_measured" for model in report.models):
+        mark = "!"
     if report.error is not None:
         return doc.Page(mark=mark, headline=headline)
     if words.is_same(report) and not (report.findings or report.notes or options.verbose):
@@ -90,14 +95,6 @@ def _page(report: DiffReport, options: doc.Options) -> doc.Page:
         _unmeasured(report, options),
     ]
     return doc.Page(tuple(sections), mark, headline, "", _summary(report, options), _foot(report))
-
-
-def _mark(report: DiffReport) -> str:
-    if report.error or any(finding.severity == "error" for finding in report.findings):
-        return "✗"
-    if report.findings or any(model.status == "not_measured" for model in report.models):
-        return "!"
-    return "✓" if words.is_same(report) else "Δ"
 
 
 # --- the models -----------------------------------------------------------------------------------
