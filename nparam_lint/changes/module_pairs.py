@@ -81,13 +81,11 @@ class _Matches:
                 if old.filled > 1 or old.name == new.name:
                     self._match(old, new)
 
-    def _match(self, before: Node, after: Node) -> None:
-        stack = [(before, after)]
-        while stack:
-            old, new = stack.pop()
-            self.now[old], self.then[new] = new, old
-            pairs, _, _ = match(old.children, new.children, _PICKS)
-            stack += [(child, new_child) for child, new_child, _ in pairs]
+    def _match(self, old: Node, new: Node) -> None:
+        self.now[old], self.then[new] = new, old
+        pairs, _, _ = match(old.children, new.children, _PICKS)
+        for child, new_child, _ in pairs:
+            self._match(child, new_child)
 
     def pair(self, new: Node) -> ModulePair:
         """A module of today's model, with all that is, or was, below it."""

@@ -42,22 +42,23 @@ class Past:
             return () if self.session.root.is_dir() else None, ()
         copy = self.session.snapshot
         assert copy is not None
-        tops = copy.directory, now.snapshot.directory if now.snapshot else copy.home
-        sides: tuple[dict[Path, None], dict[Path, None]] = {}, {}
+        top = now.snapshot.directory if now.snapshot else copy.home
+        then: dict[Path, None] = {}
+        today: dict[Path, None] = {}
         for text in paths:
             path = _inside(Path(text), copy)
             if not is_below(path, self.moves.root):
                 raise UsageError(f"{text} is outside the project root {now.home}")
-            names = zip(tops, self.moves.places(path), strict=True)
-            there = [[top / name for name in side if (top / name).exists()] for top, side in names]
-            if not any(there):
+            names_then, names_now = self.moves.places(path)
+            before = [place for n in names_then if (place := copy.directory / n).exists()]
+            after = [place for n in names_now if (place := top / n).exists()]
+            if not (before or after):
                 where = "in the index" if now.is_staged else "now"
                 hint = f"there is no file or directory {text} {where}, and there was none at "
                 raise UsageError(hint + self.base.called)
-            for side, places in zip(sides, there, strict=True):
-                side |= dict.fromkeys(places)
-        then, today = map(list, sides)
-        return then or None, today or None
+            then |= dict.fromkeys(before)
+            today |= dict.fromkeys(after)
+        return [*then] or None, [*today] or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,9 +215,10 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
     names |= {name for case in cases for rule in case.limits for name in rule.names}
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.requirements)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
-    places = sum(case.verified for case in cases)
-    evidence = f"Verified by building the model with {places} other arguments."
-    evidence = "No argument was varied." if formula.is_constant else evidence
+    evidence = "No argument was varied."
+    if not formula.is_constant:
+        places = sum(case.verified for case in cases)
+        evidence = f"Verified by building the model with {places} other arguments."
     head = f"Parameters of {formula.call}: {first.value:,}."
     parts = _module_forms(first.shapes, 1 if options.depth is None else options.depth)
     return doc.FormSources(

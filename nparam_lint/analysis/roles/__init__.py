@@ -147,8 +147,7 @@ class RoleTree:
             if self.is_embedding(name):
                 return "embedding", f"held by {self._layer(name).type}"
         module, name = self._layer(row.name), row.name.rpartition(".")[2]
-        layer_role = self._by_layer(module, name)
-        if layer_role is not None:
+        if layer_role := self._by_layer(module, name):
             return layer_role
         if words.embeds_directly(name):
             return "embedding", f"called {name}"
@@ -179,10 +178,10 @@ class RoleTree:
         is_norm = is_vector and (is_called_norm or words.NORM_CLASS.search(module.type))
         if module.type in words.TORCH_NORMS or is_norm:
             return "norm", f"held by {module.type}"
-        recurrent = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
+        is_cell = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
             module.type
         )
-        if recurrent or words.RECURRENT_PARAMETER.match(name):
+        if is_cell or words.RECURRENT_PARAMETER.match(name):
             return "recurrent", f"held by {module.type}"
         return None
 
