@@ -22,7 +22,7 @@ from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
+    from collections.abc import Mapping, Sequence, Set
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
@@ -78,7 +78,7 @@ class Model:
         return self.as_named()
 
     def as_named(self) -> Measurement:
-        (measurement,) = self._measure([self.candidate], replace(self.ask, variables=True))
+        (measurement,) = self._builds([(self.candidate, replace(self.ask, variables=True))])
         if isinstance(measurement, Measured):
             self.definition = self.candidate.used(measurement)
             self.defined_at = measurement.definitions
@@ -92,7 +92,8 @@ class Model:
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return list(map(self._outcome, self._measure(map(self._at, points), self.ask)))
+        builds = self._builds([(self._at(point), self.ask) for point in points])
+        return list(map(self._outcome, builds))
 
     def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
         """As `build`, where only the count is wanted."""
@@ -100,7 +101,7 @@ class Model:
             return [o.total if isinstance(o, Built) else o for o in self.build(points)]
         metric, ask = self.selector.metric, replace(self.ask, parameters=False)
         counts: list[int | NotMeasured] = []
-        for measurement in self._measure(map(self._at, points), ask):
+        for measurement in self._builds([(self._at(point), ask) for point in points]):
             if isinstance(measurement, NotMeasured):
                 counts.append(measurement)
             elif (count := measurement.counts.of(metric)) is not None:
@@ -123,9 +124,6 @@ class Model:
         pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
         builds = self._builds([(candidate, replace(ask, points=points)) for points in pairs])
         return [build.traces if isinstance(build, Measured) else None for build in builds]
-
-    def _measure(self, candidates: Iterable[Candidate], ask: Ask) -> list[Measurement]:
-        return self._builds([(candidate, ask) for candidate in candidates])
 
     def _builds(self, orders: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
         answers = count_models(orders, self.source)
