@@ -12,13 +12,15 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import json, msgpack
+from msgspec.json import Decoder
+
 from nparam_lint.cache.store import Store, sources, tool
 from nparam_lint.ground.facts import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from msgspec.json import Decoder
 
 LOCK = "lock"  # the file's name
 _PATIENCE = 5.0  # seconds; other runs write for milliseconds
@@ -62,7 +64,6 @@ class FactCache(Generic[_Value]):
         """Remember a value; it is written by `save`."""
         if self._store is None:
             return
-        from msgspec import json
 
         try:
             self._kept[key] = json.encode(value)
@@ -81,7 +82,6 @@ class FactCache(Generic[_Value]):
         if not self._has_more:
             store.note_use(self._entry)
             return
-        from msgspec import msgpack
 
         with locked(store):
             others = self._load()  # another run may have added some
@@ -108,7 +108,6 @@ class FactCache(Generic[_Value]):
         body = self._store.load(self._entry) if self._store else None
         if body is None:
             return {}
-        from msgspec import msgpack
 
         try:
             kept: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
@@ -127,8 +126,6 @@ def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
     """
     with _making:
         if kind not in _decoders:
-            from msgspec.json import Decoder
-
             _decoders[kind] = Decoder(kind)
         return _decoders[kind]
 

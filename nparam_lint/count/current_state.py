@@ -15,6 +15,8 @@ import time
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode
+
 from nparam_lint.cache import value_of
 from nparam_lint.cache.file_facts import load_packed, packed
 from nparam_lint.ground.facts import answer, digest, escaped, unescaped
@@ -147,8 +149,6 @@ class InstalledFiles:
     def save(self) -> None:
         """Remember the digests that were new."""
         if self._has_more:
-            from msgspec.json import encode
-
             try:
                 self._store.save("digests", packed(encode(self._known)))
             except UnicodeError:  # a file's name is no text

@@ -19,6 +19,8 @@ from glob import glob
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode
+
 from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
 from nparam_lint.count.current_state import Facts, ProjectState, context_of
@@ -365,7 +367,6 @@ class MeasurementCache:
 
 def encoded(value: object) -> bytes:
     """The JSON of a value; equal values have equal ones."""
-    from msgspec.json import encode
 
     return encode(value, order="sorted")
 

@@ -12,9 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import ValidationError
+from msgspec.json import encode
+
 from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.count import reasons, recall
 from nparam_lint.count.answers import Answers
-from nparam_lint.count.current_state import InstalledFiles, places_of
+from nparam_lint.count.current_state import InstalledFiles, ProjectState, places_of
 from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
@@ -61,11 +65,9 @@ def run_orders(
         if measured
     }
     left = [order for order in orders if order.id not in found]
-    reasons: dict[int, str] = {}
+    why_built: dict[int, str] = {}
     if session.settings.why_built:
-        from nparam_lint.count.reasons import why_built  # few runs ask for them
-
-        reasons = why_built(cache, orders, left)
+        why_built = reasons.why_built(cache, orders, left)
     if cache and known and not left:
         meanwhile()
         answers = Answers(found, *known[:2], guards=known[2])
@@ -79,7 +81,7 @@ def run_orders(
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
     for number, measured in answers.measurements.items():
-        why = "" if measured.cached else reasons.get(number, "")
+        why = "" if measured.cached else why_built.get(number, "")
         answers.measurements[number] = with_names(replace(measured, why_built=why))
     return answers
 
@@ -178,16 +180,13 @@ def limits(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _cache_of(session: Session, names: Set[str]) -> MeasurementCache:
-    from nparam_lint.count.current_state import ProjectState
-    from nparam_lint.count.recall import MeasurementCache
-
+def _cache_of(session: Session, names: Set[str]) -> recall.MeasurementCache:
     python = session.python
     kept = session.store.beside(f"files installed for {python}")
     installed = InstalledFiles(kept, places_of(python, session.environ))
     environ = worker_environment(session.environ, "", python)
     state = ProjectState(session.root, names, environ.visible, installed)
-    return MeasurementCache(session.store, state, python, environ.read_by_c)
+    return recall.MeasurementCache(session.store, state, python, environ.read_by_c)
 
 
 def read_answers(
@@ -227,8 +226,6 @@ def read_answers(
                 found = _without_secrets(read, secrets)
                 answers.measurements[number] = _with_hint(found, secrets)
                 if found != read:
-                    from msgspec.json import encode
-
                     text = encode(found)
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
@@ -248,7 +245,6 @@ def read_answers(
 def measurement(ok: bool, body: bytes) -> Measurement:
     """A result as the worker sends it, checked field by field; one that cannot be read is not
     measured."""
-    from msgspec import ValidationError
 
     try:
         kind: type[Measurement] = Measured if ok else NotMeasured

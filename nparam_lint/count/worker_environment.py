@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import unquote
 
 from nparam_lint.cache import NEEDED, is_read_by_c
 
@@ -179,8 +180,6 @@ def _parts(value: str) -> Iterator[str]:
         yield json.dumps(part)[1:-1]
         yield repr(part)[1:-1]
         if "%" in part:
-            from urllib.parse import unquote
-
             yield unquote(part)
 
 

@@ -16,6 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
+from nparam_lint.discover import compilable, unread_claims
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -210,9 +211,9 @@ def parse_text(path: str, text: str) -> Parsed:
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
         if scanner.mentions_more():
-            from nparam_lint.discover.unread_claims import unread_claims
-
-            facts = replace(facts, unread=tuple(unread_claims(path, tree, lines, scanner.read)))
+            facts = replace(
+                facts, unread=tuple(unread_claims.unread_claims(path, tree, lines, scanner.read))
+            )
         return Parsed(facts, tree, lines)
     except SyntaxError as error:
         second = _second_opinion(text)
@@ -227,9 +228,7 @@ def parse_text(path: str, text: str) -> Parsed:
 def _check_compiles(tree: ast.Module, text: str, lines: Sequence[str]) -> None:
     """Raise what `compile` raises for the file."""
     if len(text) > _SHORT:
-        from nparam_lint.discover.compilable import doubtful_part
-
-        tree = doubtful_part(tree, text, lines)
+        tree = compilable.doubtful_part(tree, text, lines)
     try:
         compile(tree, "<source>", "exec", dont_inherit=True)
     except RecursionError:  # of a text, more may be nested
