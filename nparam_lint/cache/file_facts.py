@@ -43,19 +43,19 @@ class FactCache(Generic[_Value]):
         """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
         a store nothing is remembered."""
         self._store, self._name, self._kind = store, name, kind
-        self._used: dict[str, None] = {}
+        self._used_keys: dict[str, None] = {}
         self._has_more = False
 
     def get(self, key: str) -> _Value | None:
         """The value of that key; None where there is none."""
-        if self._store is None or key not in self._kept:
+        if self._store is None or key not in self._values:
             return None
         try:
-            value = json_decoder(self._kind).decode(self._kept[key])
+            value = json_decoder(self._kind).decode(self._values[key])
         except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
-            del self._kept[key]
+            del self._values[key]
             return None
-        self._used[key] = None
+        self._used_keys[key] = None
         return value
 
     def put(self, key: str, value: _Value) -> None:
@@ -65,16 +65,16 @@ class FactCache(Generic[_Value]):
         from msgspec import json
 
         try:
-            self._kept[key] = json.encode(value)
+            self._values[key] = json.encode(value)
         except UnicodeError:
             return
-        self._used[key] = None
+        self._used_keys[key] = None
         self._has_more = True
 
     def save(self, room: int) -> None:
         """Write the entry if there is more in it than was read: at most `room` values, those first
         to go that have not been used for longest."""
-        if self._store is not None and self._used:
+        if self._store is not None and self._used_keys:
             self._store.keep(partial(self._write, self._store, room))
 
     def _write(self, store: Store, room: int) -> None:
@@ -84,17 +84,17 @@ class FactCache(Generic[_Value]):
         from msgspec import msgpack
 
         with locked(store):
-            others = self._load()  # another run may have added some
-            others = {key: value for key, value in others.items() if key not in self._kept}
-            unused = (key for key in self._kept if key not in self._used)
-            order = [*others, *unused, *self._used]
-            every = others | self._kept
-            kept = {key: every[key] for key in order[-room:]}
-            store.save(self._entry, msgpack.encode(kept))
+            values = self._values
+            additions = {k: v for k, v in self._load().items() if k not in values}  # another run's
+            unused = (key for key in values if key not in self._used_keys)
+            order = [*additions, *unused, *self._used_keys]
+            every = additions | values
+            newest = {key: every[key] for key in order[-room:]}
+            store.save(self._entry, msgpack.encode(newest))
         self._has_more = False
 
     @cached_property
-    def _kept(self) -> dict[str, bytes]:
+    def _values(self) -> dict[str, bytes]:
         # The values are kept as bytes, so that those that are not needed cost nothing.
         return self._load()
 
@@ -111,10 +111,10 @@ class FactCache(Generic[_Value]):
         from msgspec import msgpack
 
         try:
-            kept: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
+            values: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
         except (ValueError, RecursionError):
             return {}
-        return kept
+        return values
 
 
 def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
@@ -161,15 +161,15 @@ def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
 
 def release(store: Store) -> str:
     """A name for what nparam-lint is, on whatever machine: results of another one are not used."""
-    own = tool()
-    if own not in _releases:
-        kept = store.beside("nparam-lint")
-        body = kept.load(own)
+    identity = tool()
+    if identity not in _releases:
+        releases = store.beside("nparam-lint")
+        body = releases.load(identity)
         if body is None:
             body = _content().encode()
-            kept.save(own, body)
-        _releases[own] = body.decode()
-    return _releases[own]
+            releases.save(identity, body)
+        _releases[identity] = body.decode()
+    return _releases[identity]
 
 
 def _content() -> str:
