@@ -62,8 +62,8 @@ def pack(root: Path, inside: str, files: Iterable[str]) -> Bundle:
             entry = tarfile.TarInfo(f"{inside}/{name}")  # no times, no owners: content alone
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
-    packed = target.getvalue()
-    return Bundle(packed, _digest(packed), inside)
+    content = target.getvalue()
+    return Bundle(content, _digest(content), inside)
 
 
 def _digest(data: bytes) -> str:
@@ -81,7 +81,7 @@ def unpacked(data: bytes, digest: str) -> Iterator[Path]:
 
     place = _own_directory()
     tree = place / digest
-    while (held := _hold(tree, fcntl.LOCK_SH)) is None:
+    while (descriptor := _hold(tree, fcntl.LOCK_SH)) is None:
         with (place / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not tree.is_dir():
@@ -91,7 +91,7 @@ def unpacked(data: bytes, digest: str) -> Iterator[Path]:
         os.utime(tree)
         yield tree
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _hold(tree: Path, how: int) -> int | None:
@@ -99,14 +99,14 @@ def _hold(tree: Path, how: int) -> int | None:
     where it cannot be locked in that way."""
     import fcntl
 
-    held = None
+    descriptor = None
     with suppress(FileNotFoundError, BlockingIOError):
-        held = os.open(tree, os.O_RDONLY)
-        fcntl.flock(held, how)
-        if os.path.samestat(os.fstat(held), tree.stat()):  # else it was removed meanwhile
-            return held
-    if held is not None:
-        os.close(held)
+        descriptor = os.open(tree, os.O_RDONLY)
+        fcntl.flock(descriptor, how)
+        if os.path.samestat(os.fstat(descriptor), tree.stat()):  # else it was removed meanwhile
+            return descriptor
+    if descriptor is not None:
+        os.close(descriptor)
     return None
 
 
@@ -147,6 +147,6 @@ def _remove_oldest(place: Path) -> None:
     trees = [path for path in place.iterdir() if path.is_dir()]
     trees.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for tree in trees[KEPT:]:
-        if (held := _hold(tree, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        if (descriptor := _hold(tree, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
             shutil.rmtree(tree, ignore_errors=True)
-            os.close(held)
+            os.close(descriptor)

@@ -63,7 +63,7 @@ def run_orders_on(
     session.progress(0, len(orders), "sending the project…")
     run = _Run(session, names)
     answers = run.answers(run.grouped(orders), meanwhile)
-    answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
+    answers.measurements = {n: with_names(result) for n, result in answers.measurements.items()}
     return answers
 
 
@@ -89,10 +89,11 @@ class _Run:
         self.first = dict([*interpreters(self.address, self.python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
-        self.found = Answers(torch=first.get("torch"), python=first.get("python"))
+        self.results = Answers(torch=first.get("torch"), python=first.get("python"))
         self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
-        self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
+        # When any machine was there; when none was idle.
+        self.last_present = self.last_busy = time.monotonic()
         self.request = self._request()
 
     def grouped(self, orders: Sequence[Order]) -> list[_Group]:
@@ -103,35 +104,33 @@ class _Run:
         ordered = sorted(
             orders, key=lambda order: (order.attempts[0].roots, order.attempts[0].module)
         )
-        found = []
+        groups = []
         for _, alike in groupby(ordered, key=lambda order: order.attempts[0].roots):
-            listed = list(alike)
-            found += [_Group(listed[n : n + most]) for n in range(0, len(listed), most)]
-        return found
+            batch = list(alike)
+            groups += [_Group(batch[n : n + most]) for n in range(0, len(batch), most)]
+        return groups
 
-    def answers(
-        self, groups: Sequence[_Group], meanwhile: Callable[[], None] = lambda: None
-    ) -> Answers:
+    def answers(self, groups: Sequence[_Group], meanwhile: Callable[[], None]) -> Answers:
         """The answers to all groups."""
-        every = sum(len(group.orders) for group in groups)
+        total = sum(len(group.orders) for group in groups)
         try:
             self.shared = self.machines.share(self.bundle.data)
             for group in groups:
                 self._submit(group)
             meanwhile()
             while self.pending:
-                done, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
+                completed_calls, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
                 self._look_at_machines()
-                for future in done:
-                    if (ended := self.pending.pop(future, None)) is not None:
-                        self._take(ended, future)
-                        count = len(self.found.measurements)
-                        self.session.progress(count, every, ended.orders[0].label)
+                for future in completed_calls:
+                    if (finished := self.pending.pop(future, None)) is not None:
+                        self._take(finished, future)
+                        count = len(self.results.measurements)
+                        self.session.progress(count, total, finished.orders[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
                 future.cancel()
-        return self.found
+        return self.results
 
     # --- calls ----------------------------------------------------------------------------------
 
@@ -160,7 +159,7 @@ class _Run:
     def _submit(self, group: _Group) -> None:
         """Send a group. One that is repeated brings the project along: what is shared may be kept
         by the very machine that is gone, or hangs."""
-        request = {**self.request, "orders": [asdict(one) for one in group.orders]}
+        request = {**self.request, "orders": [asdict(order) for order in group.orders]}
         is_slow = bool(group.futures)
         data = self.bundle.data if is_slow or group.tries else self.shared
         call = call_of(remote_group.NAME, request, data)
@@ -179,9 +178,9 @@ class _Run:
         group.futures.discard(future)
         fault = self._fault_of(group, future)
         if fault is None:
-            for other in group.futures:
-                self.pending.pop(other, None)
-                other.cancel()
+            for double in group.futures:
+                self.pending.pop(double, None)
+                double.cancel()
         elif not group.futures:
             group.tries += 1
             if group.tries >= TRIES:
@@ -217,29 +216,29 @@ class _Run:
         except (KeyError, TypeError, ValueError):
             return f"the answer of the machine {name} cannot be read"
         if not frames or frames[-1][0].get("event") != "end":
-            said = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
-            return f"the machine {name}: {said}"
+            why = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
+            return f"the machine {name}: {why}"
         self.first = self.first or {name: facts}
         self._read(group, frames)
         return None
 
     def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
-        own, found = Answers(), self.found
-        ended = read_answers(frames, group.orders, own, self.secrets, None)
-        assert ended is not None  # the last of them says so
-        cause, why = ended
+        answers, results = Answers(), self.results
+        end = read_answers(frames, group.orders, answers, self.secrets, None)
+        assert end is not None  # the last of them says so
+        cause, why = end
+        failure = NotMeasured("NPL005", why, cause=cause)
         for order in group.orders:
-            lost = NotMeasured("NPL005", why, cause=cause)
-            found.measurements[order.id] = own.measurements.get(order.id, lost)
-        before = own.guards if self.guards is None else self.guards
-        self.guards = [guard for guard in before if guard in own.guards]
-        found.torch, found.python, found.guards = own.torch, own.python, tuple(self.guards)
+            results.measurements[order.id] = answers.measurements.get(order.id, failure)
+        guards = answers.guards if self.guards is None else self.guards
+        self.guards = [guard for guard in guards if guard in answers.guards]
+        results.torch, results.python = answers.torch, answers.python
+        results.guards = tuple(self.guards)
 
     def _give_up(self, group: _Group, why: str) -> None:
-        for order in group.orders:
-            found = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
-            self.found.measurements[order.id] = found
+        failure = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
+        self.results.measurements.update({order.id: failure for order in group.orders})
 
     # --- machines -------------------------------------------------------------------------------
 
@@ -248,16 +247,16 @@ class _Run:
         has come at all."""
         now = time.monotonic()
         if self.machines.slots():
-            self.seen = now
+            self.last_present = now
         why, step = self.machines.why_lost(), "start it again"
         if why:
             why = f"the connection to {self.address} was lost: {why}"
-        elif now - self.seen > PATIENCE:
+        elif now - self.last_present > PATIENCE:
             why = f"no machine can be used at {self.address}, for {PATIENCE:g} s now"
             step = "start workers there, and see that they stay"
         if not why or not self.pending:
             return
-        if not self.found.measurements:
+        if not self.results.measurements:
             raise UsageError(f"{why}\nnext: {step}")
         for future, group in self.pending.items():
             self._give_up(group, why)
@@ -270,13 +269,13 @@ class _Run:
         machine that has nothing to do."""
         now = time.monotonic()
         if not self.machines.idle():
-            self.full = now
+            self.last_busy = now
             return
         usual = statistics.median(self.seconds) if self.seconds else USUAL
         alone = [group for group in self.pending.values() if len(group.futures) == 1]
         slowest = min(alone, key=lambda group: group.since, default=None)
         # It may have waited for its turn as long as no machine was idle.
-        if slowest and now - max(slowest.since, self.full) > SLOW * usual:
+        if slowest and now - max(slowest.since, self.last_busy) > SLOW * usual:
             since = slowest.since
             self._submit(slowest)
             slowest.since = since
@@ -285,10 +284,9 @@ class _Run:
 def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What the worker would get here, without what is about this machine: the others have their
     own."""
-    mine = worker_environment(environ, "").visible
     return {
         name: value
-        for name, value in mine.items()
+        for name, value in worker_environment(environ, "").visible.items()
         if environ.get(name) == value
         and not (_OF_A_MACHINE.fullmatch(name) or _PLACE.search(value))
     }

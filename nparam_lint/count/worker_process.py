@@ -76,29 +76,24 @@ def _close_meanwhile(worker: Worker) -> None:
 
 
 @contextmanager
-def reused_worker(*, imports: bool = True, ahead: bool = False) -> Iterator[None]:
+def reused_worker(
+    *, imports: bool = True, ahead: bool = False, linger: float = 0.0
+) -> Iterator[None]:
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
     the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
-    is made ready, and imports the packages that the run before had to import."""
+    is made ready, and imports the packages that the run before had to import. `linger`: seconds
+    that it waits for more after the last run within."""
     _reuses.append((next(_numbers) if imports else 0, ahead))
     try:
         yield
     finally:
         _reuses.pop()
-        end_waiting()
-
-
-@contextmanager
-def lingering_worker(seconds: float) -> Iterator[None]:
-    """The same, but after the last run within it waits for more that long."""
-    _reuses.append((0, False))
-    try:
-        yield
-    finally:
-        _reuses.pop()
-        ending = threading.Timer(seconds, _end_idle)
-        ending.daemon = True
-        ending.start()
+        if linger:
+            timer = threading.Timer(linger, _end_idle)
+            timer.daemon = True
+            timer.start()
+        else:
+            end_waiting()
 
 
 def _end_idle() -> None:
@@ -155,7 +150,7 @@ class Worker:
         self.python, self.environ = python, worker_environment(environ, "", python)
         self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
-        own = worker_environment(environ, self.temporary, python)
+        own_environ = worker_environment(environ, self.temporary, python)
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
@@ -170,7 +165,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
-                env=own.given,
+                env=own_environ.process,
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
@@ -179,7 +174,7 @@ class Worker:
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
-        self.send({"environ": own.asked})  # before it imports torch, which asks too
+        self.send({"environ": own_environ.on_request})  # before it imports torch, which asks too
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
@@ -232,16 +227,17 @@ class Worker:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
         data = json.dumps(request, default=vars).encode() + b"\n"
-        before = self.writer
-        self.writer = _thread(lambda: self._write(data, before))
+        earlier_writer, stdin = self.writer, self.process.stdin
+        assert stdin is not None
 
-    def _write(self, data: bytes, before: threading.Thread | None) -> None:
-        assert self.process.stdin is not None
-        if before:
-            before.join()
-        with suppress(OSError, ValueError):
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
+        def write() -> None:
+            if earlier_writer:
+                earlier_writer.join()
+            with suppress(OSError, ValueError):
+                stdin.write(data)
+                stdin.flush()
+
+        self.writer = _thread(write)
 
     def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The frames that carry this run's nonce, with what follows them, until the end or until
