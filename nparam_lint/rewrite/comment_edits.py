@@ -53,10 +53,10 @@ def restate(
 def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:
     """Each value by where it begins, with the end of it that does not stand there (`million`)."""
     if is_doc(path):
-        bound, _ = parse_docs(path, text)
-        return {(one.line, one.column): (one.value.text, one.unit) for one in bound}
-    declared, _ = parse_comments(path, text)
-    return {(one.line, one.column): (one.text, "") for one in declared}
+        numbers, _ = parse_docs(path, text)
+        return {(n.line, n.column): (n.value.text, n.unit) for n in numbers}
+    budgets, _ = parse_comments(path, text)
+    return {(budget.line, budget.column): (budget.text, "") for budget in budgets}
 
 
 def add(path: str, text: str, values: Mapping[int, str]) -> str:
@@ -78,12 +78,12 @@ def add(path: str, text: str, values: Mapping[int, str]) -> str:
     new = "".join(lines)
     declared = [budget.text for budget in parse_comments(path, new)[0]]
     expected = [*(b.text for b in parse_comments(path, text)[0]), *values.values()]
-    if sorted(declared) != sorted(expected) or _said(path, text) != _said(path, new):
+    if sorted(declared) != sorted(expected) or _content(path, text) != _content(path, new):
         raise Unsafe("a comment there would change what the file says")
     return new
 
 
-def _said(path: str, text: str) -> object:
+def _content(path: str, text: str) -> object:
     """What a file says, apart from its comments."""
     if path.endswith(".py"):
         return ast.dump(ast.parse(text))

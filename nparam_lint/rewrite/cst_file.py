@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -51,16 +52,13 @@ class CstFile:
         """What stands before a node on its line."""
         return self._code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
 
-    def written(self, replacements: Replacements, program: Callable[[ast.Module], str]) -> bytes:
+    def source_with(self, nodes: Replacements, program: Callable[[ast.Module], str]) -> bytes:
         """The file with other nodes. `program`: what is to stay the same of it. Raises Unsafe."""
-        written = self.module.visit(_Replace(replacements)).bytes
-        try:
-            same = program(parsed(self.source)) == program(parsed(written))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            same = False
-        if not same:
-            raise Unsafe("the changed file would not be the same program")
-        return written
+        source = self.module.visit(_Replace(nodes)).bytes
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            if program(parsed(self.source)) == program(parsed(source)):
+                return source
+        raise Unsafe("the changed file would not be the same program")
 
 
 class _Replace(cst.CSTTransformer):
