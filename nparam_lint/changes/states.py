@@ -114,7 +114,7 @@ def named_base(repository: Repository, revision: str) -> Base:
                 f"{revision}: a revision is compared with the working tree, not with {right}; "
                 f"next: git checkout {right}, then nparam-lint diff {left}..."
             )
-        commit = repository.merge_base(left or "HEAD", "HEAD")
+        commit = repository.merge_base(left or "HEAD")
         return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
     try:
         commit = repository.resolve(revision)

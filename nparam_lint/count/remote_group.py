@@ -84,7 +84,14 @@ def run_group(request: dict[str, Any], data: bytes) -> dict[str, Any]:
             with unpacked(data, request["digest"]) as tree:
                 answer |= _built(request, str(facts["interpreter"]), tree, engine.is_wanted)
         except (OSError, ValueError, CannotStart) as error:
-            answer["fault"] = _in_words(error, len(data))
+            answer["fault"] = str(error)
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                place = tempfile.gettempdir()
+                answer["fault"] = (
+                    f"the disk of {place} is full: {shutil.disk_usage(place).free >> 10:,} KB are "
+                    f"free, and the project takes {len(data) >> 10:,} KB packed; next: make room "
+                    "there, or set TMPDIR for its worker"
+                )
     return answer | {"seconds": time.monotonic() - start}
 
 
@@ -116,25 +123,13 @@ def _built(
         settings = worker_settings(session, names, worker)
         worker.send({"settings": settings, "orders": request["orders"], "probe": False})
         for frame, body in worker.frames():
-            if frame.get("event") in ("alive", "building") and is_wanted():
-                continue
             if not is_wanted():
                 break
+            if frame.get("event") in ("alive", "building"):
+                continue
             frames.append((frame, body.replace(here, original)))
             if frame.get("event") in ("end", "no torch"):
                 break
         else:
             return {"frames": frames, "ended": worker.why_it_ended()}
     return {"frames": frames, "ended": ("died", "nobody waits for it any more")}
-
-
-def _in_words(error: Exception, size: int) -> str:
-    """What kept the project from being unpacked or built, and the next step."""
-    place = tempfile.gettempdir()
-    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return f"{error}"
-    free = shutil.disk_usage(place).free
-    return (
-        f"the disk of {place} is full: {free >> 10:,} KB are free, and the project takes "
-        f"{size >> 10:,} KB packed; next: make room there, or set TMPDIR for its worker"
-    )

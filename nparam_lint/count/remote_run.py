@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nparam_lint.config.session import Session
-    from nparam_lint.count.bundle import Bundle
     from nparam_lint.ground.orders import Order
 
 TRIES = 3  # of a group, before its models are not measured
@@ -83,7 +82,11 @@ class _Run:
         self.address, self.python = session.settings.on, session.settings.remote_python
         self.machines = machines_at(self.address)
         self.secrets = Secrets(session.environ)
-        self.bundle: Bundle = _packed(session)
+        root, snapshot = session.root, session.snapshot
+        inside = root.name or "root"
+        if snapshot:  # its own name is another in each run
+            inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
+        self.bundle = pack(root, inside, list_buildable(root, snapshot))
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
         self.first = dict([*interpreters(self.address, self.python).items()][:1])
@@ -290,12 +293,3 @@ def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
         if environ.get(name) == value
         and not (_OF_A_MACHINE.fullmatch(name) or _PLACE.search(value))
     }
-
-
-def _packed(session: Session) -> Bundle:
-    """The files that a build may read, with the name that the directory of the project has."""
-    root, snapshot = session.root, session.snapshot
-    inside = root.name or "root"
-    if snapshot:  # its own name is another in each run
-        inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
-    return pack(root, inside, list_buildable(root, snapshot))

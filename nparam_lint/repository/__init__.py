@@ -79,15 +79,10 @@ def deleted_files(path: Path) -> list[Path]:
 
 def make_directory(prefix: str) -> str:
     """A new temporary directory, which the caller has to remove."""
-    while True:
-        name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
-        _directories.add(name)
-        try:
-            os.mkdir(name, 0o700)  # noqa: PTH102
-        except FileExistsError:
-            _directories.discard(name)
-            continue
-        return name
+    name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
+    _directories.add(name)
+    os.mkdir(name, 0o700)  # noqa: PTH102
+    return name
 
 
 def remove_directory(name: str) -> None:

@@ -58,24 +58,25 @@ class Repository:
     top: Path
     environ: Mapping[str, str] = field(repr=False)
 
-    def run(self, *arguments: str, **more: str) -> str:
+    def run(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> str:
         """The output of a git command. Raises GitError with what git says."""
-        return self._output(self.attempt(*arguments, **more))
-
-    def attempt(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
-        """A git command that may fail; `more` is added to its environment."""
-        return _git(self.top, {**self.environ, **more}, arguments)
-
-    def listed(self, *arguments: str, **more: str) -> list[str]:
-        """The paths that a command with `-z` prints."""
-        return [name for name in self.run(*arguments, **more).split("\0") if name]
-
-    def _output(self, process: subprocess.CompletedProcess[bytes]) -> str:
+        process = self.attempt(*arguments, stdin=stdin, index=index)
         if process.returncode:
             message = os.fsdecode(process.stderr).strip() or f"exit status {process.returncode}"
-            command = next(word for word in process.args[1:] if word != "-c" and "=" not in word)
+            command = next(word for word in arguments if word != "-c" and "=" not in word)
             raise GitError(f"git {command} failed in {self.top}: {message}")
         return os.fsdecode(process.stdout)
+
+    def attempt(
+        self, *arguments: str, stdin: bytes = b"", index: Path | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """A git command that may fail. `index`: one that it uses instead of the repository's."""
+        environ = {**self.environ, "GIT_INDEX_FILE": str(index)} if index else self.environ
+        return _git(self.top, environ, arguments, stdin)
+
+    def listed(self, *arguments: str, index: Path | None = None) -> list[str]:
+        """The paths that a command with `-z` prints."""
+        return [name for name in self.run(*arguments, index=index).split("\0") if name]
 
     # --- questions ----------------------------------------------------------------------------
 
@@ -83,10 +84,11 @@ class Repository:
         """The commit that a revision names. Raises GitError in words; `depth`: how much must be
         fetched where a shallow clone lacks it."""
         name = f"{revision}^{{commit}}"
-        process = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        verify = ("rev-parse", "--verify", "--quiet")
+        process = self.attempt(*verify, "--end-of-options", name)
         if process.returncode == 0:
             return os.fsdecode(process.stdout).strip()
-        if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+        if self.attempt(*verify, "HEAD").returncode:
             raise GitError(f"there is no revision {revision!r}: the repository has no commit yet")
         if self.is_shallow():
             raise GitError(
@@ -104,13 +106,13 @@ class Repository:
         """Whether a commit has a file or a directory there."""
         return self.attempt("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
-    def merge_base(self, revision: str, head: str) -> str:
-        """The commit at which two revisions parted. Raises GitError in words."""
-        commits = [self.resolve(name, "--unshallow") for name in (revision, head)]
+    def merge_base(self, revision: str) -> str:
+        """The commit at which a revision and HEAD parted. Raises GitError in words."""
+        commits = [self.resolve(name, "--unshallow") for name in (revision, "HEAD")]
         process = self.attempt("merge-base", *commits)
         if process.returncode == 0:
             return os.fsdecode(process.stdout).strip()
-        why = f"{revision} and {head} have no commit in common"
+        why = f"{revision} and HEAD have no commit in common"
         if self.is_shallow():
             raise GitError(
                 f"{why} in this shallow clone; next: git fetch --unshallow, or clone with its "
@@ -154,7 +156,7 @@ class Repository:
             return self.listed(
                 *(*_PRIVATE, "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"),
                 *("--ignore-submodules=all", f"--diff-filter={kind}"),
-                GIT_INDEX_FILE=str(copy),
+                index=copy,
             )
 
     def ignored(self) -> list[str]:
@@ -239,14 +241,13 @@ class Repository:
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files
         )
         with temporary_directory("nparam-lint-index-") as place:
-            environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
-            read = (*_PRIVATE, "update-index", "-z", "--index-info")
-            self._output(_git(self.top, environ, read, records))
-            prefix = f"--prefix={directory}{os.sep}"
+            index = Path(place) / "index"
+            update = ("update-index", "-z", "--index-info")
+            self.run(*_PRIVATE, *update, stdin=records, index=index)
             every_core = ("-c", "checkout.workers=0")  # half of the time for thousands of files
-            write = (*_PRIVATE, *every_core, "checkout-index", "--all", "--quiet", prefix)
+            checkout = ("checkout-index", "--all", "--quiet", f"--prefix={directory}{os.sep}")
             try:
-                self._output(_git(self.top, environ, write))
+                self.run(*_PRIVATE, *every_core, *checkout, index=index)
             except GitError as error:  # no space there, or a filter that fails
                 message = str(error).replace(f"{directory}{os.sep}", "")
                 raise GitError(f"{message}\n(a copy is made in {directory.parent})") from None

@@ -122,7 +122,10 @@ def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
             assert isinstance(unit, Number)
             scale, mark = unit.value, suffix
         else:  # `e08` or `e8`, as it stood
-            power = _power(count, decimals) if one_digit and count else int(exponent)
+            power = int(exponent)
+            if one_digit and count:  # one digit before the point, also after rounding
+                power = len(str(count)) - 1
+                power += len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1
             padding = len(exponent) if exponent.startswith("0") else 0
             scale, mark = Fraction(10) ** power, f"{match['e']}{power:0{padding}d}"
         scaled = _scaled(count, scale, decimals)
@@ -139,12 +142,6 @@ def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
 def _scaled(count: int, scale: Fraction, decimals: int) -> int:
     """`count / scale` to so many decimals, without the point; halves go up."""
     return math.floor(count * Fraction(10) ** decimals / scale + Fraction(1, 2))
-
-
-def _power(count: int, decimals: int) -> int:
-    """The exponent that leaves one digit before the point, also after rounding."""
-    power = len(str(count)) - 1
-    return power + (len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1)
 
 
 def _separator(old: str) -> str:
