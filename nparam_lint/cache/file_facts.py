@@ -42,13 +42,13 @@ class FactCache(Generic[_Value]):
     def __init__(self, store: Store | None, name: str, kind: type[_Value]) -> None:
         """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
         a store nothing is remembered."""
-        self._store, self._name, self._kind = store, name, kind
+        self._store, self._name, self._kind = store or Store(None, ""), name, kind
         self._used_keys: dict[str, None] = {}
         self._has_more = False
 
     def get(self, key: str) -> _Value | None:
         """The value of that key; None where there is none."""
-        if self._store is None or key not in self._values:
+        if key not in self._values:
             return None
         try:
             value = json_decoder(self._kind).decode(self._values[key])
@@ -60,7 +60,7 @@ class FactCache(Generic[_Value]):
 
     def put(self, key: str, value: _Value) -> None:
         """Remember a value; it is written by `save`."""
-        if self._store is None:
+        if self._store.base is None:
             return
         from msgspec import json
 
@@ -74,23 +74,23 @@ class FactCache(Generic[_Value]):
     def save(self, room: int) -> None:
         """Write the entry if there is more in it than was read: at most `room` values, those first
         to go that have not been used for longest."""
-        if self._store is not None and self._used_keys:
-            self._store.keep(partial(self._write, self._store, room))
+        if self._used_keys:
+            self._store.keep(partial(self._write, room))
 
-    def _write(self, store: Store, room: int) -> None:
+    def _write(self, room: int) -> None:
         if not self._has_more:
-            store.note_use(self._entry)
+            self._store.note_use(self._entry)
             return
         from msgspec import msgpack
 
-        with locked(store):
+        with locked(self._store):
             values = self._values
             additions = {k: v for k, v in self._load().items() if k not in values}  # another run's
             unused = (key for key in values if key not in self._used_keys)
             order = [*additions, *unused, *self._used_keys]
             every = additions | values
             newest = {key: every[key] for key in order[-room:]}
-            store.save(self._entry, msgpack.encode(newest))
+            self._store.save(self._entry, msgpack.encode(newest))
         self._has_more = False
 
     @cached_property
@@ -101,11 +101,10 @@ class FactCache(Generic[_Value]):
     @cached_property
     def _entry(self) -> str:
         # Of this version alone: several may write to one cache.
-        assert self._store is not None
         return f"{self._name}-{release(self._store)}"
 
     def _load(self) -> dict[str, bytes]:
-        body = self._store.load(self._entry) if self._store else None
+        body = self._store.load(self._entry) if self._store.base is not None else None
         if body is None:
             return {}
         from msgspec import msgpack

@@ -32,12 +32,12 @@ class CstFile:
             self.module, self.spans = wrapper.module, wrapper.resolve(PositionProvider)
             if self.module.bytes != source:
                 raise Unsafe("libcst would change other parts of the file")
-            self._code = self.module.code
+            self.code = self.module.code
         except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
             raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
         except (RecursionError, MemoryError):
             raise Unsafe("the file's expressions are nested too deeply") from None
-        self._starts = line_starts(self._code)
+        self._starts = line_starts(self.code)
 
     def offset(self, node: cst.CSTNode) -> int:
         """Where in the text a node begins."""
@@ -46,15 +46,19 @@ class CstFile:
 
     def text(self, node: cst.CSTNode) -> str:
         end = self.spans[node].end
-        return self._code[self.offset(node) : self._starts[end.line - 1] + end.column]
+        return self.code[self.offset(node) : self._starts[end.line - 1] + end.column]
 
     def before(self, node: cst.CSTNode) -> str:
         """What stands before a node on its line."""
-        return self._code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
+        return self.code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
 
     def source_with(self, nodes: Replacements, program: Callable[[ast.Module], str]) -> bytes:
-        """The file with other nodes. `program`: what is to stay the same of it. Raises Unsafe."""
-        source = self.module.visit(_Replace(nodes)).bytes
+        """The file with other nodes, as `checked`."""
+        return self.checked(self.module.visit(_Replace(nodes)).code, program)
+
+    def checked(self, code: str, program: Callable[[ast.Module], str]) -> bytes:
+        """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
+        source = code.encode(self.module.encoding)
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             if program(parsed(self.source)) == program(parsed(source)):
                 return source

@@ -195,8 +195,8 @@ def suggestions_document(suggestions: Sequence[Suggestion], error: str | None) -
         lambda _: _page(suggestions),
         error=error,
         lines=tuple(
-            f"{near.position.path}:{near.position.line}:{near.position.column}: "
-            f"{near.written} is the count of {near.target} ({near.count:,})"
+            f"{near.position}:{near.position.column}: {near.written} is the count of "
+            f"{near.target} ({near.count:,})"
             for near in numbers
         ),
     )

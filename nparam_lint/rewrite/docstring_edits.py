@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst import matchers
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
@@ -33,22 +32,23 @@ _Budget = tuple[str | None, str, str, str]  # arguments, host, selector, value
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
     """The source with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
-    replacements: Replacements = {}
     places: set[Place] = set()
     try:
         file = CstFile(source)
-        for docstring in filter(None, map(_docstring, _definitions(file))):
-            start = file.spans[docstring].start
-            at = (start.line, start.column + 1)
-            offsets = _find_all(file.text(docstring), at, changes)
-            places |= offsets.keys()
-            numbers = {offset: changes[place] for place, offset in offsets.items()}
-            replacements |= _with_numbers(file, docstring, numbers)
+        code = file.code
+        docstrings = filter(None, map(_docstring, _definitions(file)))
+        # From the end, so that what is before stays where it is.
+        for docstring in sorted(docstrings, key=file.offset, reverse=True):
+            start, literal = file.spans[docstring].start, file.text(docstring)
+            new, inside = _with_numbers(literal, (start.line, start.column + 1), changes)
+            begin = file.offset(docstring)
+            code = code[:begin] + new + code[begin + len(literal) :]
+            places |= inside
         expected = [
             (name, (*budget[:3], changes[place].result) if place in places else budget)
             for place, (name, budget) in _declared(source)
         ]
-        new_source = file.source_with(replacements, _program)
+        new_source = file.checked(code, _program)
         if [budget for _, budget in _declared(new_source)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -138,23 +138,6 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
-def _with_numbers(
-    file: CstFile, docstring: cst.BaseString, numbers: Mapping[int, Restated]
-) -> Replacements:
-    """The replacements that give a docstring other numbers at these offsets in all of it."""
-    replacements: Replacements = {}
-    for piece in matchers.findall(docstring, matchers.SimpleString()):
-        assert isinstance(piece, cst.SimpleString)
-        begin = file.offset(piece) - file.offset(docstring)
-        text = piece.value
-        for start in sorted(numbers, reverse=True):
-            if begin <= start < begin + len(text):
-                text = _replaced(text, start - begin, numbers[start])
-        if text != piece.value:
-            replacements[piece] = partial(_with_value, text)
-    return replacements
-
-
 def _with_budgets(
     file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
@@ -219,34 +202,31 @@ def budgets(literal: str, at: Place) -> dict[Place, _Budget]:
     return {(item.line + line - 3, item.column): _budget(item) for item in declared}
 
 
-def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dict[Place, int]:
-    """Those of the places at which a value of a literal begins whose number is written there in one
-    piece, and where in the literal that is.
+def _with_numbers(
+    literal: str, at: Place, changes: Mapping[Place, Restated]
+) -> tuple[str, set[Place]]:
+    """A literal that begins `at` a place, with other numbers in the values that begin at those
+    places of `changes` where they are written in one piece; and these places.
 
     Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
     look like it, the right one is the one whose change changes nothing but this value.
     """
     declared = budgets(literal, at)
     starts = line_starts(literal)
-    offsets: dict[Place, int] = {}
-    # From the end, so that what is before stays where it is.
+    places: set[Place] = set()
     for place in sorted(declared.keys() & changes.keys(), reverse=True):
         line, column = place
         change = changes[place]
         start = starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
-        start = literal.find(change.old_number, start)
         expected = declared | {place: (*declared[place][:3], change.result)}
-        while start >= 0 and budgets(_replaced(literal, start, change), at) != expected:
-            start = literal.find(change.old_number, start + 1)
-        if start >= 0:
-            offsets[place], declared = start, expected
-            literal = _replaced(literal, start, change)
-    return offsets
-
-
-def _replaced(text: str, start: int, change: Restated) -> str:
-    """The text with the new number at `start`."""
-    return text[:start] + change.number + text[start + len(change.old_number) :]
+        while (start := literal.find(change.old_number, start)) >= 0:
+            new = literal[:start] + change.number + literal[start + len(change.old_number) :]
+            if budgets(new, at) == expected:
+                literal, declared = new, expected
+                places.add(place)
+                break
+            start += 1
+    return literal, places
 
 
 def _budget(declared: Declared) -> _Budget:

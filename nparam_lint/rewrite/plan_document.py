@@ -45,9 +45,8 @@ def plan_document(plan: Plan, command: str, dry: bool) -> Document:
         lambda: _data(plan, command, dry),
         lambda options: _page(plan, command, dry, options),
         lines=tuple(
-            f"{at.path}:{at.line}:{at.column}: {item.model}{_selected(item)} {_done(item)}"
+            f"{item.position}:{item.position.column}: {item.model}{_selected(item)} {_done(item)}"
             for item in items
-            for at in (item.position,)
         ),
     )
 
@@ -137,7 +136,7 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
         blocks.append(Parts((("", _where(item)), ("dim", reason)), plain=True))
     items: list[Edit | Left] = [*plan.edits, *plan.left]
     rows = [
-        Row((_at(item), _name(item), item.old, count, _done(item)))
+        Row((clean(f"{item.position}"), _name(item), item.old, count, _done(item)))
         for item in items
         for count in ("" if item.count is None else f"{item.count:,}",)
     ]
@@ -174,17 +173,13 @@ def _selected(item: Edit | Left) -> str:
     return f"[{item.selector}]" if item.selector else ""
 
 
-def _at(item: Edit | Left) -> str:
-    return clean(f"{item.position.path}:{item.position.line}")
-
-
 def _name(item: Edit | Left) -> str:
     return clean(item.model.removeprefix(f"{item.position.path}::") + _selected(item))
 
 
 def _where(item: Edit | Left) -> str:
     """`nanogpt/model.py:12  GPT[transformer.h.*]`; of another file's model, with its path."""
-    return f"{_at(item)}  {_name(item)}".rstrip()
+    return f"{clean(f'{item.position}')}  {_name(item)}".rstrip()
 
 
 def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
