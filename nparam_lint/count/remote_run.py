@@ -60,8 +60,7 @@ def run_orders_on(
     Raises UsageError where there is no machine that can build anything."""
     session.inputs.is_complete = False
     session.progress(0, len(orders), "sending the project…")
-    run = _Run(session, names)
-    answers = run.answers(run.grouped(orders), meanwhile)
+    answers = _Run(session, names).answers(orders, meanwhile)
     answers.measurements = {n: with_names(result) for n, result in answers.measurements.items()}
     return answers
 
@@ -78,18 +77,17 @@ class _Group:
 
 class _Run:
     def __init__(self, session: Session, names: Set[str]) -> None:
-        self.session, self.names = session, names
-        self.address, self.python = session.settings.on, session.settings.remote_python
+        settings, root, snapshot = session.settings, session.root, session.snapshot
+        self.session, self.address = session, settings.on
         self.machines = machines_at(self.address)
         self.secrets = Secrets(session.environ)
-        root, snapshot = session.root, session.snapshot
         inside = root.name or "root"
         if snapshot:  # its own name is another in each run
             inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
         self.bundle = pack(root, inside, list_buildable(root, snapshot))
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
-        self.first = dict([*interpreters(self.address, self.python).items()][:1])
+        self.first = dict([*interpreters(self.address, settings.remote_python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
         self.results = Answers(torch=first.get("torch"), python=first.get("python"))
@@ -97,9 +95,25 @@ class _Run:
         self.seconds: list[float] = []  # that groups took
         # When any machine was there; when none was idle.
         self.last_present = self.last_busy = time.monotonic()
-        self.request = self._request()
+        self.request = {
+            "engine": engine_of(self.address),
+            "python": settings.remote_python,
+            "digest": self.bundle.digest,
+            "inside": self.bundle.inside,
+            "root": str(root),
+            "copied": snapshot and (str(snapshot.home), snapshot.untracked),
+            "environ": sent_environment(session.environ),
+            # The memory of each machine is found out there; it has as many builders as it runs
+            # groups.
+            "limits": {
+                "timeout": settings.timeout,
+                "memory": settings.memory,
+                "jobs": settings.jobs or 1,
+            },
+            "names": sorted(names),
+        }
 
-    def grouped(self, orders: Sequence[Order]) -> list[_Group]:
+    def _grouped(self, orders: Sequence[Order]) -> list[_Group]:
         """Those that import in the same way together, as the worker does; and of these, those of
         one module."""
         slots = self.machines.slots() or UNKNOWN
@@ -113,9 +127,9 @@ class _Run:
             groups += [_Group(batch[n : n + most]) for n in range(0, len(batch), most)]
         return groups
 
-    def answers(self, groups: Sequence[_Group], meanwhile: Callable[[], None]) -> Answers:
-        """The answers to all groups."""
-        total = sum(len(group.orders) for group in groups)
+    def answers(self, orders: Sequence[Order], meanwhile: Callable[[], None]) -> Answers:
+        """The answers to all orders."""
+        groups = self._grouped(orders)
         try:
             self.shared = self.machines.share(self.bundle.data)
             for group in groups:
@@ -128,7 +142,7 @@ class _Run:
                     if (finished := self.pending.pop(future, None)) is not None:
                         self._take(finished, future)
                         count = len(self.results.measurements)
-                        self.session.progress(count, total, finished.orders[0].label)
+                        self.session.progress(count, len(orders), finished.orders[0].label)
                 self._repeat_slow()
         finally:  # Ctrl-C too
             for future in self.pending:
@@ -136,28 +150,6 @@ class _Run:
         return self.results
 
     # --- calls ----------------------------------------------------------------------------------
-
-    def _request(self) -> dict[str, Any]:
-        session, snapshot = self.session, self.session.snapshot
-        settings = session.settings
-        untracked = snapshot.untracked if snapshot else ()
-        return {
-            "engine": engine_of(self.address),
-            "python": self.python,
-            "digest": self.bundle.digest,
-            "inside": self.bundle.inside,
-            "root": str(session.root),
-            "copied": snapshot and (str(snapshot.home), untracked),
-            "environ": sent_environment(session.environ),
-            # The memory of each machine is found out there; it has as many builders as it runs
-            # groups.
-            "limits": {
-                "timeout": settings.timeout,
-                "memory": settings.memory,
-                "jobs": settings.jobs or 1,
-            },
-            "names": sorted(self.names),
-        }
 
     def _submit(self, group: _Group) -> None:
         """Send a group. One that is repeated brings the project along: what is shared may be kept

@@ -48,37 +48,14 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A budget to write. `at`: the definition whose docstring it is for, or the place in a config
-    file that gets a comment. `arguments`: of the budget's line. `is_key`: it can stand in the
-    config alone. `because`: why a part of another model gets one."""
+    """A budget to write. `edit`: as it stands in the docstring of `definition`, or without one in
+    a comment of a config file. `arguments`: of the budget's line. `is_key`: it can stand in the
+    config alone."""
 
-    at: Definition | Position
-    target: str
-    count: int
-    value: str
-    because: str
+    edit: Edit
+    definition: Definition | None
     arguments: str | None = None
     is_key: bool = False
-
-    @property
-    def place(self) -> Position:
-        return _place(self.at)
-
-    @property
-    def definition(self) -> Definition | None:
-        return self.at if isinstance(self.at, Definition) else None
-
-    @property
-    def origin(self) -> Origin:
-        """Where it stands, unless that is the config."""
-        return "docstring" if self.definition else "comment"
-
-    def edit(self, origin: Origin, position: Position) -> Edit:
-        because = self.because
-        return Edit(position, self.target, "", origin, "", self.value, self.count, because=because)
-
-    def left(self, reason: str) -> Left:
-        return Left(self.place, self.target, "", self.origin, "", reason, self.count)
 
 
 def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
@@ -106,9 +83,12 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     ) -> None:
         count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
         value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-        because = _uncounted_user(at.target, report) if isinstance(at, Definition) else ""
+        definition = at if isinstance(at, Definition) else None
+        because = _uncounted_user(definition.target, report) if definition else ""
+        origin: Origin = "docstring" if definition else "comment"
+        edit = Edit(_place(at), target, "", origin, "", value, count, because=because)
         arguments, is_key = (call.arguments, call.arguments is None) if call else (None, False)
-        new.append(_New(at, target, count, value, because, arguments, is_key))
+        new.append(_New(edit, definition, arguments, is_key))
 
     for model in report.models:
         definition, result = definitions.get(model.target), model.measurement
@@ -134,7 +114,7 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         else:
             add(budget.target, budget.measured, budget.definition, budget)
     if wishes.only:
-        new = [item for item in new if item.target == wishes.only and item.arguments is None]
+        new = [item for item in new if item.edit.model == wishes.only and item.arguments is None]
         leftovers = [item for item in leftovers if item.model == wishes.only]
     plan = _written(new, source, wishes)
     leftovers += plan.left
@@ -174,23 +154,28 @@ def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan
     """What is written where, and what cannot be."""
     keys = [item for item in new if item.is_key]
     placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
-    placed.sort(key=lambda item: (item.definition is None, item.place.path))
-    rewrite = partial(_with_budgets, source=source)
-    by_file = [(item.place.path, item) for item in placed]
-    files, failed = edit_files(by_file, source.session, rewrite)
-    edits = [item.edit(item.origin, item.place) for item in placed if item not in failed]
-    reasons: Mapping[_New, str] = {}
+    placed.sort(key=lambda item: (item.definition is None, item.edit.position.path))
+    by_file = [(item.edit.position.path, item) for item in placed]
+    files, failed = edit_files(by_file, source.session, partial(_with_budgets, source=source))
+    edits = [item.edit for item in placed if item not in failed]
+    failures: list[tuple[_New, str]] = []
     for_config = [*new] if wishes.into == "config" else [*failed, *keys]
     if wishes.into == "docstring":
-        reasons = failed | dict.fromkeys(keys, "only the config can say it")
+        failures = [*(failed | dict.fromkeys(keys, "only the config can say it")).items()]
     elif for_config:
         try:
             file, places = _in_config(for_config, source.session)
             files.append(file)
-            edits += [item.edit("config", places[item.target]) for item in for_config]
+            edits += [
+                replace(item.edit, origin="config", position=places[item.edit.model])
+                for item in for_config
+            ]
         except Unsafe as error:
-            reasons = dict.fromkeys(for_config, str(error))
-    leftovers = (item.left(reason) for item, reason in reasons.items())
+            failures = [(item, str(error)) for item in for_config]
+    leftovers = [
+        Left(edit.position, edit.model, "", edit.origin, "", reason, edit.count)
+        for edit, reason in ((item.edit, reason) for item, reason in failures)
+    ]
     return Plan(tuple(edits), tuple(leftovers), tuple(files))
 
 
@@ -201,13 +186,13 @@ def _with_budgets(
     defined = grouped((item for item in items if item.definition), lambda item: item.definition)
     if defined:
         old = source.found.tree.source(name)
-        lines = {d: [(i.arguments, i.value) for i in new] for d, new in defined.items() if d}
+        lines = {d: [(i.arguments, i.edit.new) for i in new] for d, new in defined.items() if d}
         text, failed = docstring_edits.add(old, lines)
         comments = (item for item in items if not item.definition)
         reasons = dict.fromkeys(comments, "its file gets budgets in docstrings")
         return old, text, reasons | {i: why for d, why in failed.items() for i in defined[d]}
     old = (source.settings.root / name).read_bytes()
-    places = {item.place.line: item.value for item in items}
+    places = {item.edit.position.line: item.edit.new for item in items}
     try:
         return old, comment_edits.add(name, old.decode(), places).encode(), {}
     except (Unsafe, UnicodeDecodeError) as error:
@@ -223,7 +208,7 @@ def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mappi
     name = os.path.relpath(path, root).replace(os.sep, "/")
     if is_outside(path, root, session.environ):
         raise Unsafe(f"{name} is outside of the repository")
-    values = dict(sorted((item.target, item.value) for item in items))
+    values = dict(sorted((item.edit.model, item.edit.new) for item in items))
     try:
         old = path.read_bytes() if path.is_file() else None
         text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)
