@@ -56,9 +56,9 @@ def run_orders(
         recalled, cache = {}, _cache_of(session, names)
     secrets = Secrets(session.environ)
     measurements = {
-        number: _with_hint(_without_secrets(measured, secrets), secrets)
-        for number, measured in recalled.items()
-        if measured
+        number: _with_hint(_without_secrets(result, secrets), secrets)
+        for number, result in recalled.items()
+        if result
     }
     unknown = [order for order in orders if order.id not in measurements]
     reasons: dict[int, str] = {}
@@ -78,9 +78,9 @@ def run_orders(
         cache.tell_inputs(session.inputs, str(session.home))
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
-    for number, measured in answers.measurements.items():
-        why = "" if measured.cached else reasons.get(number, "")
-        answers.measurements[number] = with_names(replace(measured, why_built=why))
+    for number, result in answers.measurements.items():
+        why = "" if result.cached else reasons.get(number, "")
+        answers.measurements[number] = with_names(replace(result, why_built=why))
     return answers
 
 

@@ -86,11 +86,11 @@ def plan_update(session: Session, requests: Sequence[Named]) -> Plan:
                 valid_count += budget.origin != "prose"
 
     placed = [(item.edit.position.path, item) for item in rewrites]
-    files, failed = edit_files(placed, session, partial(_rewritten, source=source))
-    edits = [item.edit for item in rewrites if item not in failed]
+    files, failures = edit_files(placed, session, partial(_rewritten, source=source))
+    edits = [item.edit for item in rewrites if item not in failures]
     leftovers += [
         _left(item.budget, f"cannot be rewritten: {reason}", item.edit.count)
-        for item, reason in failed.items()
+        for item, reason in failures.items()
     ]
     edits.sort(key=lambda edit: _order(edit.position))
     leftovers.sort(key=lambda leftover: _order(leftover.position))
@@ -279,8 +279,8 @@ def _rewritten(
 ) -> tuple[bytes, bytes, dict[_Rewrite, str]]:
     """A file before and after, and what could not be written, with the reason."""
     origin = items[0].budget.origin
-    failed = {i: "run update once more for it" for i in items if i.budget.origin != origin}
-    mine = [item for item in items if item not in failed]
+    failures = {i: "run update once more for it" for i in items if i.budget.origin != origin}
+    mine = [item for item in items if item not in failures]
     by_place: dict[Any, _Rewrite] = {
         (item.edit.position.line, item.edit.position.column): item for item in mine
     }
@@ -288,22 +288,22 @@ def _rewritten(
     if origin == "docstring":
         old = source.found.tree.source(name)
         new, unsafe = docstring_edits.restate(old, {at: i.change for at, i in by_place.items()})
-        return old, new, failed | {by_place[at]: reason for at, reason in unsafe.items()}
+        return old, new, failures | {by_place[at]: reason for at, reason in unsafe.items()}
     old = (source.settings.root / name).read_bytes()
     try:
         text = old.decode("utf-8")
     except UnicodeDecodeError:
-        return old, old, failed | dict.fromkeys(mine, "the file is not UTF-8")
+        return old, old, failures | dict.fromkeys(mine, "the file is not UTF-8")
     restate: Callable[..., tuple[str, dict[Any, str]]]
     if origin == "config":
         by_place = _by_key(name, text, mine, source)
         missing = (item for item in mine if item not in by_place.values())
-        failed |= dict.fromkeys(missing, "the file has changed since it was read")
+        failures |= dict.fromkeys(missing, "the file has changed since it was read")
         restate = toml_edits.restate
     else:  # comments in config files, numbers in Markdown and reStructuredText
         restate = partial(comment_edits.restate, name)
     text, unsafe = restate(text, {at: item.change for at, item in by_place.items()})
-    return old, text.encode(), failed | {by_place[at]: reason for at, reason in unsafe.items()}
+    return old, text.encode(), failures | {by_place[at]: reason for at, reason in unsafe.items()}
 
 
 def _by_key(

@@ -29,25 +29,25 @@ def restate(
     """The file with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
     lines = [*io.StringIO(text)]
-    failed: dict[Place, str] = {}
+    failures: dict[Place, str] = {}
     stated = _stated(path, text)
     expected = {at: value for at, (value, _) in stated.items()}
     for place in sorted(changes, reverse=True):  # what is before stays where it is
         change, row, start = changes[place], place[0] - 1, place[1] - 1
         value, unit = stated.get(place, ("", ""))
         if value != change.text:
-            failed[place] = "the file has changed since it was read"
+            failures[place] = "the file has changed since it was read"
             continue
         old, number = change.text.removesuffix(unit), change.result.removesuffix(unit)
         if not lines[row].startswith(old, start):
-            failed[place] = "its number is not written in one piece"
+            failures[place] = "its number is not written in one piece"
             continue
         lines[row] = lines[row][:start] + number + lines[row][start + len(old) :]
         expected[place] = change.result
     new = "".join(lines)
     if [value for value, _ in _stated(path, new).values()] != [*expected.values()]:
         return text, dict.fromkeys(changes, "the changed file would not declare the right budgets")
-    return new, failed
+    return new, failures
 
 
 def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:

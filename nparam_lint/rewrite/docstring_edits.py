@@ -64,7 +64,7 @@ def add(
     which is made where there is none; and those definitions that cannot be given any, with the
     reason."""
     replacements: Replacements = {}
-    failed: dict[Definition, str] = {}
+    failures: dict[Definition, str] = {}
     try:
         file = CstFile(source)
         nodes = {
@@ -77,20 +77,20 @@ def add(
                     raise Unsafe("it has moved since it was found")
                 replacements |= _with_budgets(file, nodes[key], value)
             except Unsafe as error:
-                failed[definition] = str(error)
+                failures[definition] = str(error)
         new_source = file.source_with(replacements, _program)
         expected = [repr(budget) for _, budget in _declared(source)]
         expected += [
             repr((definition.qualname, (arguments, "", "", value)))
             for definition, budgets in values.items()
-            if definition not in failed
+            if definition not in failures
             for arguments, value in budgets
         ]
         if sorted(expected) != sorted(repr(budget) for _, budget in _declared(new_source)):
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
         return source, dict.fromkeys(values, str(error))
-    return new_source, failed
+    return new_source, failures
 
 
 # --- reading ----------------------------------------------------------------------------------

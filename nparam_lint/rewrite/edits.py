@@ -114,7 +114,7 @@ def edit_files(
     could not write."""
     root = session.root
     files: list[FileEdit] = []
-    failed: dict[Item, str] = {}
+    failures: dict[Item, str] = {}
     base = os.path.realpath(root)
     by_name = grouped(items, lambda pair: pair[0])
     places = {name: os.path.realpath(root / name) for name in by_name}
@@ -125,14 +125,14 @@ def edit_files(
         if place not in faults and is_outside(root / name, root, session.environ):
             faults[place] = "its file is outside of the repository"
         if place in faults:
-            failed |= dict.fromkeys(inside, faults[place]) if faults[place] else {}
+            failures |= dict.fromkeys(inside, faults[place]) if faults[place] else {}
             continue
         old, new, reasons = rewrite(name, inside)
-        failed |= reasons
+        failures |= reasons
         faults[place] = next(iter(reasons.values()), "")
         if new != old:
             files.append(FileEdit(name, root / name, old, new))
-    return files, failed
+    return files, failures
 
 
 def unified_diff(edit: FileEdit) -> str:

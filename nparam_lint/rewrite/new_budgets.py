@@ -68,12 +68,12 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     report = measure(source, selection)
     if report.error:
         return Plan(error=report.error)
-    declared = {str(model.target.bare) for model in source.candidates if model.is_declared}
+    declared_targets = {str(model.target.bare) for model in source.candidates if model.is_declared}
     candidates = {str(candidate.target): candidate for candidate in source.candidates}
     definitions = {
         target: candidate.definitions[-1]
         for candidate in source.candidates
-        if candidate.definitions and (target := str(candidate.target)) not in declared
+        if candidate.definitions and (target := str(candidate.target)) not in declared_targets
     }
     new: list[_New] = []
     leftovers: list[Left] = []
@@ -128,7 +128,7 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         for failed in report.failed_ways
     ]
     hints = (*_hints(source, definitions, report),)
-    return replace(plan, left=tuple(leftovers), held=len(declared), hints=hints)
+    return replace(plan, left=tuple(leftovers), held=len(declared_targets), hints=hints)
 
 
 def _uncounted_user(target: str, report: Report) -> str:
@@ -156,12 +156,12 @@ def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan
     placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
     placed.sort(key=lambda item: (item.definition is None, item.edit.position.path))
     by_file = [(item.edit.position.path, item) for item in placed]
-    files, failed = edit_files(by_file, source.session, partial(_with_budgets, source=source))
-    edits = [item.edit for item in placed if item not in failed]
-    failures: list[tuple[_New, str]] = []
-    for_config = [*new] if wishes.into == "config" else [*failed, *keys]
+    files, failures = edit_files(by_file, source.session, partial(_with_budgets, source=source))
+    edits = [item.edit for item in placed if item not in failures]
+    leftover_reasons: list[tuple[_New, str]] = []
+    for_config = [*new] if wishes.into == "config" else [*failures, *keys]
     if wishes.into == "docstring":
-        failures = [*(failed | dict.fromkeys(keys, "only the config can say it")).items()]
+        leftover_reasons = [*(failures | dict.fromkeys(keys, "only the config can say it")).items()]
     elif for_config:
         try:
             file, places = _in_config(for_config, source.session)
@@ -171,10 +171,10 @@ def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan
                 for item in for_config
             ]
         except Unsafe as error:
-            failures = [(item, str(error)) for item in for_config]
+            leftover_reasons = [(item, str(error)) for item in for_config]
     leftovers = [
         Left(edit.position, edit.model, "", edit.origin, "", reason, edit.count)
-        for edit, reason in ((item.edit, reason) for item, reason in failures)
+        for edit, reason in ((item.edit, reason) for item, reason in leftover_reasons)
     ]
     return Plan(tuple(edits), tuple(leftovers), tuple(files))
 

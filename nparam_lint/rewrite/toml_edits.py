@@ -50,7 +50,7 @@ def budget_keys(text: str, table: Sequence[str]) -> list[Key]:
 
 def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, str]]:
     """The file with other numbers; and the keys that were not changed, with the reason."""
-    failed: dict[Key, str] = {}
+    failures: dict[Key, str] = {}
     try:
         document = _read(text)
         expected = tomllib.loads(text)
@@ -58,11 +58,11 @@ def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, 
             holder, plain = _at(document, key[:-1]), _at(expected, key[:-1])
             literal = _restated(holder[key[-1]], change)
             if literal is None:
-                failed[key] = "its number is not written in digits, in one piece"
+                failures[key] = "its number is not written in digits, in one piece"
                 continue
             holder[key[-1]] = tomlkit.value(literal)
             (plain[key[-1]],) = tomllib.loads(f"_ = {literal}").values()
-        return _checked(document.as_string(), expected), failed
+        return _checked(document.as_string(), expected), failures
     except Unsafe as error:
         return text, dict.fromkeys(changes, str(error))
 
