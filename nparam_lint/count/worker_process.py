@@ -23,7 +23,7 @@ from nparam_lint.repository import make_directory, remove_directory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import IO, Any
+    from typing import Any
 
     from nparam_lint.count.measured import Cause
 
@@ -41,7 +41,7 @@ _closing: list[threading.Thread] = []  # what waits for the processes of those t
 # this one needed.
 _reuses: list[tuple[int, bool]] = []
 _numbers = itertools.count(1)
-_taking = threading.Lock()  # the two sides of a diff take theirs in two threads
+_taking = threading.Lock()  # the two sides of a diff take theirs in two threads, a timer ends some
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
@@ -53,8 +53,9 @@ def start_early(python: str, environ: Mapping[str, str]) -> None:
 
 def end_waiting() -> None:
     """End the idle workers, unless more work is expected."""
-    if not _reuses:
-        _end_all()
+    with _taking:
+        if not _reuses:
+            _end_all()
 
 
 def wait_for_end() -> None:
@@ -89,25 +90,18 @@ def reused_worker(
     finally:
         _reuses.pop()
         if linger:
-            timer = threading.Timer(linger, _end_idle)
+            timer = threading.Timer(linger, end_waiting)
             timer.daemon = True
             timer.start()
         else:
             end_waiting()
 
 
-def _end_idle() -> None:
-    with _taking:
-        end_waiting()
-
-
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
-    started, and its files are removed, while the caller goes on; or it waits again.
-
-    Raises CannotStart.
-    """
+    started, and its files are removed, while the caller goes on; or it waits again. Raises
+    CannotStart."""
     with _taking:
         if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
@@ -171,6 +165,8 @@ class Worker:
         except OSError as error:
             remove_directory(self.temporary)
             raise CannotStart(f"cannot start {python}: {error.strerror or error}") from None
+        pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
+        self.stdin, self.stdout, self.stderr = filter(None, pipes)
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
@@ -183,19 +179,20 @@ class Worker:
 
     def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
-        process = self.process
-        if self.writer and not self.writer.is_alive():
-            self._close(process.stdin)  # it takes this as the order to stop
+        assert self.writer
+        if not self.writer.is_alive():
+            with suppress(OSError):
+                self.stdin.close()  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=2)
+                self.process.wait(timeout=2)
         self.kill()
-        process.wait()
-        streams = (process.stdin, process.stdout, process.stderr)
-        for thread, stream in zip((self.writer, *self.readers), streams, strict=True):
-            if thread:
-                thread.join(timeout=2)
-            if not (thread and thread.is_alive()):  # else something that it left holds the pipe
-                self._close(stream)
+        self.process.wait()
+        pipes = (self.stdin, self.stdout, self.stderr)
+        for thread, pipe in zip((self.writer, *self.readers), pipes, strict=True):
+            thread.join(timeout=2)
+            if not thread.is_alive():  # else something that it left holds the pipe
+                with suppress(OSError):
+                    pipe.close()
         remove_directory(self.temporary)
 
     def kill(self) -> None:
@@ -205,37 +202,28 @@ class Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
 
-    @staticmethod
-    def _close(stream: IO[bytes] | None) -> None:
-        assert stream is not None
-        with suppress(OSError):
-            stream.close()
-
     def _read_frames(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.stdout:
             if line.startswith(self.marker):
                 self.lines.put(line)
         self.lines.put(None)
 
     def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        while data := os.read(self.process.stderr.fileno(), 1 << 16):
+        while data := os.read(self.stderr.fileno(), 1 << 16):
             self.tail = (self.tail + data)[-4096:]
 
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
         data = json.dumps(request, default=vars).encode() + b"\n"
-        earlier_writer, stdin = self.writer, self.process.stdin
-        assert stdin is not None
+        earlier_writer = self.writer
 
         def write() -> None:
             if earlier_writer:
                 earlier_writer.join()
             with suppress(OSError, ValueError):
-                stdin.write(data)
-                stdin.flush()
+                self.stdin.write(data)
+                self.stdin.flush()
 
         self.writer = _thread(write)
 
@@ -264,9 +252,8 @@ class Worker:
         """Why it did not finish its work."""
         if self.is_silent:
             return "timed_out", f"the worker did not respond for {self.patience:g} s"
-        deadline = time.monotonic() + 2
-        while self.process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
         status = self.process.returncode
         return "died", f"the worker ended before its work was done (exit status {status})"
 
