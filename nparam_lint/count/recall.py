@@ -139,8 +139,7 @@ class MeasurementCache:
     def recall(self, order: Order) -> Measurement | None:
         """What a build would measure, if that is known."""
         for entry in self.variants(order):
-            # Its own first: they are few, and what has been edited is among them.
-            if all(self._if_unchanged(facts) is not None for facts in (entry.inputs, entry.shared)):
+            if self._holds(entry):
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
                 if measurement := unpacked(entry.answer, kind):
                     self.store.note_use(self._entry_name(order))
@@ -185,11 +184,10 @@ class MeasurementCache:
         def read_by(order: Order) -> str | None:
             earlier = ""
             for entry in self.variants(order):
-                names = (entry.inputs, entry.shared)
-                read = read_in(names[0]) or read_in(names[1])
-                if all(self._if_unchanged(name) is not None for name in names):
-                    return read  # what a build would read now
-                earlier = earlier or read
+                path = read_in(entry.inputs) or read_in(entry.shared)
+                if self._holds(entry):
+                    return path  # what a build would read now
+                earlier = earlier or path
             return earlier or None
 
         return [read_by(order) for order in orders]
@@ -211,15 +209,19 @@ class MeasurementCache:
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False
 
-    def _if_unchanged(self, name: str) -> Facts | None:
-        """The facts of that name, if all of them hold."""
-        if name not in self.valid_facts:
-            facts = self._stored_facts(name)
-            holds = facts is not None and self.state.holds(facts)
-            self.valid_facts[name] = facts if holds else None
-            if holds:
-                self.store.note_use(name)
-        return self.valid_facts[name]
+    def _holds(self, entry: CachedMeasurement) -> bool:
+        """Whether a build would still read the same."""
+        # Its own first: they are few, and what has been edited is among them.
+        for name in (entry.inputs, entry.shared):
+            if name not in self.valid_facts:
+                facts = self._stored_facts(name)
+                holds = facts is not None and self.state.holds(facts)
+                self.valid_facts[name] = facts if holds else None
+                if holds:
+                    self.store.note_use(name)
+            if self.valid_facts[name] is None:
+                return False
+        return True
 
     @staticmethod
     def name_of(order: Order) -> str:

@@ -50,15 +50,14 @@ def run_orders(
     those under which anything of the project could be imported. `meanwhile` is called once the
     worker has its orders. Every order gets an answer: a failure is a `NotMeasured`."""
     cache = _cache_of(session, names) if orders else None
-    recalled = {order.id: cache.recall(order) for order in orders} if cache else {}
-    installation = cache.installation() if cache and any(recalled.values()) else None
-    if any(recalled.values()) and not installation:  # by another interpreter
+    recalled = {o.id: result for o in orders if (result := cache.recall(o))} if cache else {}
+    installation = cache.installation() if cache and recalled else None
+    if recalled and not installation:  # by another interpreter
         recalled, cache = {}, _cache_of(session, names)
     secrets = Secrets(session.environ)
     measurements = {
         number: _with_hint(_without_secrets(result, secrets), secrets)
         for number, result in recalled.items()
-        if result
     }
     unknown = [order for order in orders if order.id not in measurements]
     reasons: dict[int, str] = {}
