@@ -161,27 +161,24 @@ def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
 def release(store: Store) -> str:
     """A name for what nparam-lint is, on whatever machine: results of another one are not used."""
     identity = tool()
-    if identity not in _releases:
-        releases = store.beside("nparam-lint")
-        body = releases.load(identity)
-        if body is None:
-            body = _content().encode()
-            releases.save(identity, body)
-        _releases[identity] = body.decode()
+    if identity in _releases:
+        return _releases[identity]
+    releases = store.beside("nparam-lint")
+    body = releases.load(identity)
+    if body is None:
+        parts = [b"%d.%d" % sys.version_info[:2]]
+        for folder in filter(os.path.isdir, sys.path):
+            if folder.endswith(("site-packages", "dist-packages")):
+                names = sorted(os.listdir(folder))
+                parts += [os.fsencode(n) for n in names if n.startswith(_BESIDE) and "-info" in n]
+        for entry in sources():
+            if entry.name != "_version.py":  # of the same files
+                with open(entry.path, "rb") as file:
+                    parts += [os.fsencode(entry.name), file.read()]
+        body = digest(*parts).encode()
+        releases.save(identity, body)
+    _releases[identity] = body.decode()
     return _releases[identity]
-
-
-def _content() -> str:
-    parts = [b"%d.%d" % sys.version_info[:2]]
-    for folder in filter(os.path.isdir, sys.path):
-        if folder.endswith(("site-packages", "dist-packages")):
-            names = sorted(os.listdir(folder))
-            parts += [os.fsencode(n) for n in names if n.startswith(_BESIDE) and "-info" in n]
-    for entry in sources():
-        if entry.name != "_version.py":  # of the same files
-            with open(entry.path, "rb") as file:
-                parts += [os.fsencode(entry.name), file.read()]
-    return digest(*parts)
 
 
 @contextmanager

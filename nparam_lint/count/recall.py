@@ -279,11 +279,12 @@ class MeasurementCache:
                 todo += self.files[path].imports
         return {fact("content", path): self.files[path].source for path in below}
 
-    def save(self, torch: str, python: str, guards: tuple[str, ...]) -> None:
+    def save(self, torch: str | None, python: str | None, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
         run did not finish."""
         sites = self.sites
-        if not (self.is_reliable and self.has_ended and self.pending and isinstance(sites, dict)):
+        is_complete = self.is_reliable and self.has_ended and torch and python
+        if not (is_complete and self.pending and isinstance(sites, dict)):
             return
         settled, sites = self._settled(self.shared), self._settled(sites)
         if settled is None or sites is None or self._has_new(settled):

@@ -72,7 +72,8 @@ def run_orders(
         answers = _ask_worker(session, names, unknown, cache, meanwhile)
         answers.measurements.update(measurements)
     if cache:
-        cache.store.keep(partial(_save, cache, answers))
+        cache.store.keep(partial(cache.save, answers.torch, answers.python, answers.guards))
+        cache.store.keep(cache.state.installed.save)
     if cache and cache.entry_count == len(orders):
         cache.tell_inputs(session.inputs, str(session.home))
     elif orders:  # some of them rest on nothing that is known
@@ -81,13 +82,6 @@ def run_orders(
         why = "" if result.cached else reasons.get(number, "")
         answers.measurements[number] = with_names(replace(result, why_built=why))
     return answers
-
-
-def _save(cache: MeasurementCache, answers: Answers) -> None:
-    """Keep what was learned."""
-    if cache.has_ended and answers.torch and answers.python:
-        cache.save(answers.torch, answers.python, answers.guards)
-    cache.state.installed.save()
 
 
 def what_was_read(

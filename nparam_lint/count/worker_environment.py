@@ -113,7 +113,16 @@ def worker_environment(
         if not _is_left_out(name) and not _is_secret(name, value)
     }
     if variables.get("PATH"):
-        variables["PATH"] = os.pathsep.join(_programs(variables["PATH"], python))
+        # The same in a hook as in a shell, so that both have the same answers: git puts its own
+        # directory in front, pre-commit and `activate` that of an environment.
+        folders = [os.path.dirname(python)] if os.path.dirname(python) else []
+        folders += [
+            folder
+            for folder in dict.fromkeys(variables["PATH"].split(os.pathsep))
+            if os.path.basename(folder) != "git-core"
+            and not os.path.isfile(os.path.join(folder, os.pardir, "pyvenv.cfg"))
+        ]
+        variables["PATH"] = os.pathsep.join(folders)
     process = {
         name: value
         for name, value in variables.items()
@@ -124,17 +133,6 @@ def worker_environment(
     process.update(TMPDIR=place, TEMP=place, TMP=place)
     on_request = {name: value for name, value in variables.items() if name not in process}
     return BuildEnvironment(process, on_request)
-
-
-def _programs(path: str, python: str) -> Iterator[str]:
-    """Where programs are looked for: in a hook as in a shell, so that both have the same answers.
-    git puts its own directory in front, pre-commit and `activate` that of an environment."""
-    if os.path.dirname(python):
-        yield os.path.dirname(python)
-    for folder in dict.fromkeys(path.split(os.pathsep)):
-        of_environment = os.path.isfile(os.path.join(folder, os.pardir, "pyvenv.cfg"))
-        if not of_environment and os.path.basename(folder) != "git-core":
-            yield folder
 
 
 @cache  # as the next: a run asks four times, and an editor at every edit
