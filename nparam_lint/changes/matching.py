@@ -69,7 +69,7 @@ def best(compare: Callable[[T, T], Likeness | None]) -> Pick[T]:
         while only := [
             (old, new, evidence)
             for rating, old, new, evidence in rated
-            if all(rating > other for other, one, two, _ in rated if (one is old) != (two is new))
+            if all(rating > rival for rival, o, n, _ in rated if (o is old) != (n is new))
         ]:
             yield from only
             paired = {id(item) for old, new, _ in only for item in (old, new)}

@@ -39,7 +39,6 @@ class Node:
         return not (self.row.total or self.row.buffers)
 
     def walk(self) -> Iterator[Node]:
-        """It, and everything below it."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -53,9 +52,9 @@ def link(rows: Sequence[ModuleRow], shapes: Shapes) -> Node:
     can be compared."""
     nodes: dict[str, Node] = {}
     for row in rows:
-        above = row.path
-        while above and (above := above.rpartition(".")[0]) not in nodes and above:
-            pass
+        above = row.path.rpartition(".")[0]
+        while above and above not in nodes:
+            above = above.rpartition(".")[0]
         parent = nodes.get(above) if row.path else None
         name = row.path.removeprefix(f"{above}.") if above else row.path
         node = nodes[row.path] = Node(row, name, parent)
@@ -102,12 +101,12 @@ class Likeness:
         return f"{self.every:,} modules of the same names and types"
 
 
-def likeness(one: Node, other: Node) -> Likeness:
+def likeness(old: Node, new: Node) -> Likeness:
     """Of the modules that hold parameters, without the names of the two roots."""
-    first, second = _contents(one), _contents(other)
-    same = sum((first & second).values())
-    names = [Counter(name for name, _ in side.elements()) for side in (first, second)]
-    return Likeness(same, max(first.total(), second.total()), names[0] == names[1])
+    before, after = _contents(old), _contents(new)
+    same = sum((before & after).values())
+    names = [Counter(name for name, _ in side.elements()) for side in (before, after)]
+    return Likeness(same, max(before.total(), after.total()), names[0] == names[1])
 
 
 def _contents(root: Node) -> Counter[tuple[tuple[str, str], int]]:
