@@ -60,11 +60,11 @@ def run_orders(
         for number, result in recalled.items()
     }
     unknown = [order for order in orders if order.id not in measurements]
-    reasons: dict[int, str] = {}
+    causes: dict[int, str] = {}
     if session.settings.why_built:
         from nparam_lint.count.reasons import why_built  # few runs ask for them
 
-        reasons = why_built(cache, orders, unknown)
+        causes = why_built(cache, orders, unknown)
     if cache and installation and not unknown:
         meanwhile()
         answers = Answers(measurements, *installation[:2], guards=installation[2])
@@ -79,7 +79,7 @@ def run_orders(
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
     for number, result in answers.measurements.items():
-        why = "" if result.cached else reasons.get(number, "")
+        why = "" if result.cached else causes.get(number, "")
         answers.measurements[number] = with_names(replace(result, why_built=why))
     return answers
 
