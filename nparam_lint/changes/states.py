@@ -115,7 +115,7 @@ def named_base(repository: Repository, revision: str) -> Base:
                 f"{revision}: a revision is compared with the working tree, not with {end}; "
                 f"next: git checkout {end}, then nparam-lint diff {branch}..."
             )
-        commit = repository.merge_base(branch or "HEAD", "HEAD")
+        commit = repository.merge_base(branch or "HEAD")
         return Base(revision, commit, f"the merge base with {branch or 'HEAD'}")
     try:
         commit = repository.resolve(revision)
