@@ -7,6 +7,8 @@ nparam_lint.check("nets")                         the budgets of a project
 
 from __future__ import annotations
 
+import nparam_lint.ground.late  # noqa: F401  before anything else is imported
+
 TYPE_CHECKING = False
 __all__ = [
     "Counts",

@@ -10,7 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("pyproject.toml", "README.md", "LICENSE", ".gitignore", ".gitattributes")
-PACKAGE = [f"nparam_lint/{name}.py" for name in ("__init__", "ground/__init__", "ground/version")]
+PACKAGE = [
+    f"nparam_lint/{name}.py"
+    for name in ("__init__", "ground/__init__", "ground/late", "ground/version")
+]
 # Python 3.14 wants to be told, and the first versions of 3.11 do not know it.
 FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 

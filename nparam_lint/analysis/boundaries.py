@@ -14,7 +14,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point
     from nparam_lint.analysis.closed_forms.traced_runs import Run
@@ -27,29 +27,28 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
     other one larger; then beyond each condition on the call's path, and where it just changes.
     `traced`: a build with traced numbers at the call's own arguments."""
     rows = [row for row in traced.variables if row.name in traced.names]
-    numbers = [one for one in map(variable_of, rows) if one.is_number]
+    numbers = [variable for variable in map(variable_of, rows) if variable.is_number]
+    # Of each two, the smaller one just above the other: what is left of `n` layers after the
+    # `first` is less than none then. The larger comes down, so that no depth becomes large.
+    values = {v.name: v.base for v in numbers if isinstance(v.base, int)}
+    pairs = (sorted(pair, key=values.__getitem__) for pair in combinations(values, 2))
+    crossings: list[dict[str, NameValue]] = [
+        {small: values[small] + 1, large: values[small]}
+        for small, large in pairs
+        if 0 < values[small] < values[large]
+    ]
     tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers)
     (run,) = tracer.build([{}]) if numbers else (None,)
-    crossed = [*_crossed({v.name: v.base for v in numbers if isinstance(v.base, int)})]
     if run is None or run.error is not None:
-        return crossed
-    found = []
+        return crossings
+    sides: list[dict[str, NameValue]] = []
     for point in _beyond(run, tracer):
-        changed = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
-        if changed and changed not in found:
-            found.append(changed)
-        if len(found) == limits.BOUNDARIES:
+        change = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
+        if change and change not in sides:
+            sides.append(change)
+        if len(sides) == limits.BOUNDARIES:
             break
-    return crossed + found
-
-
-def _crossed(values: Mapping[str, int]) -> Iterator[dict[str, NameValue]]:
-    """Of each two, the smaller one just above the other: what is left of `n` layers after the
-    `first` is less than none then. The larger comes down, so that no depth becomes large."""
-    for one, other in combinations(values, 2):
-        small, large = sorted((one, other), key=values.__getitem__)
-        if 0 < values[small] < values[large]:
-            yield {small: values[small] + 1, large: values[small]}
+    return crossings + sides
 
 
 def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
@@ -59,24 +58,24 @@ def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:
         way.lose(set(form.names) if kind == "loop" else set(), LOOP)
     way.ignore_loops(run)
     conditions = [c for c, place in run.decisions.items() if place not in way.ignored]
-    asked = [(c, conditions[:n]) for n, c in enumerate(conditions)]
-    asked.sort(key=lambda pair: "torch/nn/" in run.decisions[pair[0]])
-    asked += [(one, conditions) for one in _extremes(run, run.form)]
-    for sides in zip_longest(*(_sides(condition) for condition, _ in asked), fillvalue=()):
-        for (_, above), side in zip(asked, sides, strict=True):
-            found = (way.search.satisfying([*above, one], run.point) for one in side)
-            point = next((one for one in found if one is not None), None)
+    decisions = [(c, conditions[:n]) for n, c in enumerate(conditions)]
+    decisions.sort(key=lambda pair: "torch/nn/" in run.decisions[pair[0]])
+    decisions += [(condition, conditions) for condition in _extremes(run, run.form)]
+    for sides in zip_longest(*(_sides(condition) for condition, _ in decisions), fillvalue=()):
+        for (_, above), side in zip(decisions, sides, strict=True):
+            points = (way.search.satisfying([*above, condition], run.point) for condition in side)
+            point = next((point for point in points if point is not None), None)
             if point and not any(_is_deep(point[name], run.point[name]) for name in way.lost):
                 yield point
 
 
 def _extremes(run: Run, form: Polynomial) -> Iterator[Condition]:
     """Which of two is the larger, for each `min` and `max` in the form."""
-    for own in form.generators:
-        if isinstance(own, Operation) and own.kind in ("min", "max"):
-            found = Condition(">=", own.left - own.right)
-            yield found if found.test()(run.point) else found.negated
-        for part in () if isinstance(own, str) else own.parts:
+    for generator in form.generators:
+        if isinstance(generator, Operation) and generator.kind in ("min", "max"):
+            condition = Condition(">=", generator.left - generator.right)
+            yield condition if condition.test()(run.point) else condition.negated
+        for part in () if isinstance(generator, str) else generator.parts:
             if isinstance(part, Polynomial):
                 yield from _extremes(run, part)
 
@@ -92,10 +91,10 @@ def _is_deep(value: NameValue, base: NameValue) -> bool:
 def _sides(condition: Condition) -> list[Sequence[Condition]]:
     """Its other side, of a bound where that begins; what lies farther beyond a bound, and the bound
     itself."""
-    other = condition.negated
+    negated = condition.negated
     if condition.operation != ">=" or condition.left is not None:
-        return [[other]]
+        return [[negated]]
     bound = Polynomial.constant(condition.form.constant_term)
-    farther = Condition(">=", other.form - (bound if bound.constant_term > 0 else -bound))
-    begin, end = Condition("==", other.form), Condition("==", condition.form)
-    return [[begin, other], [farther], [end]]
+    farther = Condition(">=", negated.form - (bound if bound.constant_term > 0 else -bound))
+    begin, end = Condition("==", negated.form), Condition("==", condition.form)
+    return [[begin, negated], [farther], [end]]

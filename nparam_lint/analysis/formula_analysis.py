@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis import boundaries, missing_term
 from nparam_lint.gate.hooks import FormulaAnalysis
 
 if TYPE_CHECKING:
@@ -16,15 +17,11 @@ if TYPE_CHECKING:
 
 
 def _missing_term(budget: Budget, session: Session) -> str:
-    from nparam_lint.analysis.missing_term import missing_term
-
-    return missing_term(budget, session)
+    return missing_term.missing_term(budget, session)
 
 
 def _boundaries(traced: Measured) -> Sequence[Mapping[str, NameValue]]:
-    from nparam_lint.analysis.boundaries import boundaries
-
-    return boundaries(traced)
+    return boundaries.boundaries(traced)
 
 
 ANALYSIS = FormulaAnalysis(_missing_term, _boundaries)

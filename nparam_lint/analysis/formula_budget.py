@@ -14,27 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
-    from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.analysis.model_builder import Model
 
 
 def budget_of(cases: Sequence[ClosedForm], order: Sequence[str]) -> tuple[str, list[str]]:
     """(the formula, names of choices that it does not hold for). A choice between two values
     becomes a conditional; with more values, only the case of the call is used."""
-    base, *others = cases
+    base, *further_cases = cases
     text = factored(base.total, order)
-    switches = list(dict.fromkeys(name for case in others for name in case.case))
-    if len(others) != 1 or len(switches) != 1:
+    switches = list(dict.fromkeys(name for case in further_cases for name in case.case))
+    if len(further_cases) != 1 or len(switches) != 1:
         return text, switches
-    (name,) = switches
-    other = factored(others[0].total, order)
-    return f"({other}) if {_condition(name, others[0].case[name])} else ({text})", []
-
-
-def _condition(name: str, value: Value) -> str:
+    (case,), (name,) = further_cases, switches
+    value = case.case[name]
+    condition = f"{name} == {value!r}"
     if isinstance(value, bool):
-        return name if value else f"not {name}"
-    return f"{name} == {value!r}"
+        condition = name if value else f"not {name}"
+    return f"({factored(case.total, order)}) if {condition} else ({text})", []
 
 
 def write_budget(model: Model, text: str) -> Position | None:
@@ -46,8 +42,8 @@ def write_budget(model: Model, text: str) -> Position | None:
     if definition is None:
         places = " and ".join(model.defined_at)
         is_named = bool(model.candidate.definitions)
-        other = f"; it is what {places} defines" if is_named and places else ""
-        raise Unsafe(f"{target.location} does not define {target.callable} itself{other}")
+        where = f"; it is what {places} defines" if is_named and places else ""
+        raise Unsafe(f"{target.location} does not define {target.callable} itself{where}")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
     if any(line.arguments is None and line.text == text for line in declared):
         return None
@@ -55,9 +51,9 @@ def write_budget(model: Model, text: str) -> Position | None:
     if is_outside(path, session.root, session.environ):
         raise Unsafe(f"{target.location} is outside of the repository")
     old = model.source.found.tree.source(target.location)
-    new, failed = docstring_edits.add(old, {definition: [(None, text)]})
-    if definition in failed:
-        raise Unsafe(failed[definition])
+    new, failures = docstring_edits.add(old, {definition: [(None, text)]})
+    if definition in failures:
+        raise Unsafe(failures[definition])
     write_all((FileEdit(target.location, path, old, new),))
     lines = list(enumerate(new.split(b"\n"), 1))[definition.line - 1 :]
     return Position(target.location, next(n for n, line in lines if text.encode() in line))

@@ -29,38 +29,28 @@ def missing_term(budget: Budget, session: Session) -> str:
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
     if formula is None:
         return ""
+    selector = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
     try:
         declared = polynomial_of(formula)
-        forms = _derived(budget, session)
+        model = Model(replace(session, progress=silent), budget.target, selector)
+        first = model.first()
+        if not isinstance(first, Measured) or model.why_unknown(first):
+            return ""
+        rows = [row for row in first.variables if row.value is not None or row.choices]
+        forms = derive(BuildHistory(model.build, list(map(variable_of, rows))), model)
     except (NothingBuilt, ArithmeticError):
         return ""
-    form = next((form for form in forms if form.total != declared), None)
+    closed = (form for form in forms if isinstance(form, ClosedForm))
+    form = next((form for form in closed if form.total != declared), None)
     if form is None or not formula.names <= {*form.base}:
         return ""
     missing = form.total - declared
     text = factored(missing, [*dict.fromkeys([*sorted(formula.names), *form.base])])
     word, text = ("too much", text[1:]) if text.startswith("-") else ("missing", text)
-    where = " and ".join(map(str, form.limits))
-    return f"{word}: {text}{_parameters(missing, form)}" + (f" where {where}" if where else "")
-
-
-def _derived(budget: Budget, session: Session) -> list[ClosedForm]:
-    """The forms of what the budget counts, that for the declared arguments first."""
-    one = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
-    model = Model(replace(session, progress=silent), budget.target, one)
-    first = model.first()
-    if not isinstance(first, Measured) or model.why_unknown(first):
-        return []
-    rows = [row for row in first.variables if row.value is not None or row.choices]
-    variables = [variable_of(row) for row in rows]
-    forms = derive(BuildHistory(model.build, variables), model)
-    return [form for form in forms if isinstance(form, ClosedForm)]
-
-
-def _parameters(missing: Polynomial, form: ClosedForm) -> str:
-    """Whose elements these are: of one family of parameters, or of all of one name."""
     groups: dict[str, Polynomial] = defaultdict(lambda: ZERO)
     for shape in form.shapes:
         groups[shape.name] += shape.size
         groups[f"all {shape.name.rpartition('.')[2]}"] += shape.size
-    return next((f" ({name})" for name, size in groups.items() if size == missing), "")
+    whose = next((f" ({name})" for name, size in groups.items() if size == missing), "")
+    where = " and ".join(map(str, form.limits))
+    return f"{word}: {text}{whose}" + (f" where {where}" if where else "")

@@ -22,7 +22,7 @@ from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
+    from collections.abc import Mapping, Sequence, Set
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
@@ -48,16 +48,16 @@ class Model:
             )
         self.target, self.selector = target, selector
         files = [target.location] if target.is_path else []
-        found = discover(session.root, files, wanted=files, store=session.store)
-        candidate = candidate_for(target, Position(target.location), session.settings, found)
-        self.source = ProjectSource(session, files, found, [candidate], [])
+        discovery = discover(session.root, files, wanted=files, store=session.store)
+        candidate = candidate_for(target, Position(target.location), session.settings, discovery)
+        self.source = ProjectSource(session, files, discovery, [candidate], [])
         at = target.location, target.callable
-        candidate.definitions = [d for d in found.definitions if (d.path, d.qualname) == at]
+        candidate.definitions = [d for d in discovery.definitions if (d.path, d.qualname) == at]
         # Other devices would give the same result, and take time.
         self.candidate = candidate.with_build(device="meta")
         has_index = bool(_INDEX.search(selector.module)) and "*" not in selector.module
         self.ask = Ask(parameters=True, metric=selector.metric, origins=has_index)
-        self.own: Set[str] = frozenset()  # origins of what only the selected module has
+        self.origins: Set[str] = frozenset()  # of what only the selected module has
         self.environment: Environment | None = None
         # What was built: of several of one name, the one that Python uses.
         self.definition: Definition | None = None
@@ -66,50 +66,53 @@ class Model:
     def first(self) -> Measurement:
         """As the target names it, or else as the project builds it; with the arguments that could
         be varied."""
-        found = self.as_named()
-        known = self.candidate.needs_way(found) and built_in_a_way(
+        measurement = self.as_named()
+        source = self.candidate.needs_way(measurement) and built_in_a_way(
             self.candidate, self.source.session
         )
-        if not known:
-            return found
-        self.source, way = known, known.candidates[0]
+        if not source:
+            return measurement
+        self.source, way = source, source.candidates[0]
         build = replace(way.build, device=self.candidate.build.device)
         self.candidate = replace(self.candidate, build=build, way=way.way)
         return self.as_named()
 
     def as_named(self) -> Measurement:
-        """As the target names it."""
-        (found,) = self._measured([self.candidate], replace(self.ask, variables=True))
-        if isinstance(found, Measured):
-            self.definition, self.defined_at = self.candidate.used(found), found.definitions
-            self.own = self._own(_origins(found)) if self.ask.origins else frozenset()
-            if found.rung == "meta":  # what fails there from now on fails for its arguments
+        (measurement,) = self._builds([(self.candidate, replace(self.ask, variables=True))])
+        if isinstance(measurement, Measured):
+            self.definition = self.candidate.used(measurement)
+            self.defined_at = measurement.definitions
+            if self.ask.origins:
+                origins = _origins(measurement)
+                outside = {o for name, o in origins.items() if not self._is_selected(name)}
+                self.origins = {*origins.values()} - outside
+            if measurement.rung == "meta":  # what fails from now on fails for its arguments
                 self.candidate = self.candidate.with_build(device="meta only")
-        return found
+        return measurement
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        return list(map(self._outcome, self._measured(map(self._at, points), self.ask)))
+        builds = self._builds([(self._at(point), self.ask) for point in points])
+        return list(map(self._outcome, builds))
 
     def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
         """As `build`, where only the count is wanted."""
         if self.selector.module:
-            found = self.build(points)
-            return [one.total if isinstance(one, Built) else one for one in found]
-        ask = replace(self.ask, parameters=False)
-        return list(map(self._count, self._measured(map(self._at, points), ask)))
+            return [o.total if isinstance(o, Built) else o for o in self.build(points)]
+        metric, ask = self.selector.metric, replace(self.ask, parameters=False)
+        counts: list[int | NotMeasured] = []
+        for measurement in self._builds([(self._at(point), ask) for point in points]):
+            if isinstance(measurement, NotMeasured):
+                counts.append(measurement)
+            elif (count := measurement.counts.of(metric)) is not None:
+                counts.append(count)
+            else:
+                why = self.why_unknown(measurement) or f"{metric} is unknown"
+                counts.append(NotMeasured("NPL004", why, cause="raised"))
+        return counts
 
     def _at(self, point: Point) -> Candidate:
         return self.candidate.with_build(vary=tuple(point.items()))
-
-    def _count(self, found: Measurement) -> int | NotMeasured:
-        if not isinstance(found, Measured):
-            return found
-        count = found.counts.of(self.selector.metric)
-        if count is None:
-            why = self.why_unknown(found) or f"{self.selector.metric} is unknown"
-            return NotMeasured("NPL004", why, cause="raised")
-        return count
 
     def trace(
         self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
@@ -119,42 +122,36 @@ class Model:
         within = min(seconds, limits.TRACED_SHARE * self.source.settings.timeout)
         candidate, ask = self._at(base), replace(self.ask, seconds=within)
         pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
-        found = self._built([(candidate, replace(ask, points=points)) for points in pairs])
-        return [one.traces if isinstance(one, Measured) else None for one in found]
+        builds = self._builds([(candidate, replace(ask, points=points)) for points in pairs])
+        return [build.traces if isinstance(build, Measured) else None for build in builds]
 
-    def _measured(self, candidates: Iterable[Candidate], ask: Ask) -> list[Measurement]:
-        return self._built([(candidate, ask) for candidate in candidates])
-
-    def _built(self, asked: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
-        counted = count_models(asked, self.source)
-        if counted.error is not None:
-            raise NothingBuilt(counted.error)
-        session = replace(self.source.session, interpreter=counted.interpreter)
+    def _builds(self, orders: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:
+        answers = count_models(orders, self.source)
+        if answers.error is not None:
+            raise NothingBuilt(answers.error)
+        session = replace(self.source.session, interpreter=answers.interpreter)
         self.source = replace(self.source, session=session)
-        self.environment = counted.environment(["meta"])
-        return [counted.measurements[number] for number in range(len(asked))]
+        self.environment = answers.environment(["meta"])
+        return [answers.measurements[number] for number in range(len(orders))]
 
-    def _outcome(self, found: Measurement) -> Outcome:
-        if not isinstance(found, Measured):
-            return found
-        if why := self.why_unknown(found):
+    def _outcome(self, measurement: Measurement) -> Outcome:
+        if not isinstance(measurement, Measured):
+            return measurement
+        if why := self.why_unknown(measurement):
             return NotMeasured("NPL004", why, cause="raised")
-        weights = found.weights or ["1"] * len(found.parameters)
-        pairs = zip(found.parameters, weights, strict=True)
-        wanted = self.selected(_origins(found))
-        rows = [(row, Fraction(weight)) for row, weight in pairs if row.name in wanted]
-        return Built(tuple(r for r, _ in rows), found.call, tuple(weight for _, weight in rows))
+        weights = measurement.weights or ["1"] * len(measurement.parameters)
+        pairs = zip(measurement.parameters, weights, strict=True)
+        selected = self.selected(_origins(measurement))
+        rows = [(row, Fraction(weight)) for row, weight in pairs if row.name in selected]
+        call = measurement.call
+        return Built(tuple(row for row, _ in rows), call, tuple(weight for _, weight in rows))
 
-    def why_unknown(self, found: Measured) -> str | None:
+    def why_unknown(self, measured: Measured) -> str | None:
         """Why a model that was built has no count; None where it has one."""
         metric = METRICS[self.selector.metric]
-        if metric.needs_routing and found.no_routing:
-            return f"the {metric.words} are unknown: {found.no_routing}"
+        if metric.needs_routing and measured.no_routing:
+            return f"the {metric.words} are unknown: {measured.no_routing}"
         return None
-
-    def _own(self, parameters: Mapping[str, str]) -> Set[str]:
-        selected = {origin for name, origin in parameters.items() if self._is_selected(name)}
-        return selected - {o for name, o in parameters.items() if not self._is_selected(name)}
 
     @property
     def hints(self) -> list[int]:
@@ -172,10 +169,10 @@ class Model:
     def selected(self, parameters: Mapping[str, str]) -> Set[str]:
         """Those that the selector counts, of their names and origins. A module whose place changes
         with the arguments is followed: it is the one with what only it has in the call."""
-        named = {name for name in parameters if self._is_selected(name)}
-        if not self.own or any(parameters[name] in self.own for name in named):
-            return named
-        first = next((name for name, origin in parameters.items() if origin in self.own), "")
+        names = {name for name in parameters if self._is_selected(name)}
+        if not self.origins or any(parameters[name] in self.origins for name in names):
+            return names
+        first = next((name for name, origin in parameters.items() if origin in self.origins), "")
         level = len(self.selector.module.split("."))
         path = [*first.split(".")[:level], ""] if first else [" "]
         return {name for name in parameters if name.startswith(".".join(path))}
@@ -188,7 +185,7 @@ class Model:
         return any(matches(self.selector.module, path) for path in above)
 
 
-def _origins(found: Measured) -> dict[str, str]:
+def _origins(measured: Measured) -> dict[str, str]:
     """Name of a parameter → the line that made it, and the type of the module that holds it."""
-    types = {row.path: row.type for row in found.modules}
-    return {p.name: f"{p.source} {types[p.name.rpartition('.')[0]]}" for p in found.parameters}
+    types = {row.path: row.type for row in measured.modules}
+    return {p.name: f"{p.source} {types[p.name.rpartition('.')[0]]}" for p in measured.parameters}

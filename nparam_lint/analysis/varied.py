@@ -56,27 +56,26 @@ def row_of(rows: Mapping[str, VariableRow], name: str, call: str, option: str) -
 def grid_of(text: str) -> dict[str, Sequence[Value]]:
     """`a=1..9,b=2,4,8,c=layer|rms`: names with their values; a piece without `=` is a further
     value. Raises UsageError."""
-    found: dict[str, list[Sequence[Value]]] = {}
+    grid: dict[str, list[Sequence[Value]]] = {}
     name = ""
     for piece in text.split(","):
-        head, sign, rest = piece.partition("=")
+        head, sign, choices = piece.partition("=")
         if sign and is_name(head.strip()):
-            name, rest = head.strip(), rest.strip()
-            if name in found:
+            name, choices = head.strip(), choices.strip()
+            if name in grid:
                 raise UsageError(f"option --vary names {name} twice")
         else:
-            rest = piece.strip()
-        if not name or not rest:
+            choices = piece.strip()
+        if not name or not choices:
             raise UsageError(
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected name=values: "
                 "d_model=256..2048:64,n_layer=2,4,8"
             )
-        values = [value_of(one.strip()) for one in rest.split("|")]
-        found.setdefault(name, []).append(range_of(rest, f"{name}={rest}") or values)
-    return {name: _joined(parts) for name, parts in found.items()}
-
-
-def _joined(parts: Sequence[Sequence[Value]]) -> Sequence[Value]:
-    if len(parts) == 1:
-        return parts[0]
-    return list({repr(value): value for part in parts for value in part}.values())
+        values = [value_of(choice.strip()) for choice in choices.split("|")]
+        grid.setdefault(name, []).append(range_of(choices, f"{name}={choices}") or values)
+    return {
+        name: parts[0]
+        if len(parts) == 1
+        else list({repr(value): value for part in parts for value in part}.values())
+        for name, parts in grid.items()
+    }

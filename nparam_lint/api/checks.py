@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint import discover, gate
+from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.claims import Selector, Target, TextError
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
+from nparam_lint.config import load
+from nparam_lint.config import session as sessions
 from nparam_lint.gate.judge import heaviest, judge
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.values import Position
@@ -35,24 +39,18 @@ def check(
     `report.ok` says whether all budgets hold; `report.findings` what is wrong. Raises UsageError
     where nothing can be checked: no such path, a wrong configuration, no interpreter with torch.
     """
-    from nparam_lint.analysis.formula_analysis import ANALYSIS
-    from nparam_lint.config.load import ConfigError
-    from nparam_lint.config.session import open_session
-    from nparam_lint.discover import find_root
-    from nparam_lint.gate import check as check_project
-
     place = Path(os.path.abspath(path))
     if not place.exists():
         raise UsageError(f"there is no file or directory {os.fspath(path)}")
     file = None if config is None else Path(os.path.abspath(config))
     if file is not None and not file.is_file():
         raise UsageError(f"there is no config file {os.fspath(config or '')}")
-    root = file.parent if file else find_root(place)
+    root = file.parent if file else discover.find_root(place)
     try:
-        session = open_session(root, os.environ, config=file)
-    except ConfigError as error:
+        session = sessions.open_session(root, os.environ, config=file)
+    except load.ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
-    return check_project(
+    return gate.check(
         session,
         () if place == root else (place,),
         declared_only=declared,

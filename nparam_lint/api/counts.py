@@ -6,11 +6,18 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
+from nparam_lint import report
+from nparam_lint.api import notebook
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import measurement
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.report import check_data, formats, show_document
+from nparam_lint.worker import in_process
+from nparam_lint.worker.tracing.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -115,31 +122,21 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """The counts of the model as in the JSON of `nparam-lint show`."""
-        from msgspec import to_builtins
 
-        from nparam_lint.report.check_data import build_data
-
-        found: dict[str, Any] = to_builtins(build_data(self.measured))
+        found: dict[str, Any] = to_builtins(check_data.build_data(self.measured))
         return found
 
     def __repr__(self) -> str:
         return f"Counts({self.call}: {self.total:,} parameters)"
 
     def __str__(self) -> str:
-        from nparam_lint.report import Options
-        from nparam_lint.report.formats import render
-
-        return render("text", self._document(), Options()).rstrip("\n")
+        return formats.render("text", self._document(), report.Options()).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        from nparam_lint.api.notebook import notebook_html
-
-        return notebook_html(self._document(), self.measured)
+        return notebook.notebook_html(self._document(), self.measured)
 
     def _document(self) -> Document:
-        from nparam_lint.report.show_document import counts_document
-
-        return counts_document(self.measured)
+        return show_document.counts_document(self.measured)
 
 
 def check_metric(name: str) -> None:
@@ -175,11 +172,8 @@ def count_with(
     if not callable(model):
         kind = type(model).__name__
         raise UsageError(f"found {kind}, expected a module, or what makes one")
-    from nparam_lint.worker.in_process import count_here
-    from nparam_lint.worker.tracing.failures import Failure
-
     try:
-        result = count_here(model, args, kwargs or {}, names)
+        result = in_process.count_here(model, args, kwargs or {}, names)
     except Failure as failure:
         raise UsageError(str(failure)) from None
     found = measurement(True, json.dumps(result).encode())

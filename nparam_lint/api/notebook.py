@@ -10,6 +10,7 @@ import html
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.roles import module_roles
 from nparam_lint.report import Options
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import render
@@ -33,15 +34,13 @@ _LOOK = (
 
 def notebook_html(document: Document, measured: Measured) -> str:
     """A fragment that needs nothing else and asks nobody for anything."""
-    from nparam_lint.analysis.roles.module_roles import module_roles
-
     name = escape(measured.call)
     counts = "".join(
         f"<tr><th>{escape(metric.label)}</th><td>{_amount(metric.unit, count)}</td></tr>"
         for metric, count in shown_metrics(measured)
     )
     modules = module_table(Modules(measured.modules, None, _ROWS), measured.call)
-    page = render("html", replace(document, roles_of=module_roles), Options())
+    page = render("html", replace(document, roles_of=module_roles.module_roles), Options())
     frame = (
         f'<iframe title="modules of {name}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
         f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'

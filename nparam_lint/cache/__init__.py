@@ -71,30 +71,30 @@ _NO_SECRETS = ("SSH_", "GPG_", "XAUTH", "GIT_")
 def replay(
     arguments: Sequence[str],
     environ: Mapping[str, str],
-    changed: Callable[[str, Mapping[str, str]], None],
+    on_change: Callable[[str, Mapping[str, str]], None],
 ) -> int | None:
     """Print what the last run with these arguments printed; returns its exit code. None: the answer
     may be different now, or there was none. If the content of a Python file has changed, most
-    likely something must be built: then `changed` is called with the interpreter of the last run
+    likely something must be built: then `on_change` is called with the interpreter of the last run
     and the environment."""
     if any(word.startswith("--no-c") for word in arguments):  # as argparse abbreviates it
         return None
     try:
         store, name = answers(environ), name_of(arguments, environ)
-        head, _, rest = (store.load(name) or b"").partition(b"\n")
+        head, _, body = (store.load(name) or b"").partition(b"\n")
         code, length, python = head.split(b" ", 2)
-        text, lines = rest[: int(length)], rest[int(length) :].split(b"\n")
-        same = True
+        text, lines = body[: int(length)], body[int(length) :].split(b"\n")
+        is_same = True
         for line in lines:
-            state, question, was, place = os.fsdecode(line).split(" ", 3)
+            state, question, old_answer, place = os.fsdecode(line).split(" ", 3)
             if question == CONTENT and (answer("state", place) or NOTHING) == state:
                 continue
-            if now(question, place, environ) != was:
-                same = False
+            if now(question, place, environ) != old_answer:
+                is_same = False
                 if python and place.endswith(".py") and question == CONTENT:
-                    changed(os.fsdecode(python), environ)
+                    on_change(os.fsdecode(python), environ)
                     break
-        if not same:
+        if not is_same:
             return None
         store.note_use(name)
     except Exception:  # no directory, no output, no such entry: the run itself finds out
@@ -135,10 +135,10 @@ def now(question: str, place: str, environ: Mapping[str, str]) -> str:
     if question == VARIABLE:
         value = value_of(place, environ)
         return NOTHING if value is None else digest(value.encode("utf-8", "surrogateescape"))
-    found = answer("readlink" if question == LOOK else question, place)
-    if found is None and question in (CONTENT, LOOK):  # a directory; no link
-        found = answer("names" if question == CONTENT else "lstat", place)
-    return NOTHING if found is None else digest(os.fsencode(found)) if question == LOOK else found
+    reply = answer("readlink" if question == LOOK else question, place)
+    if reply is None and question in (CONTENT, LOOK):  # a directory; no link
+        reply = answer("names" if question == CONTENT else "lstat", place)
+    return NOTHING if reply is None else digest(os.fsencode(reply)) if question == LOOK else reply
 
 
 def _width() -> str:
@@ -163,8 +163,8 @@ def decides(name: str) -> bool:
     """Whether the variable may change what the command prints, whatever the models ask for."""
     if name in _OF_THE_COMMAND or name.startswith(_BEGINNINGS):
         return True
-    known = name.upper()
-    return not known.startswith(_NO_SECRETS) and any(part in known for part in _OF_SECRETS)
+    upper = name.upper()
+    return not upper.startswith(_NO_SECRETS) and any(part in upper for part in _OF_SECRETS)
 
 
 def value_of(name: str, environ: Mapping[str, str]) -> str | None:
@@ -172,5 +172,5 @@ def value_of(name: str, environ: Mapping[str, str]) -> str | None:
     see that lists them."""
     if not name.endswith("*"):
         return environ.get(name)
-    found = (n for n in environ if n.startswith(name[:-1]) and n not in _PASSING)
-    return "\n".join(sorted(f"{n}={environ[n]}" for n in found))
+    names = (key for key in environ if key.startswith(name[:-1]) and key not in _PASSING)
+    return "\n".join(sorted(f"{key}={environ[key]}" for key in names))

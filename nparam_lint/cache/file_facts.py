@@ -12,13 +12,15 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import json, msgpack
+from msgspec.json import Decoder
+
 from nparam_lint.cache.store import Store, sources, tool
 from nparam_lint.ground.facts import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from msgspec.json import Decoder
 
 LOCK = "lock"  # the file's name
 _PATIENCE = 5.0  # seconds; other runs write for milliseconds
@@ -42,79 +44,75 @@ class FactCache(Generic[_Value]):
     def __init__(self, store: Store | None, name: str, kind: type[_Value]) -> None:
         """`name`: of the entry. `kind`: the type of the values, as msgspec understands it. Without
         a store nothing is remembered."""
-        self._store, self._name, self._kind = store, name, kind
-        self._used: dict[str, None] = {}
+        self._store, self._name, self._kind = store or Store(None, ""), name, kind
+        self._used_keys: dict[str, None] = {}
         self._has_more = False
 
     def get(self, key: str) -> _Value | None:
         """The value of that key; None where there is none."""
-        if self._store is None or key not in self._kept:
+        if key not in self._values:
             return None
         try:
-            value = json_decoder(self._kind).decode(self._kept[key])
+            value = json_decoder(self._kind).decode(self._values[key])
         except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
-            del self._kept[key]
+            del self._values[key]
             return None
-        self._used[key] = None
+        self._used_keys[key] = None
         return value
 
     def put(self, key: str, value: _Value) -> None:
         """Remember a value; it is written by `save`."""
-        if self._store is None:
+        if self._store.base is None:
             return
-        from msgspec import json
 
         try:
-            self._kept[key] = json.encode(value)
+            self._values[key] = json.encode(value)
         except UnicodeError:
             return
-        self._used[key] = None
+        self._used_keys[key] = None
         self._has_more = True
 
     def save(self, room: int) -> None:
         """Write the entry if there is more in it than was read: at most `room` values, those first
         to go that have not been used for longest."""
-        if self._store is not None and self._used:
-            self._store.keep(partial(self._write, self._store, room))
+        if self._used_keys:
+            self._store.keep(partial(self._write, room))
 
-    def _write(self, store: Store, room: int) -> None:
+    def _write(self, room: int) -> None:
         if not self._has_more:
-            store.note_use(self._entry)
+            self._store.note_use(self._entry)
             return
-        from msgspec import msgpack
 
-        with locked(store):
-            others = self._load()  # another run may have added some
-            others = {key: value for key, value in others.items() if key not in self._kept}
-            unused = (key for key in self._kept if key not in self._used)
-            order = [*others, *unused, *self._used]
-            every = others | self._kept
-            kept = {key: every[key] for key in order[-room:]}
-            store.save(self._entry, msgpack.encode(kept))
+        with locked(self._store):
+            values = self._values
+            additions = {k: v for k, v in self._load().items() if k not in values}  # another run's
+            unused = (key for key in values if key not in self._used_keys)
+            order = [*additions, *unused, *self._used_keys]
+            every = additions | values
+            newest = {key: every[key] for key in order[-room:]}
+            self._store.save(self._entry, msgpack.encode(newest))
         self._has_more = False
 
     @cached_property
-    def _kept(self) -> dict[str, bytes]:
+    def _values(self) -> dict[str, bytes]:
         # The values are kept as bytes, so that those that are not needed cost nothing.
         return self._load()
 
     @cached_property
     def _entry(self) -> str:
         # Of this version alone: several may write to one cache.
-        assert self._store is not None
         return f"{self._name}-{release(self._store)}"
 
     def _load(self) -> dict[str, bytes]:
-        body = self._store.load(self._entry) if self._store else None
+        body = self._store.load(self._entry) if self._store.base is not None else None
         if body is None:
             return {}
-        from msgspec import msgpack
 
         try:
-            kept: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
+            values: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
         except (ValueError, RecursionError):
             return {}
-        return kept
+        return values
 
 
 def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
@@ -127,8 +125,6 @@ def json_decoder(kind: type[_Value]) -> Decoder[_Value]:
     """
     with _making:
         if kind not in _decoders:
-            from msgspec.json import Decoder
-
             _decoders[kind] = Decoder(kind)
         return _decoders[kind]
 
@@ -161,28 +157,25 @@ def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
 
 def release(store: Store) -> str:
     """A name for what nparam-lint is, on whatever machine: results of another one are not used."""
-    own = tool()
-    if own not in _releases:
-        kept = store.beside("nparam-lint")
-        body = kept.load(own)
-        if body is None:
-            body = _content().encode()
-            kept.save(own, body)
-        _releases[own] = body.decode()
-    return _releases[own]
-
-
-def _content() -> str:
-    parts = [b"%d.%d" % sys.version_info[:2]]
-    for folder in filter(os.path.isdir, sys.path):
-        if folder.endswith(("site-packages", "dist-packages")):
-            names = sorted(os.listdir(folder))
-            parts += [os.fsencode(n) for n in names if n.startswith(_BESIDE) and "-info" in n]
-    for entry in sources():
-        if entry.name != "_version.py":  # of the same files
-            with open(entry.path, "rb") as file:
-                parts += [os.fsencode(entry.name), file.read()]
-    return digest(*parts)
+    identity = tool()
+    if identity in _releases:
+        return _releases[identity]
+    releases = store.beside("nparam-lint")
+    body = releases.load(identity)
+    if body is None:
+        parts = [b"%d.%d" % sys.version_info[:2]]
+        for folder in filter(os.path.isdir, sys.path):
+            if folder.endswith(("site-packages", "dist-packages")):
+                names = sorted(os.listdir(folder))
+                parts += [os.fsencode(n) for n in names if n.startswith(_BESIDE) and "-info" in n]
+        for entry in sources():
+            if entry.name != "_version.py":  # of the same files
+                with open(entry.path, "rb") as file:
+                    parts += [os.fsencode(entry.name), file.read()]
+        body = digest(*parts).encode()
+        releases.save(identity, body)
+    _releases[identity] = body.decode()
+    return _releases[identity]
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class CacheFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Inventory:
     """What lies below a cache directory and is ours: `files`; the directories that they lie in, and
     those that would have become one if their maker had not been killed. `faults`: what could not
     be looked at, and why."""
@@ -52,42 +52,40 @@ class Kept:
         return sum(entry.size for entry in self.files)
 
 
-def survey(base: str) -> Kept:
+def survey(base: str) -> Inventory:
     """Everything that is kept below the cache directory, for all projects. Other files there are
     ignored: the directory may be used for other things, too."""
-    kept = Kept()
-    for top in _listed(base, kept):
+    inventory = Inventory()
+    projects: list[str] = []
+    for top in _listed(base, inventory):
         if not top.is_dir(follow_symlinks=False):
             continue
         if _UNFINISHED_TOP.fullmatch(top.name):
-            kept.folders.append(top.path)
+            inventory.folders.append(top.path)
         elif _TOP.fullmatch(top.name) and is_tagged(top.path):
-            for project in _listed(top.path, kept):
+            for project in _listed(top.path, inventory):
                 if _PROJECT.fullmatch(project.name) and project.is_dir(follow_symlinks=False):
-                    kept.folders.append(project.path)
-                    _survey_project(project.path, kept)
-    return kept
-
-
-def _survey_project(folder: str, kept: Kept) -> None:
-    for entry in _listed(folder, kept):
+                    projects.append(project.path)
+    inventory.folders.extend(projects)
+    for entry in (entry for project in projects for entry in _listed(project, inventory)):
         if entry.is_dir(follow_symlinks=False):
-            kept.faults.append(f"{entry.path}: a directory, which nparam-lint did not make")
+            inventory.faults.append(f"{entry.path}: a directory, which nparam-lint did not make")
             continue
         with suppress(FileNotFoundError):
             state = entry.stat(follow_symlinks=False)
             size = -(-state.st_size // _BLOCK) * _BLOCK
-            kept.files.append(CacheFile(entry.path, size, state.st_mtime))
+            inventory.files.append(CacheFile(entry.path, size, state.st_mtime))
+    return inventory
 
 
-def _listed(folder: str, kept: Kept) -> list[os.DirEntry[str]]:
+def _listed(folder: str, inventory: Inventory) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        kept.faults.append(f"{folder}: {error.strerror}")
+        inventory.faults.append(f"{folder}: {error.strerror}")
         return []
 
 
@@ -103,30 +101,31 @@ def trouble(store: Store) -> str | None:
 def trim(base: str, limit: int = LIMIT) -> None:
     """Remove what killed runs left a day ago or earlier; and, where there is more than `limit`
     bytes, what was used longest ago, until no more than three quarters of it are left."""
-    kept, yesterday = survey(base), time.time() - DAY
-    size = kept.size
+    inventory, yesterday = survey(base), time.time() - DAY
+    size = inventory.size
     goal = limit * 3 // 4 if size > limit else limit
-    for entry in sorted(kept.files, key=lambda entry: entry.used):
+    for entry in sorted(inventory.files, key=lambda entry: entry.used):
         left_over = entry.path.endswith(PARTIAL) and entry.used < yesterday
         if left_over or size > goal:
             with suppress(OSError):
                 with suppress(FileNotFoundError):  # by another run that trims
                     os.unlink(entry.path)
                 size -= entry.size
-    for folder in kept.folders:
+    for folder in inventory.folders:
         with suppress(OSError):  # it is not empty, as a rule
             if os.stat(folder).st_mtime < yesterday:
                 _remove_folder(folder)
 
 
-def clean(base: str) -> Kept:
+def clean(base: str) -> Inventory:
     """Remove everything that is kept; returns what was removed, and in `faults` what could not be.
     The cache directory itself stays, with its tag: a run at the same time may be about to use
     it."""
-    kept = survey(base)
-    files = [file for file in kept.files if _is_removed(file.path, os.unlink, kept.faults)]
-    folders = [path for path in kept.folders if _is_removed(path, _remove_folder, kept.faults)]
-    return Kept(files, folders, kept.faults)
+    inventory = survey(base)
+    faults = inventory.faults
+    files = [file for file in inventory.files if _is_removed(file.path, os.unlink, faults)]
+    folders = [path for path in inventory.folders if _is_removed(path, _remove_folder, faults)]
+    return Inventory(files, folders, faults)
 
 
 def _remove_folder(path: str) -> None:

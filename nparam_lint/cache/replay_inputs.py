@@ -59,11 +59,11 @@ class ReplayInputs:
         if not self.is_complete or os.name != "posix":  # elsewhere a file's state tells too little
             return 0
         lines = []
-        for (question, place), was in sorted(self.facts.items()):
+        for (question, place), answer in sorted(self.facts.items()):
             state = now(STATE, place, environ) if question in (CONTENT, STATE) else NOTHING
-            if self._is_new(state):
+            if state != NOTHING and max(map(int, state.split(":")[:2])) > self.start - _GRAIN:
                 return 0
-            lines.append((state, question, was or now(question, place, environ), place))
+            lines.append((state, question, answer or now(question, place, environ), place))
         output = text.encode(sys.stdout.encoding, sys.stdout.errors or "replace")
         if len(output) > _LONGEST or any("\n" in place for *_, place in lines):
             return 0
@@ -73,20 +73,17 @@ class ReplayInputs:
         store.save(name_of(arguments, environ), body)
         return store.saved
 
-    def _is_new(self, state: str) -> bool:
-        times = state.split(":")[:2]
-        return state != NOTHING and max(map(int, times)) > self.start - _GRAIN
-
     def add_project(self, root: str, environ: Mapping[str, str]) -> None:
         """Add everything that decides which files belong to the project at `root`, in a git working
         tree, and which interpreter it uses."""
-        ignored = _ignored(root)
-        if ignored is None:
+        listing = ask_git(root, "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
+        if listing is None:
             self.is_complete = False
             return
+        ignored = {n.rstrip("/") for n in os.fsdecode(listing).split("\0") if n.endswith("/")}
         for folder, subfolders, names in os.walk(root):
-            own = (os.path.join(folder, name) for name in names if name in _CONFIGS)
-            self.note(CONTENT, [folder, *own])
+            configs = (os.path.join(folder, name) for name in names if name in _CONFIGS)
+            self.note(CONTENT, [folder, *configs])
             here = os.path.relpath(folder, root)
             subfolders[:] = [
                 name
@@ -97,32 +94,21 @@ class ReplayInputs:
         above = root
         while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
             above = os.path.dirname(above)
-            known = (".git", *_CONFIGS, *_ENVIRONMENTS)
-            self.note(CONTENT, [os.path.join(above, name) for name in known])
-        named = filter(None, map(environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX")))
-        self.note(CONTENT, (os.path.join(place, "bin") for place in named))
+            names = [".git", *_CONFIGS, *_ENVIRONMENTS]
+            self.note(CONTENT, [os.path.join(above, name) for name in names])
+        environments = filter(None, map(environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX")))
+        self.note(CONTENT, (os.path.join(place, "bin") for place in environments))
         self.note(STATE, filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep)))
         self.note(STATE, ("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
 
 
-def _ignored(root: str) -> set[str] | None:
-    """The directories that git ignores, relative to `root`; None where git does not say."""
-    listed = ask_git(root, "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
-    if listed is None:
-        return None
-    return {name.rstrip("/") for name in os.fsdecode(listed).split("\0") if name.endswith("/")}
-
-
-def _path_of_git(root: str, question: str) -> str:
-    """One at a time: there may be line ends in a path."""
-    answer = os.fsdecode(ask_git(root, "rev-parse", question) or b"").removesuffix("\n")
-    return os.path.abspath(os.path.join(root, answer))
-
-
 def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
     """The paths of git's data and of its ignore rules; the main working tree."""
-    own, common = (_path_of_git(root, f"--git-{name}dir") for name in ("", "common-"))
-    yield os.path.join(own, "index")
+    # One question at a time: there may be line ends in a path.
+    replies = (ask_git(root, "rev-parse", f"--git-{name}dir") for name in ("", "common-"))
+    names = (os.fsdecode(reply or b"").removesuffix("\n") for reply in replies)
+    git, common = (os.path.abspath(os.path.join(root, name)) for name in names)
+    yield os.path.join(git, "index")
     yield from (os.path.join(common, name) for name in ("info/exclude", "config"))
     yield os.path.dirname(common)
     home = os.path.expanduser("~")
@@ -130,8 +116,8 @@ def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
     yield os.path.join(home, ".gitconfig")
     yield from (os.path.join(base, "git", name) for name in ("config", "ignore"))
     yield "/etc/gitconfig"
-    named = os.fsdecode(ask_git(root, "config", "--type=path", "core.excludesFile") or b"").strip()
-    if named:
-        yield os.path.join(root, named)
+    excludes = ask_git(root, "config", "--type=path", "core.excludesFile") or b""
+    if name := os.fsdecode(excludes).strip():
+        yield os.path.join(root, name)
     if environ.get("GIT_INDEX_FILE"):
         yield os.path.join(root, environ["GIT_INDEX_FILE"])

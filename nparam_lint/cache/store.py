@@ -36,9 +36,9 @@ DAY = 86400.0  # seconds; otherwise it looks once in that time
 def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
     """The cache directory: NPARAM_LINT_CACHE, else where the system keeps such things; None where
     it says none (no home)."""
-    own = named(environ)
-    if own:
-        return own
+    path = named(environ)
+    if path:
+        return path
     home = environ["HOME"] if "HOME" in environ else os.path.expanduser("~")
     if platform == "win32":
         base = environ.get("LOCALAPPDATA", "")
@@ -52,8 +52,8 @@ def directory(environ: Mapping[str, str], platform: str = sys.platform) -> str |
 
 def named(environ: Mapping[str, str]) -> str | None:
     """The directory that the user names as the cache, if any."""
-    own = environ.get("NPARAM_LINT_CACHE")
-    return os.path.abspath(os.path.expanduser(own)) if own else None
+    path = environ.get("NPARAM_LINT_CACHE")
+    return os.path.abspath(os.path.expanduser(path)) if path else None
 
 
 _tool = ""
@@ -64,11 +64,8 @@ def tool() -> str:
     answers of other versions are not used. It is computed once, so that installing a package during
     a run changes nothing."""
     global _tool
-    _tool = _tool or _identity()
-    return _tool
-
-
-def _identity() -> str:
+    if _tool:
+        return _tool
     parts = [sys.version.encode()]
     for folder in sys.path:
         if folder.endswith(("site-packages", "dist-packages")):
@@ -78,9 +75,10 @@ def _identity() -> str:
                 pass
     for entry in sources():
         state = entry.stat()
-        known = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-        parts.append(b"%s %d %d %d" % (os.fsencode(entry.path), *known))
-    return digest(*parts)
+        numbers = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        parts.append(b"%s %d %d %d" % (os.fsencode(entry.path), *numbers))
+    _tool = digest(*parts)
+    return _tool
 
 
 def sources() -> Iterator[os.DirEntry[str]]:

@@ -85,24 +85,39 @@ def _usual_base(repository: Repository, session: Session, pushed: str | None) ->
 
 
 def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[BudgetCause]:
-    """Of each broken budget, what made the difference."""
-    asked = {(str(model.target), _metric(result)): model for model, result in broken}
-    now, counted = _built(asked, source)
-    session = replace(past.session, interpreter=now.interpreter)
-    then, counted_then = _models_then(asked, source, session, past.moves.back)
+    """Of each broken budget, what made the difference. A model may have many budgets, and is built
+    once for each metric, then and now."""
+    models_now = {(str(model.target), _metric(result)): model for model, result in broken}
+    answers, builds_now = _builds(models_now, source)
+    session, back = replace(past.session, interpreter=answers.interpreter), past.moves.back
+    models_then: dict[_Key, Candidate] = {}
+    builds_then: dict[_Key, Measurement] = {}
+    if session.root.is_dir():
+        targets = {key: in_moved_file(model.target, back) for key, model in models_now.items()}
+        places = dict.fromkeys(session.root / target.location for target in targets.values())
+        source_then = read_source(session, [place for place in places if place.is_file()])
+        both = {model.target: model for model in candidates_of_both(source_then, source, back)}
+        models_then = {key: both[target] for key, target in targets.items() if target in both}
+        _, builds_then = _builds(models_then, source_then)
     edited = cache(lambda file: tuple(_edited(file, source, past)))
 
-    @cache  # a model may have many budgets
+    @cache
     def changes(key: _Key) -> ParameterChanges | str:
-        return _changes(counted_then.get(key), counted[key], key[1], past.base.called)
+        """What changed in a model, or why that is not known."""
+        then, now = builds_then.get(key), builds_now[key]
+        if isinstance(then, NotMeasured):
+            return f"at {past.base.called} it could not be built: {then.reason}"
+        if then is None or not isinstance(now, Measured):
+            return f"it is new: {past.base.called} does not have it"
+        return ParameterChanges(then, now, key[1])
 
     causes = []
     for candidate, result in broken:
         key = str(candidate.target), _metric(result)
-        budgets = then[key].budgets if key in then else ()
-        cause = _cause(result, changes(key), budgets, past.base.called)
-        made = (Position.read(change.source) for change in cause.changes)
-        files = {candidate.position.path, *(at.path for at in made if at)}
+        budgets_then = models_then[key].budgets if key in models_then else ()
+        cause = _cause(result, changes(key), budgets_then, past.base)
+        sources = (Position.read(change.source) for change in cause.changes)
+        files = {candidate.position.path, *(at.path for at in sources if at)}
         files = {*(files & source.found.tree.files), candidate.target.built.location}
         lines = tuple(line for file in sorted(files) for line in edited(file))
         causes.append(replace(cause, edited=lines))
@@ -135,75 +150,47 @@ def _source_line(at: Position, text: str, was: str) -> SourceLine:
     return SourceLine(replace(at, column=start + 1), text, end - start)
 
 
-def _alike(one: str, other: str) -> int:
+def _alike(text: str, was: str) -> int:
     """How many characters are the same at the start of two texts."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(text, was, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(text), len(was)))
 
 
 def _metric(result: BudgetResult) -> str:
     return parse_selector(result.selector).metric
 
 
-def _built(
+def _builds(
     models: Mapping[_Key, Candidate], source: ProjectSource
 ) -> tuple[Answers, dict[_Key, Measurement]]:
     """Each with all parameters that its metric counts."""
-    builds = [
+    orders = [
         (
             replace(model.with_build(device="meta"), budgets=[]),
             Ask(parameters=True, metric=metric),
         )
         for (_, metric), model in models.items()
     ]
-    answers = count_models(builds, source)
+    answers = count_models(orders, source)
     return answers, {key: answers.measurements[number] for number, key in enumerate(models)}
 
 
-def _models_then(
-    asked: Mapping[_Key, Candidate],
-    source: ProjectSource,
-    session: Session,
-    back: Mapping[str, str],
-) -> tuple[dict[_Key, Candidate], dict[_Key, Measurement]]:
-    """How the models were declared at the other state, and what was built there; without those that
-    it does not have. `back`: files of today → where they were."""
-    root = session.root
-    if not root.is_dir():
-        return {}, {}
-    targets = {key: in_moved_file(model.target, back) for key, model in asked.items()}
-    places = dict.fromkeys(root / target.location for target in targets.values())
-    then = read_source(session, [place for place in places if place.is_file()])
-    known = {str(model.target): model for model in candidates_of_both(then, source, back)}
-    models = {key: known[str(target)] for key, target in targets.items() if str(target) in known}
-    return models, _built(models, then)[1]
-
-
-def _changes(
-    then: Measurement | None, now: Measurement, metric: str, called: str
-) -> ParameterChanges | str:
-    """What changed in a model, or why that is not known."""
-    if isinstance(then, NotMeasured):
-        return f"at {called} it could not be built: {then.reason}"
-    if then is None or not isinstance(now, Measured):
-        return f"it is new: {called} does not have it"
-    return ParameterChanges(then, now, metric)
-
-
 def _cause(
-    result: BudgetResult, known: ParameterChanges | str, budgets: Iterable[Budget], called: str
+    result: BudgetResult,
+    changes: ParameterChanges | str,
+    budgets_then: Iterable[Budget],
+    base: Base,
 ) -> BudgetCause:
-    """`budgets`: those of the model at the other state, which is `called` so."""
-    if isinstance(known, str):
-        return BudgetCause(known)
-    count, changes = known.of(result.module or "")
+    if isinstance(changes, str):
+        return BudgetCause(changes)
+    count, differences = changes.of(result.module or "")
     if count is None:
-        return BudgetCause(f"it is new: {called} does not have it")
-    held = (result.low or 0) <= count and (result.high is None or count <= result.high)
-    if changes:
-        too = "" if held else ", which broke the budget too"
-        return BudgetCause(f"changed since {called}, when it had {count:,}{too}", changes)
-    own = result.selector, result.declared
-    is_same = any((str(budget.selector), budget.declared) == own for budget in budgets)
+        return BudgetCause(f"it is new: {base.called} does not have it")
+    if differences:
+        is_met = (result.low or 0) <= count and (result.high is None or count <= result.high)
+        too = "" if is_met else ", which broke the budget too"
+        return BudgetCause(f"changed since {base.called}, when it had {count:,}{too}", differences)
+    declaration = result.selector, result.declared
+    is_same = any((str(then.selector), then.declared) == declaration for then in budgets_then)
     why = "the budget was broken there too" if is_same else "the budget is new or was changed"
-    return BudgetCause(f"the model is as it was at {called}: {why}")
+    return BudgetCause(f"the model is as it was at {base.called}: {why}")

@@ -47,15 +47,14 @@ def judge_drift(
                 explaining.setdefault(key, model)
     judged = []
     for model in models:
-        drift, allowed = abs(model.delta or 0), tolerance.of(Fraction(model.total_before or 0))
-        if drift > allowed and not model.explained:
-            is_alone = model.declared
+        limit = tolerance.of(Fraction(model.total_before or 0))
+        if abs(model.delta or 0) > limit and not model.explained:
             kind = model.after.type if isinstance(model.after, Measured) else ""
-            by = None if is_alone else explaining.get(kind) or explaining.get(model.bare)
+            by = None if model.declared else explaining.get(kind) or explaining.get(model.bare)
             if by is not None:
                 words = f"with {by.name}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
-            elif is_alone or all(other is model for other in wholes.get(kind, ())):
+            elif model.declared or all(whole is model for whole in wholes.get(kind, ())):
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
@@ -63,13 +62,13 @@ def judge_drift(
 
 def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:
     """One finding where there are models, and none was counted on both sides."""
-    lost = [m for m in models if m.before and m.after and m.delta is None]
-    if not lost or any(model.delta is not None for model in models):
+    unknown = [m for m in models if m.before and m.after and m.delta is None]
+    if not unknown or any(model.delta is not None for model in models):
         return []
     message = f"no model was counted both now and at {base.called}: nothing is known of a drift"
-    reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in lost)
+    reasons = ((model.name, next(filter(None, reversed(model.reasons)), "")) for model in unknown)
     detail = tuple(f"{name}: {reason}" for name, reason in reasons)
-    return [finding(_CODE, lost[0].position, message, lost[0].target, detail[:_NAMED])]
+    return [finding(_CODE, unknown[0].position, message, unknown[0].target, detail[:_NAMED])]
 
 
 def _finding(model: ModelDiff, base: Base) -> Finding:
@@ -77,19 +76,19 @@ def _finding(model: ModelDiff, base: Base) -> Finding:
     share = proportion(delta, before or 0)
     message = (
         f"{model.name} has {after:,} parameters, {before:,} at {base.called}: {delta:+,}"
-        f"{f' ({share})' if share else ''}; "
-        f"{model.explanation}"
+        f"{f' ({share})' if share else ''}; {model.explanation}"
     )
     lines = sorted(lines_of(model.modules, _NAMED), key=lambda line: -abs(line.sum))
-    detail = []
+    notes = []
     for line in lines[:_NAMED]:
         source = line.change.row.source if line.change else None
         text = f"{line.sum:>+15,}  {line.path or '(its own)'}" + (f"  {source}" if source else "")
-        detail += [text] if line.sum else []
+        notes += [text] if line.sum else []
+    if notes:
+        notes.insert(0, "changed most:")
     budget = "nparam-lint init" if model.way else f"nparam: {after:_}"
-    remedy = f"if the change is intended, declare it: {budget}"
-    notes = (*(["changed most:", *detail] if detail else []), remedy)
-    return finding(_CODE, model.position, message, model.target, notes)
+    notes.append(f"if the change is intended, declare it: {budget}")
+    return finding(_CODE, model.position, message, model.target, tuple(notes))
 
 
 # --- whether a budget declares a difference ------------------------------------------------------
@@ -121,18 +120,25 @@ def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
     then, now = _budgets(before), _budgets(after)
     if not now:
         return False, "no budget declares it"
-    known = {budget.meaning: budget for budget in then}
-    changed = [budget for budget in now if budget.meaning not in known]
-    for budget in changed:
-        if budget.holds:
-            return True, _words(budget, then, now)
+    by_meaning = {budget.meaning: budget for budget in then}
+    new_budgets = [budget for budget in now if budget.meaning not in by_meaning]
+    intended = next((budget for budget in new_budgets if budget.holds), None)
+    if intended is not None:
+        about = f"[{intended.selector}]" if intended.selector else ""
+        text = f"{intended.declared} ({intended.place})"
+        meanings = {budget.meaning for budget in now}
+        for old in then:  # it takes the place of another
+            if old.selector == intended.selector and old.meaning not in meanings:
+                return True, f"budget{about} {old.declared} → {text}"
+        return True, f"new budget{about} {text}"
     for budget in now:
-        old = known.get(budget.meaning)
-        if old and budget.follows and budget.holds and budget.values != old.values:
+        same = by_meaning.get(budget.meaning)
+        if same and budget.follows and budget.holds and budget.values != same.values:
             return True, f"the formula at {budget.place} gives it"
-    if changed:
-        return False, f"the budget {changed[0].declared} ({changed[0].place}) does not hold"
-    return False, f"the budget {now[0].declared} ({now[0].place}) was not changed"
+    first, fault = now[0], "was not changed"
+    if new_budgets:
+        first, fault = new_budgets[0], "does not hold"
+    return False, f"the budget {first.declared} ({first.place}) {fault}"
 
 
 def _budgets(report: ModelReport) -> list[_Budget]:
@@ -143,13 +149,3 @@ def _budgets(report: ModelReport) -> list[_Budget]:
             key = (result.declared, result.selector, result.position)
             groups.setdefault(key, []).append(result)
     return [_Budget(group) for group in groups.values()]
-
-
-def _words(budget: _Budget, then: Sequence[_Budget], now: Sequence[_Budget]) -> str:
-    """What it was before, where it takes the place of another."""
-    left = {item.meaning for item in now}
-    old = [b for b in then if b.selector == budget.selector and b.meaning not in left]
-    about = f"[{budget.selector}]" if budget.selector else ""
-    if old:
-        return f"budget{about} {old[0].declared} → {budget.declared} ({budget.place})"
-    return f"new budget{about} {budget.declared} ({budget.place})"

@@ -33,20 +33,18 @@ class Line:
     @property
     def path(self) -> str:
         """The path for people: `h.0…11.mlp`."""
-        return _shown(self.parts)
+        return _text_of(self.parts)
 
     @property
     def path_before(self) -> str:
-        """The path at the base, for people."""
-        return _shown(self.was)
+        return _text_of(self.was)
 
     @property
     def sum(self) -> int:
-        """The change of the number of parameters in all modules of the line."""
         return self.times * self.delta
 
 
-def _shown(parts: Iterable[_Part]) -> str:
+def _text_of(parts: Iterable[_Part]) -> str:
     return ".".join(part if isinstance(part, str) else f"{part[0]}…{part[1]}" for part in parts)
 
 
@@ -55,25 +53,23 @@ def lines_of(
 ) -> tuple[Line, ...]:
     """Equal changes folded into one line. If there are more than `limit` lines, they are summed up
     at the deepest level that fits; with a `depth`, always at that level."""
-    every = [_line(change) for change in changes]
+    rows = []
+    for change in changes:
+        then = change.before if change.kind == "renamed" else None
+        parts, was = parts_of(change.path), parts_of(then.path if then else change.path)
+        rows.append(Line(change.kind, parts, was, change, change.delta, notes=change.notes))
     if depth is not None:
-        return folded(_summed(every, max(depth, 1)))
-    deepest = max((len(line.parts) for line in every), default=0)
-    lines = folded(every)
+        return folded(_summed(rows, max(depth, 1)))
+    deepest = max((len(line.parts) for line in rows), default=0)
+    lines = folded(rows)
     for levels in range(deepest - 1, 0, -1):
         if len(lines) <= limit:
             break
-        lines = folded(_summed(every, levels))
+        lines = folded(_summed(rows, levels))
     return lines
 
 
-def _line(change: ModuleChange) -> Line:
-    old = change.before if change.kind == "renamed" else None
-    now, was = _split(change.path), _split(old.path if old else change.path)
-    return Line(change.kind, now, was, change, change.delta, notes=change.notes)
-
-
-def _split(path: str) -> tuple[_Part, ...]:
+def parts_of(path: str) -> tuple[str, ...]:
     return tuple(path.split(".")) if path else ()
 
 
@@ -98,25 +94,25 @@ def folded(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _folded_at(lines: Sequence[Line], at: int) -> list[Line]:
     """Lines that differ in one number of their paths alone, and in steps of one there."""
-    found: list[Line] = []
-    runs: dict[object, tuple[int, int]] = {}  # where the line of a run is, and its next number
+    runs: list[Line] = []
+    ends: dict[object, tuple[int, int]] = {}  # where the run is, and its next number
     for line in lines:
         number = _number(line.parts, at)
         if number is not None:
             key = _key(line, at, number)
-            index, following = runs.get(key, (len(found), number))
-            runs[key] = (index if number == following else len(found)), number + 1
-            if index < len(found) and number == following:
-                run = found[index]
-                found[index] = replace(
+            index, following = ends.get(key, (len(runs), number))
+            ends[key] = (index if number == following else len(runs)), number + 1
+            if index < len(runs) and number == following:
+                run = runs[index]
+                runs[index] = replace(
                     run,
                     parts=_longer(run.parts, at),
                     was=_longer(run.was, at),
                     times=run.times + line.times,
                 )
                 continue
-        found.append(line)
-    return found
+        runs.append(line)
+    return runs
 
 
 def _longer(parts: tuple[_Part, ...], at: int) -> tuple[_Part, ...]:
@@ -142,5 +138,5 @@ def _key(line: Line, at: int, number: int) -> object:
     if (change := line.change) is not None:
         rows = ((row.type, row.source) if row else None for row in (change.before, change.after))
         counts = change.count_before, change.count_after, *rows
-    rest = (line.parts[:at], line.parts[at + 1 :], was)
-    return line.kind, rest, line.delta, line.modules, line.times, line.notes, counts
+    paths = line.parts[:at], line.parts[at + 1 :], was
+    return line.kind, paths, line.delta, line.modules, line.times, line.notes, counts

@@ -88,16 +88,15 @@ class History:
 
     @property
     def is_counted(self) -> bool:
-        """Whether there is any commit of which the count is known."""
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(wanted: Wanted) -> History:
+def read_history(request: Wanted) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
-    start, repository = time.monotonic(), wanted.states.repository
+    start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
-    since = repository.resolve(wanted.since) if wanted.since else None
-    walk, progress = _Walk(wanted), wanted.states.now.progress
+    since = repository.resolve(request.since) if request.since else None
+    walk, progress = _Walk(request), request.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
         while fresh := [c for c in walk.commits(tip, since) if c.sha not in walk.states]:
@@ -108,36 +107,37 @@ def read_history(wanted: Wanted) -> History:
                 break
     progress(1, 1, "")
     if walk.error:
-        return History(str(wanted.target), error=walk.error)
+        return History(str(request.target), error=walk.error)
     notes = ["built with the packages that are installed now"]
     if any(_ANY_SOURCE in state.read for state in walk.states.values()):
         notes.append("any file may say how to build it: every commit that changes source is built")
     if repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
-    points = tuple(walk.points(tip, since))
-    history = History(str(wanted.target), points)
+    history = History(str(request.target), tuple(walk.points(tip, since)))
     if not history.is_counted:
-        notes.append(f"no commit could be counted; next: nparam-lint show '{wanted.target}'")
+        notes.append(f"no commit could be counted; next: nparam-lint show '{request.target}'")
     return replace(history, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted, self.memory = wanted, _Memory(wanted)
-        self.repository = repository = wanted.states.repository
+    def __init__(self, request: Wanted) -> None:
+        self.request, self.memory = request, _Memory(request)
+        self.repository = repository = request.states.repository
         self.states: dict[str, CommitState] = {}
         self.cached: set[str] = set()
         self.error: str | None = None
-        settings = wanted.states.now.settings
-        self.below = wanted.states.now.home.relative_to(repository.top).as_posix()
-        own = [settings.config, *settings.extended]
-        inside = [path for path in own if path and path.is_relative_to(repository.top)]
+        settings = request.states.now.settings
+        self.below = request.states.now.home.relative_to(repository.top).as_posix()
+        configs = [settings.config, *settings.extended]
+        inside = [path for path in configs if path and path.is_relative_to(repository.top)]
         self.paths = {path.relative_to(repository.top).as_posix() for path in inside}
-        self.file = _file(wanted.target)
-        own_name = os.path.normpath(f"{self.below}/{self.file}")
-        self.names = {own_name: None}  # of the model's file, the newest first
+        # What is built may be in an installed package; then it is about the class inside it.
+        target = request.target
+        self.file = target.built.location if target.built.is_path else target.location
+        # The names of that file, the newest first.
+        self.names = {os.path.normpath(f"{self.below}/{self.file}"): None}
         self.looked: set[str] = set()  # paths whose earlier names are known
 
     def commits(self, tip: str, since: str | None) -> list[Commit]:
@@ -150,72 +150,70 @@ class _Walk:
             if new in self.names:
                 self.names[old] = None
         paths |= self.paths | {*self.names}
-        first = self.wanted.first_parent
+        first = self.request.first_parent
         commits = commits_that_change(self.repository, paths, tip, since, first)
         if since and all(commit.sha != since for commit in commits):
             commits.append(commit_named(self.repository, since))
         return commits
 
     def visit(self, commit: Commit) -> None:
-        """Find out the state at a commit."""
-        known = self.memory.load(commit.sha)
-        if known is not None:
+        state = self.memory.load(commit.sha)
+        if state is not None:
             self.cached.add(commit.sha)
         elif self.error is None:
-            known, lasts = self.build(commit.sha)
-            if lasts:
-                self.memory.save(commit.sha, known)
-        if known is not None:
-            self.states[commit.sha] = known
+            state = self.build(commit.sha)
+        if state is not None:
+            self.states[commit.sha] = state
 
-    def build(self, sha: str) -> tuple[CommitState, bool]:
-        """The state at a commit, and whether another attempt would give the same."""
+    def build(self, sha: str) -> CommitState:
+        """The state at a commit, which is kept if another attempt would give the same."""
         name = next((name for name in self.names if self.repository.has(sha, name)), None)
         if name is None:  # which names it had may be known better the next time
-            return _ABSENT, False
+            return _ABSENT
         location = os.path.relpath(name, self.below).replace(os.sep, "/")
-        states = self.wanted.states
+        states = self.request.states
         try:
             with copied(self.repository, sha, is_past=True) as copy:
                 root = copy.copy_of(states.now.home)
                 session = states.session_at(copy, root, {self.file: location})
                 session = replace(session, interpreter=self.memory.session.interpreter)
-                state, lasts = self.counted(_at(self.wanted.target, location), session)
+                state, lasts = self.count(_at(self.request.target, location), session)
         except UsageError as error:
             state = CommitState(None, " ".join(str(error).split()))
             lasts = not isinstance(error, GitError)
-        return replace(state, path=name), lasts
+        state = replace(state, path=name)
+        if lasts:
+            self.memory.save(sha, state)
+        return state
 
-    def counted(self, target: Target, session: Session) -> tuple[CommitState, bool]:
+    def count(self, target: Target, session: Session) -> tuple[CommitState, bool]:
+        """The state in a copy, and whether another attempt would give the same."""
         source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
         source = replace(source, session=replace(session, inputs=inputs))
-        found = self.measured(source, target)
-        read = self.files(inputs, session) if inputs.is_complete else {_ANY_SOURCE}
+        measurement = self.measure(source, target)
+        files = {_ANY_SOURCE}
+        if inputs.is_complete:
+            top, copy = self.repository.top, session.snapshot
+            assert copy is not None
+            names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
+            files = {*names}.intersection(copy.importable)
         candidate = source.candidates[0]
-        if candidate.needs_way(found):
-            read.add(_ANY_SOURCE)  # any file may say how to build it
+        if candidate.needs_way(measurement):
+            files.add(_ANY_SOURCE)  # any file may say how to build it
             if whole := built_in_a_way(candidate, source.session):
                 way = whole.candidates[0].way
                 assert way is not None
-                found = self.measured(whole, target)
-                read.add(os.path.normpath(f"{self.below}/{way.position.path}"))
-        count, reason = _count(found, self.wanted.selector)
-        lasts = isinstance(found, Measured) or found.cause not in _TRANSIENT
-        return CommitState(count, reason, read=tuple(sorted(read))), lasts and self.error is None
+                measurement = self.measure(whole, target)
+                files.add(os.path.normpath(f"{self.below}/{way.position.path}"))
+        count, reason = _count(measurement, self.request.selector)
+        lasts = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
+        return CommitState(count, reason, read=tuple(sorted(files))), lasts and self.error is None
 
-    def measured(self, source: ProjectSource, target: Target) -> Measurement:
-        report = measure(
-            source, Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
-        )
+    def measure(self, source: ProjectSource, target: Target) -> Measurement:
+        selection = Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
+        report = measure(source, selection)
         self.error = self.error or report.error
-        return next(one.measurement for one in report.models if one.target == str(target))
-
-    def files(self, inputs: ReplayInputs, session: Session) -> set[str]:
-        """The files of the repository that a build read."""
-        top, copy = self.repository.top, session.snapshot
-        assert copy is not None
-        names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
-        return {*names}.intersection(copy.importable)
+        return next(model.measurement for model in report.models if model.target == str(target))
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""
@@ -223,20 +221,14 @@ class _Walk:
             state = self.states[commit.sha]
             if state == _ABSENT:
                 continue
-            before = next((self.states.get(p) for p in commit.parents), None)
-            if before is None and since and not commit.parents:
-                before = self.states.get(since)
+            parent = next(iter(commit.parents), since)
+            before = self.states.get(parent) if parent else None
             was = before.count if before and commit.sha != since else None
             change = None if was is None or state.count is None else state.count - was
             yield Point(commit, state, change, commit.sha in self.cached)
 
 
 _ABSENT = CommitState(None, "the file is not there")
-
-
-def _file(target: Target) -> str:
-    """The file of what is built, or of the class inside it where that is an installed package."""
-    return target.built.location if target.built.is_path else target.location
 
 
 def _at(target: Target, location: str) -> Target:
@@ -246,17 +238,17 @@ def _at(target: Target, location: str) -> Target:
     return replace(target, location=location)
 
 
-def _count(found: Measurement, selector: Selector) -> tuple[int | None, str]:
+def _count(measurement: Measurement, selector: Selector) -> tuple[int | None, str]:
     """The count that is asked for, or why there is none."""
-    if not isinstance(found, Measured):
-        return None, found.reason
-    rows = selected(selector, found.modules)
+    if not isinstance(measurement, Measured):
+        return None, measurement.reason
+    rows = selected(selector, measurement.modules)
     counts = {row.of(selector.metric) for row in rows}
     if len(counts) == 1 and None not in counts:
         return amount(rows[0], selector.metric), ""
     if not rows:
         return None, f"no module matches {selector.module!r}"
-    return None, found.no_routing or "its modules have different counts"
+    return None, measurement.no_routing or "its modules have different counts"
 
 
 # --- what earlier runs have built -----------------------------------------------------------------
@@ -266,14 +258,14 @@ class _Memory:
     """The states of commits that earlier runs have found. They hold for one interpreter with its
     packages, and for what is asked; what a commit holds is its name."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.session = wanted.states.now.with_interpreter()
+    def __init__(self, request: Wanted) -> None:
+        self.session = request.states.now.with_interpreter()
         settings = self.session.settings
         self.store = self.session.store
-        own = (settings.device, settings.arguments, settings.patterns, settings.exclude)
+        values = (settings.device, settings.arguments, settings.patterns, settings.exclude)
         home = str(self.session.home)
-        asked = (str(wanted.target), str(wanted.selector), home, repr(own))
-        self.asked = tuple(map(str.encode, asked))
+        key = (str(request.target), str(request.selector), home, repr(values))
+        self.key = tuple(map(str.encode, key))
         self._place: str | None = None
 
     @property
@@ -282,7 +274,7 @@ class _Memory:
         interpreter."""
         if not self._place and self.store.folder:
             name = name_of_interpreter(self.session)
-            self._place = name and f"commit-{digest(name.encode(), *self.asked)}"
+            self._place = name and f"commit-{digest(name.encode(), *self.key)}"
         return self._place or ""
 
     def load(self, sha: str) -> CommitState | None:

@@ -13,7 +13,7 @@ from nparam_lint.report.style import grouped
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from nparam_lint.changes.module_tree import Likeness
+    from nparam_lint.changes.likeness import Likeness
 
 T = TypeVar("T")
 # Both, and what shows that they are the same, where that is to be told.
@@ -69,7 +69,7 @@ def best(compare: Callable[[T, T], Likeness | None]) -> Pick[T]:
         while only := [
             (old, new, evidence)
             for rating, old, new, evidence in rated
-            if all(rating > other for other, one, two, _ in rated if (one is old) != (two is new))
+            if all(rating > rival for rival, o, n, _ in rated if (o is old) != (n is new))
         ]:
             yield from only
             paired = {id(item) for old, new, _ in only for item in (old, new)}

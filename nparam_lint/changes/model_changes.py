@@ -9,23 +9,25 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.changes.drift_rule import explain, judge_drift, nothing_compared
+from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, in_order, match, with_one
 from nparam_lint.changes.module_changes import compare_modules
-from nparam_lint.changes.module_tree import likeness, link
 from nparam_lint.changes.records import Base, DiffReport, ModelDiff
 from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.module_tree import link
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from typing import Literal
 
-    from nparam_lint.changes.matching import Pair, Pick
-    from nparam_lint.changes.module_tree import Likeness, Shapes
+    from nparam_lint.changes.likeness import Likeness
+    from nparam_lint.changes.matching import Pick
     from nparam_lint.changes.records import Status
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.count.module_tree import Shapes
 
     # One model on both sides, and why it is one where the names differ.
     _Both = tuple[ModelReport | None, ModelReport | None, str | None]
@@ -68,17 +70,17 @@ def compare(
     )
     if report.error:
         return report
-    every = sorted(
+    diffs = sorted(
         map(_model, _present(before, after, moved)),
         key=lambda model: (model.target.partition("::")[0], model.position.line, model.target),
     )
     models = [
         _with_findings(model, after.report)
-        for model in every
+        for model in diffs
         if model.declared or isinstance(model.before, Measured) or isinstance(model.after, Measured)
     ]
     names = {model.bare for model in models}  # one that was built in another way is not missed
-    unmeasured = [m for m in every if m.bare not in names and isinstance(m.after, NotMeasured)]
+    unmeasured = [m for m in diffs if m.bare not in names and isinstance(m.after, NotMeasured)]
     findings: dict[Finding, None] = {}
     if tolerance is not None:
         models = judge_drift(models, tolerance, base, reported)
@@ -102,18 +104,6 @@ def compare(
     )
 
 
-def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[_Both]:
-    """Every model of both sides. One that is missing where its file cannot be read is there, but
-    not measured."""
-    pairs, gone, fresh = _match(_models(before.report), _models(after.report), moved)
-    yield from ((old.model, new.model, evidence) for old, new, evidence in pairs)
-    yield from ((old.model, _unread(old, old.place, after.unreadable), None) for old in gone)
-    back = {new: old for old, new in moved.items()}
-    for new in fresh:
-        place = back.get(new.location, new.location)
-        yield _unread(new, place, before.unreadable), new.model, None
-
-
 def _models(report: Report) -> list[ModelReport]:
     """Also the ways to build them that failed, and those without a budget that are not built."""
     failed = (
@@ -127,13 +117,13 @@ def _models(report: Report) -> list[ModelReport]:
     return [*report.models, *failed, *skipped]
 
 
-def _unread(named: _Named, place: str, unreadable: Mapping[str, str]) -> ModelReport | None:
+def _unread(model: _Named, place: str, unreadable: Mapping[str, str]) -> ModelReport | None:
     """A model on the side where it is missing; `place`: where its file is there."""
     if place not in unreadable:
         return None
     reason = NotMeasured("NPL003", f"{place} {unreadable[place]}", cause="unreadable")
-    target = f"{place}::{named.called}{named.arguments}"
-    return ModelReport(target, named.model.position, reason)
+    target = f"{place}::{model.called}{model.arguments}"
+    return ModelReport(target, model.report.position, reason)
 
 
 # --- one model --------------------------------------------------------------------------------
@@ -191,9 +181,9 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
     if isinstance(model.after, Measured):
         return model
     if model.after is not None:
-        code, target = model.after.code, model.target
-        found = [f for f in report.findings if f.code == code and f.target == target]
-        return replace(model, findings=tuple(found))
+        key = model.after.code, model.target
+        failures = tuple(f for f in report.findings if (f.code, f.target) == key)
+        return replace(model, findings=failures)
     stale = [f for f in report.findings if f.code == "NPL008"]
     stale = [f for f in stale if f.target.partition("(")[0] == model.bare]
     return replace(model, findings=tuple(stale), explained=False if stale else model.explained)
@@ -206,7 +196,7 @@ class _Named:
     """By what a model may be known on the other side. `place`: where its file is now."""
 
     def __init__(self, model: ModelReport, moved: Mapping[str, str]) -> None:
-        self.model, answer, way = model, model.measurement, model.way
+        self.report, answer, way = model, model.measurement, model.way
         self.location, _, name = model.target.partition("::")
         self.called, bracket, arguments = name.partition("(")
         self.arguments = bracket + arguments
@@ -231,22 +221,22 @@ class _Named:
 _WAYS = (("way", "call"), ("way",), ("call",), ())
 
 
-def _match(
-    before: Sequence[ModelReport], after: Sequence[ModelReport], moved: Mapping[str, str]
-) -> tuple[list[Pair[_Named]], Sequence[_Named], Sequence[_Named]]:
-    """By name, by a rename that git knows, by content: models of one name in different files, or
-    else of different names in one file, that are so alike that they are the same. `moved`: files of
-    the base → where they are now."""
+def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[_Both]:
+    """Every model of both sides. They are the same by name, by a rename that git knows, by content:
+    models of one name in different files, or else of different names in one file, that are so alike
+    that they are the same. One that is missing where its file cannot be read is there, but not
+    measured."""
     shapes: Shapes = {}
 
     def alike(old: _Named, new: _Named) -> Likeness | None:
         assert old.modules
         assert new.modules
-        found = likeness(link(old.modules, shapes), link(new.modules, shapes))
+        resemblance = likeness(link(old.modules, shapes), link(new.modules, shapes))
         # Two small models that are built alike need not be the same.
         names = old.called.lower(), new.called.lower()
-        similar = SequenceMatcher(None, *names).ratio() >= _NAMES_ALIKE
-        return found if (found.identical and similar) or found.is_evidence else None
+        is_named = SequenceMatcher(None, *names).ratio() >= _NAMES_ALIKE
+        is_same = (resemblance.identical and is_named) or resemblance.is_evidence
+        return resemblance if is_same else None
 
     renamed = partial(in_order, evidence="git renamed the file")
     picks: list[Pick[_Named]] = [
@@ -255,5 +245,12 @@ def _match(
         with_one(attrgetter("name"), best(alike)),
         with_one(attrgetter("file"), best(alike)),
     ]
-    olds, news = [_Named(model, moved) for model in before], [_Named(model, {}) for model in after]
-    return match(olds, news, picks)
+    olds = [_Named(model, moved) for model in _models(before.report)]
+    news = [_Named(model, {}) for model in _models(after.report)]
+    pairs, gone, fresh = match(olds, news, picks)
+    yield from ((old.report, new.report, evidence) for old, new, evidence in pairs)
+    yield from ((old.report, _unread(old, old.place, after.unreadable), None) for old in gone)
+    back = {new: old for old, new in moved.items()}
+    for new in fresh:
+        place = back.get(new.location, new.location)
+        yield _unread(new, place, before.unreadable), new.report, None

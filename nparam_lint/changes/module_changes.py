@@ -9,11 +9,11 @@ from nparam_lint.changes.module_pairs import pair_modules
 from nparam_lint.changes.records import ModuleChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.changes.module_pairs import ModulePair
-    from nparam_lint.changes.module_tree import Node
     from nparam_lint.count.measured import ModuleRow
+    from nparam_lint.count.module_tree import Node
 
     _Notes = dict[ModulePair, list[str]]
 
@@ -30,7 +30,7 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
     """Those of a module and of all that is, or was, below it."""
     if pair.then and pair.now:
         is_beside = pair.then.parent is (above.then if above else None)
-        yield from _own(pair.then, pair.now, is_beside, notes.get(pair, []))
+        yield from _module_itself(pair.then, pair.now, is_beside, notes.get(pair, []))
     elif pair.is_alone:
         if not pair.node.is_empty:
             yield _line(pair, pair.node.weight)
@@ -41,21 +41,22 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
         yield from _changes(child, pair, notes)
 
 
-def _own(old: Node, new: Node, is_beside: bool, notes: list[str]) -> Iterator[ModuleChange]:
-    """That of a module itself. `is_beside`: the module that it is in is the same."""
-    own_before, own_after = old.row.own, new.row.own
+def _module_itself(
+    old: Node, new: Node, is_beside: bool, notes: list[str]
+) -> Iterator[ModuleChange]:
+    """`is_beside`: the module that it is in is the same."""
+    was, now = old.row, new.row
     is_named = old.name == new.name and is_beside
-    renamed = not is_named and old.row.path != new.row.path
-    if renamed and not new.is_empty and (new.children or own_before == own_after):
-        yield ModuleChange("renamed", old.row, new.row, old.weight, old.weight)
-    elif renamed and own_before != own_after:
-        notes = [f"was {old.row.path}", *notes]
-    if own_before != own_after:
-        notes = [*_ties(old.row, new.row), *notes]
-        yield ModuleChange("changed", old.row, new.row, own_before, own_after, tuple(notes))
+    if not is_named and was.path != now.path:
+        if not new.is_empty and (new.children or was.own == now.own):
+            yield ModuleChange("renamed", was, now, old.weight, old.weight)
+        elif was.own != now.own:
+            notes = [f"was {was.path}", *notes]
+    if was.own != now.own:
+        notes = [*_ties(was, now), *notes]
+        yield ModuleChange("changed", was, now, was.own, now.own, tuple(notes))
     elif notes:
-        total = new.row.total
-        yield ModuleChange("changed", old.row, new.row, total, total, tuple(notes))
+        yield ModuleChange("changed", was, now, now.total, now.total, tuple(notes))
 
 
 def _line(pair: ModulePair, count: int) -> ModuleChange:
@@ -104,10 +105,17 @@ def _notes(root: ModulePair) -> _Notes:
     then = {pair.now: pair.then for pair in root.walk() if pair.now}
 
     def data(old: Node, new: Node, lowest: bool) -> str | None:
-        same = old.row.total == new.row.total and old.row.buffers == new.row.buffers
-        if same and old.row.bytes != new.row.bytes and (lowest or _evenly(old, new, then)):
-            return f"bytes {old.row.bytes:,} → {new.row.bytes:,}"
-        return None
+        was, now = old.row, new.row
+        if (was.total, was.buffers) != (now.total, now.buffers) or was.bytes == now.bytes:
+            return None
+        # All below it became so many times larger: another dtype throughout.
+        equal_ratios = (
+            node_then.row.bytes * now.bytes == node.row.bytes * was.bytes
+            for node in new.walk()
+            if (node_then := then[node])
+        )
+        is_noted = lowest or all(equal_ratios)
+        return f"bytes {was.bytes:,} → {now.bytes:,}" if is_noted else None
 
     for about in (_frozen, data, _buffers):
         look(root, about)
@@ -133,12 +141,3 @@ def _buffers(old: Node, new: Node, lowest: bool) -> str | None:
         node.row.buffers - sum(child.row.buffers for child in node.children) for node in (old, new)
     )
     return f"buffers {was:,} → {now:,}" if was != now else None
-
-
-def _evenly(old: Node, new: Node, then: Mapping[Node, Node | None]) -> bool:
-    """Whether all below it became so many times larger: another dtype throughout."""
-    return all(
-        was.row.bytes * new.row.bytes == node.row.bytes * old.row.bytes
-        for node in new.walk()
-        if (was := then[node])
-    )

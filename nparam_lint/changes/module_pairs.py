@@ -11,16 +11,18 @@ from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, if_as_many, in_order, match, with_one
-from nparam_lint.changes.module_tree import likeness, link
+from nparam_lint.count.module_tree import link
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.changes.likeness import Likeness
     from nparam_lint.changes.matching import Pair, Pick
-    from nparam_lint.changes.module_tree import Likeness, Node
     from nparam_lint.count.measured import ModuleRow
+    from nparam_lint.count.module_tree import Node
 
 
 @dataclass(eq=False, slots=True)
@@ -48,7 +50,6 @@ class ModulePair:
         return not is_both and is_whole and all(child.is_alone for child in self.children)
 
     def walk(self) -> Iterator[ModulePair]:
-        """It, and everything below it."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -82,13 +83,11 @@ class _Matches:
                 if old.filled > 1 or old.name == new.name:
                     self._match(old, new)
 
-    def _match(self, before: Node, after: Node) -> None:
-        stack = [(before, after)]
-        while stack:
-            old, new = stack.pop()
-            self.now[old], self.then[new] = new, old
-            pairs, _, _ = match(old.children, new.children, _PICKS)
-            stack += [(child, other) for child, other, _ in pairs]
+    def _match(self, old: Node, new: Node) -> None:
+        self.now[old], self.then[new] = new, old
+        pairs, _, _ = match(old.children, new.children, _PICKS)
+        for child, new_child, _ in pairs:
+            self._match(child, new_child)
 
     def pair(self, new: Node) -> ModulePair:
         """A module of today's model, with all that is, or was, below it."""
@@ -121,14 +120,14 @@ def _numbered(olds: Sequence[Node], news: Sequence[Node]) -> list[Pair[Node]]:
     shapes = [node.shape for node in olds], [node.shape for node in news]
     matcher = SequenceMatcher(None, *shapes, autojunk=False)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        left, right = olds[start:end], news[new_start:new_end]
+        gone, fresh = olds[start:end], news[new_start:new_end]
         if tag == "equal":
-            pairs += in_order(left, right)
+            pairs += in_order(gone, fresh)
         elif tag == "replace":
-            types = [node.row.type for node in left], [node.row.type for node in right]
+            types = [node.row.type for node in gone], [node.row.type for node in fresh]
             blocks = SequenceMatcher(None, *types, autojunk=False).get_matching_blocks()
-            for one, other, size in blocks:
-                pairs += in_order(left[one : one + size], right[other : other + size])
+            for at, new_at, size in blocks:
+                pairs += in_order(gone[at : at + size], fresh[new_at : new_at + size])
     return pairs
 
 
@@ -139,8 +138,8 @@ def _content(node: Node) -> int | None:
 
 def _alike(old: Node, new: Node) -> Likeness | None:
     """Parts of several layers that were renamed and changed at once."""
-    found = likeness(old, new)
-    return found if found.is_evidence else None
+    alike = likeness(old, new)
+    return alike if alike.is_evidence else None
 
 
 # For the children of two modules that are the same. By name, whatever has become of them.

@@ -30,7 +30,6 @@ class ModuleChange:
 
     @property
     def delta(self) -> int:
-        """What it adds to the number of parameters of the model."""
         return self.count_after - self.count_before
 
     @property
@@ -86,24 +85,21 @@ class ModelDiff:
 
     @property
     def total_before(self) -> int | None:
-        """Parameters at the base; None if it was not there, or not measured."""
+        """None if it was not there, or not measured."""
         return self.before.counts.total if isinstance(self.before, Measured) else None
 
     @property
     def total_after(self) -> int | None:
-        """Parameters now; None if it is not there, or not measured."""
         return self.after.counts.total if isinstance(self.after, Measured) else None
 
     @property
     def delta(self) -> int | None:
-        """The difference of the totals; None where one is missing."""
         if self.total_before is None or self.total_after is None:
             return None
         return self.total_after - self.total_before
 
     @property
     def reasons(self) -> tuple[str | None, str | None]:
-        """Why it was not measured before and now."""
         before, after = (
             side.reason if isinstance(side, NotMeasured) else None
             for side in (self.before, self.after)

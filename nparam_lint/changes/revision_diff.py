@@ -94,7 +94,7 @@ def _unreadable(source: ProjectSource | None) -> dict[str, str]:
 
 def _select(
     source: ProjectSource | None,
-    other: ProjectSource | None,
+    other_source: ProjectSource | None,
     moved: Mapping[str, str],
     declared_only: bool,
 ) -> Selection:
@@ -102,45 +102,44 @@ def _select(
     ways. `moved`: files of the other state → where they are in this one."""
     if source is None:
         return Selection()
-    others = other.candidates if other else ()
     selection = select_models(
-        candidates_of_both(source, other, moved) if other else source.candidates
+        candidates_of_both(source, other_source, moved) if other_source else source.candidates
     )
     if not declared_only:
         return as_the_project_builds(source, selection)
-    wanted = {candidate.target for candidate in source.candidates if candidate.is_declared}
-    for candidate in others:
+    declared = {candidate.target for candidate in source.candidates if candidate.is_declared}
+    for candidate in other_source.candidates if other_source else ():
         if candidate.is_declared:
-            wanted.add(in_moved_file(candidate.target, moved))
+            declared.add(in_moved_file(candidate.target, moved))
     return Selection(
-        [candidate for candidate in selection.candidates if candidate.target in wanted]
+        [candidate for candidate in selection.candidates if candidate.target in declared]
     )
 
 
 def candidates_of_both(
-    source: ProjectSource, other: ProjectSource, moved: Mapping[str, str]
+    source: ProjectSource, other_source: ProjectSource, moved: Mapping[str, str]
 ) -> list[Candidate]:
-    """The models of a source, and those of it that the `other` builds with arguments or by a
+    """The models of a source, and those of it that the `other_source` builds with arguments or by a
     budget's recipe. `moved`: files of the other state → where they are in this one."""
-    own: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
-    own |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
-    targets = [candidate.target for candidate in other.candidates]
-    keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
-    keys += [(target, None, None) for target in targets if not target.is_path]
-    keys += [
+    keys: set[_Key] = {(candidate.target, None, None) for candidate in source.candidates}
+    keys |= {(entry.target, entry.recipe, entry.device) for entry in source.budgets}
+    targets = [candidate.target for candidate in other_source.candidates]
+    other_keys: list[_Key] = [(t, None, None) for t in targets if t.arguments is not None]
+    other_keys += [(target, None, None) for target in targets if not target.is_path]
+    other_keys += [
         (entry.target, entry.recipe, entry.device)
-        for entry in other.budgets
+        for entry in other_source.budgets
         if entry.recipe is not None and entry.target in targets
     ]
-    settings, found = source.settings, source.found
-    added: dict[_Key, Candidate] = {}
-    for target, recipe, device in keys:
+    settings, discovery = source.settings, source.found
+    candidates: dict[_Key, Candidate] = {}
+    for target, recipe, device in other_keys:
         here = in_moved_file(target, moved)
-        if (here, recipe, device) in own or why_gone(here, settings.root, found):
+        if (here, recipe, device) in keys or why_gone(here, settings.root, discovery):
             continue
-        candidate = candidate_for(here, Position(here.location), settings, found)
+        candidate = candidate_for(here, Position(here.location), settings, discovery)
         build = candidate.build
         recipe, device = completed(here, recipe, build.recipe), device or build.device
         candidate = candidate.with_build(recipe=recipe, device=device)
-        added[here, recipe, device] = candidate
-    return [*source.candidates, *added.values()]
+        candidates[here, recipe, device] = candidate
+    return [*source.candidates, *candidates.values()]

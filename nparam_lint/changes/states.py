@@ -42,22 +42,23 @@ class Past:
             return () if self.session.root.is_dir() else None, ()
         copy = self.session.snapshot
         assert copy is not None
-        tops = copy.directory, now.snapshot.directory if now.snapshot else copy.home
-        sides: tuple[dict[Path, None], dict[Path, None]] = {}, {}
+        top = now.snapshot.directory if now.snapshot else copy.home
+        then: dict[Path, None] = {}
+        today: dict[Path, None] = {}
         for text in paths:
             path = _inside(Path(text), copy)
             if not is_below(path, self.moves.root):
                 raise UsageError(f"{text} is outside the project root {now.home}")
-            names = zip(tops, self.moves.places(path), strict=True)
-            there = [[top / name for name in side if (top / name).exists()] for top, side in names]
-            if not any(there):
+            names_then, names_now = self.moves.places(path)
+            before = [place for n in names_then if (place := copy.directory / n).exists()]
+            after = [place for n in names_now if (place := top / n).exists()]
+            if not (before or after):
                 where = "in the index" if now.is_staged else "now"
                 hint = f"there is no file or directory {text} {where}, and there was none at "
                 raise UsageError(hint + self.base.called)
-            for side, places in zip(sides, there, strict=True):
-                side |= dict.fromkeys(places)
-        then, today = map(list, sides)
-        return then or None, today or None
+            then |= dict.fromkeys(before)
+            today |= dict.fromkeys(after)
+        return [*then] or None, [*today] or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,15 @@ class States:
 
 def named_base(repository: Repository, revision: str) -> Base:
     """The commit that a revision names; `A...` names the one where A and HEAD parted."""
-    left, dots, right = revision.partition("...")
+    branch, dots, end = revision.partition("...")
     if dots:
-        if right not in ("", "HEAD", "@"):
+        if end not in ("", "HEAD", "@"):
             raise GitError(
-                f"{revision}: a revision is compared with the working tree, not with {right}; "
-                f"next: git checkout {right}, then nparam-lint diff {left}..."
+                f"{revision}: a revision is compared with the working tree, not with {end}; "
+                f"next: git checkout {end}, then nparam-lint diff {branch}..."
             )
-        commit = repository.merge_base(left or "HEAD", "HEAD")
-        return Base(revision, commit, f"the merge base with {left or 'HEAD'}")
+        commit = repository.merge_base(branch or "HEAD")
+        return Base(revision, commit, f"the merge base with {branch or 'HEAD'}")
     try:
         commit = repository.resolve(revision)
     except GitError as error:
@@ -158,7 +159,7 @@ class Moves:
 
     def places(self, path: str) -> tuple[list[str], list[str]]:
         """Where to look, at the base and now, for what is or was at a path below the root."""
-        then = _joined(self.root_then, _relative(path, self.root))
+        then = "/".join(filter(None, (self.root_then, _relative(path, self.root))))
         before, after = [then], [path]
         for old, new in self.renames.items():
             was, now = is_below(old, then), is_below(new, path)
@@ -200,7 +201,3 @@ def _inside(path: Path, copy: Snapshot) -> str:
 
 def _relative(path: str, directory: str) -> str:
     return path.removeprefix(directory).removeprefix("/") if directory else path
-
-
-def _joined(directory: str, path: str) -> str:
-    return "/".join(part for part in (directory, path) if part)

@@ -14,6 +14,7 @@ from nparam_lint.claims import (
     FormulaSyntaxError,
     TextError,
     exact_text,
+    expression,
     shifted,
     without_comment,
 )
@@ -242,11 +243,9 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
     with shifted(start + len(part) - len(part.lstrip())):
         if (number := _number(body, metric)) is not None:
             return number
-        from nparam_lint.claims.expression import parse_formula  # most budgets are numbers
-
         expected = f"expected a count such as {EXAMPLES}"
         try:
-            formula = parse_formula(body)
+            formula = expression.parse_formula(body)
         except FormulaError as error:
             is_word = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant
             if is_word or isinstance(error, FormulaSyntaxError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import is_doc
+from nparam_lint.claims.doc_text import DocText
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.rule_catalogue import RULES
@@ -89,8 +90,6 @@ def _comments(path: str, reader: Callable[[str], bytes]) -> Iterator[_Comment]:
     text = content.decode("utf-8", "replace")
     rows: Iterable[tuple[str, int, int, Collection[int]]] = ()
     if is_doc(path):
-        from nparam_lint.claims.doc_text import DocText
-
         for html in DocText(path, text).comments:
             if match := re.match(_IGNORE, html.body):
                 yield _Comment(Position(path, html.line, html.column), (html.line,), _codes(match))

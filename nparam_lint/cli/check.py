@@ -15,14 +15,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nparam_lint import gate
 from nparam_lint.analysis.formula_analysis import ANALYSIS
+from nparam_lint.cache import housekeeping
 from nparam_lint.cache.replay_inputs import ReplayInputs
+from nparam_lint.changes import causes
 from nparam_lint.cli import common
+from nparam_lint.cli.main import COMMANDS
+from nparam_lint.config import load
 from nparam_lint.config.projects import Project, inner_projects, projects_of
+from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.printable import clean
+from nparam_lint.report import check_data, check_document, shard_data
 from nparam_lint.report.formats import render
+from nparam_lint.repository import deleted_files, git, snapshot
+from nparam_lint.rewrite import edits, module_lists
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
@@ -102,10 +111,8 @@ def run(options: Namespace) -> int:
     answers: list[tuple[Report, Project, str]] = []  # and the heading of each
 
     def find_causes(broken: Broken, source: ProjectSource) -> list[BudgetCause]:
-        from nparam_lint.changes.causes import causes_since  # a passing run compares with nothing
-
         open_copy = partial(common.session_for, given)
-        return causes_since(given.since, _pushed(given.environ), open_copy, broken, source)
+        return causes.causes_since(given.since, _pushed(given.environ), open_copy, broken, source)
 
     with ExitStack() as stack:
         if options.staged:
@@ -128,9 +135,7 @@ def run(options: Namespace) -> int:
         if code < 2 and _is_replayable(options, session.settings):
             _keep(answers, inputs, options, code)
         if session.store.wants_trim():
-            from nparam_lint.cache.housekeeping import trim
-
-            trim(session.store.base or "")
+            housekeeping.trim(session.store.base or "")
     return code
 
 
@@ -156,26 +161,25 @@ def _check(
     project: Project, options: Namespace, find_causes: FindCauses, division: Division | None
 ) -> tuple[Report, int]:
     """Check one project and print what is found: the report, and its exit code."""
-    from nparam_lint.gate import check
-    from nparam_lint.report.check_document import check_document
-
     with common.showing_progress(project.session) as session:
-        report = check(
+        report = gate.check(
             session,
             project.paths,
             left_out=project.left_out,
             declared_only=options.declared,
             static_only=options.static,
-            dependents=bool(options.paths),  # else they are checked as models of their own project
+            with_dependents=bool(
+                options.paths
+            ),  # else they are checked as models of their own project
             analysis=ANALYSIS,
             find_causes=None if options.static else find_causes,
             division=division,
         )
-    document = check_document(report, why_built=options.why_built)
+    document = check_document.check_document(report, why_built=options.why_built)
     return report, common.deliver(document, options, project.session)
 
 
-def _division(options: Namespace) -> Division | None:
+def _division(options: Namespace) -> shards.Division | None:
     """The part of the models that is asked for."""
     if options.shard is None:
         if options.costs:
@@ -183,40 +187,33 @@ def _division(options: Namespace) -> Division | None:
         return None
     if options.static or options.fix:
         raise UsageError("--shard divides what is built; --static and --fix build nothing")
-    from nparam_lint.gate.shards import Division
-    from nparam_lint.report.check_data import seconds_by_target
-    from nparam_lint.report.shard_data import read_report
-
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"option --shard is {options.shard!r}, expected one of 1/3, 2/3, 3/3")
-    costs = seconds_by_target(read_report(options.costs)) if options.costs else {}
-    return Division(int(match[1]), int(match[2]), costs)
+    costs = (
+        check_data.seconds_by_target(shard_data.read_report(options.costs)) if options.costs else {}
+    )
+    return shards.Division(int(match[1]), int(match[2]), costs)
 
 
 def _fix(options: Namespace, paths: list[Path], session: Session) -> int | None:
     """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
     exit code, 1 where something is left."""
-    from nparam_lint.rewrite.edits import unified_diff, write_all
-    from nparam_lint.rewrite.module_lists import plan_fixes
-
-    fixes = plan_fixes(session, paths)
+    fixes = module_lists.plan_fixes(session, paths)
     if not options.diff:
-        write_all(fixes.files)
+        edits.write_all(fixes.files)
     lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
     lines += [f"{item.position}: {item.code} not fixed: {reason}" for item, reason in fixes.left]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     if not options.diff:
         return None
-    common.write("".join(unified_diff(edit) for edit in fixes.files), options.output_file)
+    common.write("".join(edits.unified_diff(edit) for edit in fixes.files), options.output_file)
     return int(bool(fixes.left))
 
 
 def _again(report: Report, session: Session, heading: str, options: Namespace) -> str | None:
     """The answer as the next run will give it, from the cache, and what it rests on besides what
     was read. None: it is not kept."""
-    from nparam_lint.report.check_document import check_document
-
     settings, inputs = session.settings, session.inputs
     name = common.format_for(options, settings)
     if len(report.models) > MANY and name not in ("text", "concise"):
@@ -226,7 +223,7 @@ def _again(report: Report, session: Session, heading: str, options: Namespace) -
         for m in report.models
     ]
     again = replace(report, models=tuple(models), seconds=0.0)
-    document = check_document(again, why_built=options.why_built)
+    document = check_document.check_document(again, why_built=options.why_built)
     text = render(name, document, common.layout(options, session))
     inputs.add_project(str(session.home), session.environ)
     configs = [*([settings.config] if settings.config else []), *settings.extended]
@@ -252,15 +249,12 @@ def _is_replayable(options: Namespace, settings: Settings) -> bool:
 
 def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]:
     """The paths in a copy of the index, and the copy."""
-    from nparam_lint.repository.git import open_repository
-    from nparam_lint.repository.snapshot import copied
-
     given = [Path(text) for text in options.paths]
     start = (given or [Path.cwd()])[0].absolute()
-    repository = open_repository(common.nearest_directory(start), options.environ)
+    repo = git.open_repository(common.nearest_directory(start), options.environ)
     pushed = _pushed(options.environ)
-    commit = repository.resolve(pushed) if pushed else None
-    copy = stack.enter_context(copied(repository, commit))
+    commit = repo.resolve(pushed) if pushed else None
+    copy = stack.enter_context(snapshot.copied(repo, commit))
     paths = [_copied(copy, path, may_be_gone=True) for path in given]
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
@@ -275,12 +269,10 @@ def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]
 def _config_for_all(config: Path, copy: Snapshot) -> str | None:
     """The config that a hook was given: that of the whole repository, or one that is found where it
     is (None). Raises UsageError where a hook that reads it would leave out what is around it."""
-    from nparam_lint.config.load import find_config
-
     config = Path(os.path.normpath(config))
     if config.parent == copy.directory:
         return str(config)
-    if find_config(config.parent) == config:
+    if load.find_config(config.parent) == config:
         return None
     name = config.relative_to(copy.directory).as_posix()
     folder = name.rpartition("/")[0]
@@ -311,8 +303,6 @@ def _given_paths(options: Namespace) -> list[Path]:
     Raises UsageError for what never was."""
     if options.fix:
         return common.checked_paths(options.paths)
-    from nparam_lint.cli.main import COMMANDS  # of which one may have been meant
-
     known = (Path.is_file, Path.is_dir, _is_gone)
     unknown = [text for text in options.paths if not any(test(Path(text)) for test in known)]
     common.checked_paths(unknown, COMMANDS)
@@ -321,8 +311,6 @@ def _given_paths(options: Namespace) -> list[Path]:
 
 def _is_gone(path: Path) -> bool:
     """Whether git had a file at or below a path."""
-    from nparam_lint.repository import deleted_files
-
     return bool(deleted_files(path.absolute()))
 
 

@@ -14,12 +14,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nparam_lint import discover
+from nparam_lint.analysis.roles import module_roles
+from nparam_lint.cli import progress
+from nparam_lint.config import load
+from nparam_lint.config import session as sessions
+from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.ground.printable import clean, inert
-from nparam_lint.report import Document, Options
-from nparam_lint.report.formats import FOR_TERMINALS, FORMATS, chunks, formats_for, refusal, render
+from nparam_lint.report import Document, Options, check_document
+from nparam_lint.report.formats import (
+    FOR_TERMINALS,
+    FORMATS,
+    chunks,
+    formats_for,
+    markdown,
+    refusal,
+    render,
+)
 from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
@@ -145,10 +159,6 @@ def session_for(
 ) -> Session:
     """A run on the project around `start`, in the working tree or in a copy, by the config that is
     there; on that at `root`, where this is known."""
-    from nparam_lint.config.load import ConfigError
-    from nparam_lint.config.session import open_session
-    from nparam_lint.discover import find_root
-
     start = Path(os.path.abspath(start))
     config = Path(options.config).absolute() if options.config else None
     if snapshot and config and not config.is_relative_to(snapshot.directory):
@@ -158,12 +168,12 @@ def session_for(
         raise UsageError(f"there is no config file {options.config}")
     given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
     top = snapshot.directory if snapshot else None
-    root = config.parent if config else root or find_root(start, top)
+    root = config.parent if config else root or discover.find_root(start, top)
     if given["python"] and os.sep in given["python"]:
         given["python"] = str(Path(given["python"]).expanduser().absolute())
     place = snapshot.original_of(start) if snapshot else start
     try:
-        session = open_session(
+        session = sessions.open_session(
             root,
             options.environ,
             config=config,
@@ -172,7 +182,7 @@ def session_for(
             place=nearest_directory(place) if start.is_relative_to(root) else None,
             remembers=not options.no_cache,
         )
-    except ConfigError as error:
+    except load.ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
     if session.settings.format not in FORMATS:
         raise UsageError(refusal("nparam-lint", session.settings.format, formats_for("findings")))
@@ -208,9 +218,7 @@ def showing_progress(session: Session) -> Iterator[Session]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield session
         return
-    from nparam_lint.cli.progress import progress_line
-
-    with progress_line() as line:
+    with progress.progress_line() as line:
         yield replace(session, progress=line)
 
 
@@ -230,9 +238,7 @@ def deliver(
     `failed`, 2 there is no answer."""
     name, shown = format_for(options, session.settings), layout(options, session)
     if name == "html":
-        from nparam_lint.analysis.roles.module_roles import module_roles  # pictures have them
-
-        document = replace(document, roles_of=module_roles)
+        document = replace(document, roles_of=module_roles.module_roles)
     if name == "github":
         with Aside("the step summary"):
             _append_step_summary(document, shown, options.environ)
@@ -269,10 +275,7 @@ def deliver_failure(
     if options is not None and hasattr(command, "failure"):
         document = command.failure(error, options)
     else:
-        from nparam_lint.gate.report import Report
-        from nparam_lint.report.check_document import check_document
-
-        document = check_document(Report(None, (), (), error=error))
+        document = check_document.check_document(report.Report(None, (), (), error=error))
     text = render(output.format, document, Options())
     try:
         write(text, output.output_file)
@@ -310,11 +313,9 @@ def _append_step_summary(document: Document, options: Options, environ: Mapping[
     file = environ.get("GITHUB_STEP_SUMMARY")
     if not file:
         return
-    from nparam_lint.report.formats.markdown import SUMMARY, summary
-
     try:
         with Path(file).open("ab") as stream:
-            text = summary(document, options, SUMMARY - stream.tell())
+            text = markdown.summary(document, options, markdown.SUMMARY - stream.tell())
             stream.write(text.encode("utf-8", "replace"))
     except OSError as error:
         tell(f"cannot write the step summary: {error}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nparam_lint.cli import common
+from nparam_lint.cli.main import COMMANDS, parser_of
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.rule_catalogue import RULES
 
@@ -109,8 +110,6 @@ def run(options: Namespace) -> int:
 
 def commands() -> list[CommandWords]:
     """All commands, as their parsers describe them."""
-    from nparam_lint.cli.main import COMMANDS, parser_of
-
     found = []
     for name in COMMANDS:
         module, parser = parser_of(name)

@@ -11,6 +11,7 @@ from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
+from nparam_lint.count import remote_machines
 from nparam_lint.count.run import limits, run_orders
 from nparam_lint.discover import inner_folders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
@@ -71,9 +72,7 @@ def run(options: Namespace) -> int:
 def _tell_machines(settings: Settings) -> int:
     """Print the machines that build the models, each with its versions. Raises UsageError where one
     of them cannot."""
-    from nparam_lint.count.remote_machines import interpreters
-
-    machines = interpreters(settings.on, settings.remote_python)
+    machines = remote_machines.interpreters(settings.on, settings.remote_python)
     print(f"{'machines':<15} {len(machines)} at {settings.on}")
     for name, facts in machines.items():
         versions = f"nparam-lint {facts['nparam_lint']}, Python {facts['python']}"

@@ -6,6 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
+from nparam_lint.analysis import formula_budget
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
@@ -24,6 +25,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
+from nparam_lint.rewrite import edits
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
@@ -101,17 +103,14 @@ def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaRe
 
 def _write(result: FormulaResult, model: Model) -> None:
     """Write the formula into the docstring, and say so on standard error."""
-    from nparam_lint.analysis.formula_budget import budget_of, write_budget
-    from nparam_lint.rewrite.edits import CannotWrite, Unsafe
-
     if result.place:
         step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
         raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
-    text, left = budget_of(forms, result.order)
+    text, left = formula_budget.budget_of(forms, result.order)
     try:
-        at = write_budget(model, text)
-    except (Unsafe, CannotWrite) as error:
+        at = formula_budget.write_budget(model, text)
+    except (edits.Unsafe, edits.CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
     common.tell(where)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nparam_lint.cli import common
 from nparam_lint.cli.update import add_writing, carry_out
+from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
 from nparam_lint.rewrite.new_budgets import Wishes, plan_init
 
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
@@ -52,8 +53,6 @@ def run(options: Namespace) -> int:
         # Where nothing marks the project, what is made must be found again from here.
         session = common.session_for(options, here)
     if options.docs:
-        from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
-
         with common.showing_progress(session) as shown:
             found = suggest(shown, paths)
         return common.deliver(suggestions_document(*found), options, session)

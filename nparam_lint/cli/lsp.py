@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.plugins.editor import server as language_server
 
 USAGE = "nparam-lint lsp"
 DESCRIPTION = (
@@ -26,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Serve until the editor is gone. Exit code 1: it did not ask to shut down before."""
     try:
-        from nparam_lint.plugins.editor.server import make_server
+        make_server = language_server.make_server
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("pygls", "lsprotocol"):
             step = "next: pip install 'nparam-lint[lsp]'"

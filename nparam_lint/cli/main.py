@@ -18,6 +18,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
+from nparam_lint.cli import common
+from nparam_lint.ground import version
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.repository import remove_all
@@ -176,9 +178,7 @@ def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -
     except BrokenPipeError:
         raise
     except Exception as error:
-        from nparam_lint.cli.common import deliver_failure
-
-        return deliver_failure(_said(error), argv, environ, command, options)
+        return common.deliver_failure(_said(error), argv, environ, command, options)
 
 
 def _said(error: Exception) -> str:
@@ -237,8 +237,6 @@ class Parser(ArgumentParser):
 
 def general_parser() -> Parser:
     """Of what can be asked without a command."""
-    from nparam_lint.ground.version import __version__
-
     parser = Parser(
         prog="nparam-lint",
         usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
@@ -252,6 +250,9 @@ def general_parser() -> Parser:
     )
     parser.add_argument("-h", "--help", action="help", help="show this text")
     parser.add_argument(
-        "--version", action="version", version=f"nparam-lint {__version__}", help="show the version"
+        "--version",
+        action="version",
+        version=f"nparam-lint {version.__version__}",
+        help="show the version",
     )
     return parser

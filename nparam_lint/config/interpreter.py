@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 from nparam_lint.ground.errors import UsageError
@@ -71,11 +72,8 @@ def named_interpreter(value: str, base: Path, why: str) -> str:
     """The executable that `value` names: its path, relative to `base`, or that of an environment.
     `why`: where it was asked for. Raises NoInterpreter."""
     path = Path(value).expanduser()
-    if os.sep not in value and not (base / path).exists():
-        from shutil import which
-
-        if found := which(value):
-            return found
+    if os.sep not in value and not (base / path).exists() and (found := which(value)):
+        return found
     path = path if path.is_absolute() else base / path
     if path.is_dir():  # an environment rather than its executable
         path = _executable(path) or path

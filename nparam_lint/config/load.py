@@ -15,6 +15,7 @@ from nparam_lint.cache.store import OLD_CACHE, RENAMED
 from nparam_lint.claims import TextError, parse_selected, parse_target
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.grammar import parse_value
+from nparam_lint.config import positions
 from nparam_lint.config.settings import (
     BUDGET,
     GENERAL,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from nparam_lint.claims import Target
-    from nparam_lint.config.positions import Positions
     from nparam_lint.config.settings import Key
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -154,10 +154,8 @@ class _ConfigFile:
         self.prefix = ("tool", "nparam-lint") if path.name == "pyproject.toml" else ()
 
     @cached_property
-    def positions(self) -> Positions:
-        from nparam_lint.config.positions import Positions
-
-        return Positions(self.name, self.text)
+    def positions(self) -> positions.Positions:
+        return positions.Positions(self.name, self.text)
 
     def find(self, *path: str) -> Position:
         return self.positions.key((*self.prefix, *path))

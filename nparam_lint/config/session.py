@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import Store, directory
+from nparam_lint.config.interpreter import find_interpreter, watched
 from nparam_lint.config.load import load_settings
 from nparam_lint.config.settings import LOCAL, Settings
 from nparam_lint.discover.files import list_below
@@ -76,8 +77,6 @@ class Session:
         or the nearest to the place. Raises NoInterpreter."""
         if self.interpreter:
             return self
-        from nparam_lint.config.interpreter import find_interpreter, watched  # many build nothing
-
         name, reason = self.settings.python, self.settings.python_from
         interpreter = find_interpreter(self.home, self.environ, self.place, name, reason)
         packages = watched(interpreter)

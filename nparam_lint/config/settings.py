@@ -7,6 +7,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -59,7 +60,6 @@ class RecipePattern:
         return self.text.partition("::")[0]
 
     def matches(self, target: Target) -> bool:
-        from fnmatch import fnmatchcase
 
         name = self.text.partition("::")[2]
         return fnmatchcase(target.callable, name) and matcher((self.files,))(target.location)

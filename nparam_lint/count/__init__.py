@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Counts = (
-        Any  # of the API, which is above this room; type checkers are told in the package itself
-    )
+    Counts = Any  # of the API, which is above this room; the package itself says it more exactly
 
 
 class _Callable(type(sys)):  # type: ignore[misc]

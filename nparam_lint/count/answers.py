@@ -32,9 +32,10 @@ class Answers:
 
     def environment(self, devices: Iterable[str]) -> Environment | None:
         """The interpreter, for a report. `devices`: those on which something was measured."""
-        if (found := self.interpreter) is None:
+        if self.interpreter is None:
             return None
-        return Environment(found.python, found.reason, self.torch, tuple(devices), self.guards)
+        python, reason = self.interpreter.python, self.interpreter.reason
+        return Environment(python, reason, self.torch, tuple(devices), self.guards)
 
     @property
     def error(self) -> str | None:
@@ -42,23 +43,21 @@ class Answers:
         if self.broken is None or self.interpreter is None:
             return None
         python, passed_over = self.interpreter.python, self.interpreter.passed_over
-        return "\n".join(
-            (
-                f"no model can be built with {python}",
-                f"  chosen because: {self.interpreter.reason}",
-                f"  error: {self.broken}",
-                *(
-                    f"  passed over: {text}"
-                    for text in passed_over
-                    if not text.startswith(f"{python} (")
-                ),
-                *(
-                    f"  found, but only for a part of the project: {environment}; to check that "
-                    f"part: nparam-lint {folder}"
-                    for folder, environment in self.inside.items()
-                ),
-                "  next: install torch there, or name the interpreter that has it:",
-                '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the'
-                " config",
-            )
-        )
+        lines = [
+            f"no model can be built with {python}",
+            f"  chosen because: {self.interpreter.reason}",
+            f"  error: {self.broken}",
+            *(
+                f"  passed over: {text}"
+                for text in passed_over
+                if not text.startswith(f"{python} (")
+            ),
+            *(
+                f"  found, but only for a part of the project: {environment}; to check that part: "
+                f"nparam-lint {folder}"
+                for folder, environment in self.inside.items()
+            ),
+            "  next: install torch there, or name the interpreter that has it:",
+            '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the config',
+        ]
+        return "\n".join(lines)

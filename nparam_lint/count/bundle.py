@@ -12,11 +12,11 @@ import tarfile
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.facts import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,10 +37,8 @@ class Bundle:
 
 def pack(root: Path, inside: str, files: Iterable[str]) -> Bundle:
     """The files, which are relative to `root`, with the content of what links lead to. Those that
-    cannot be read are left out: no build could read them either.
-
-    Raises UsageError where they are too many to be sent.
-    """
+    cannot be read are left out: no build could read them either. Raises UsageError where they are
+    too many to be sent."""
     total, largest = 0, (0, "")
     target = io.BytesIO()
     with (
@@ -62,36 +60,30 @@ def pack(root: Path, inside: str, files: Iterable[str]) -> Bundle:
             entry = tarfile.TarInfo(f"{inside}/{name}")  # no times, no owners: content alone
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
-    packed = target.getvalue()
-    return Bundle(packed, _digest(packed), inside)
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    content = target.getvalue()
+    return Bundle(content, digest(content), inside)
 
 
 @contextmanager
-def unpacked(data: bytes, digest: str) -> Iterator[Path]:
+def unpacked(data: bytes, name: str) -> Iterator[Path]:
     """The directory with the files of a bundle, for as long as the context lasts. It stays there
-    for the next run, until newer ones take its place.
-
-    Raises OSError, and ValueError where the data is not what its name says.
-    """
+    for the next run, until newer ones take its place. `name`: the bundle's digest. Raises OSError,
+    and ValueError where the data is not what its name says."""
     import fcntl  # not on Windows, where this is never run
 
     place = _own_directory()
-    tree = place / digest
-    while (held := _hold(tree, fcntl.LOCK_SH)) is None:
+    tree = place / name
+    while (descriptor := _hold(tree, fcntl.LOCK_SH)) is None:
         with (place / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not tree.is_dir():
-                _unpack(data, digest, tree)
+                _unpack(data, tree)
                 _remove_oldest(place)
     try:
         os.utime(tree)
         yield tree
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _hold(tree: Path, how: int) -> int | None:
@@ -99,14 +91,14 @@ def _hold(tree: Path, how: int) -> int | None:
     where it cannot be locked in that way."""
     import fcntl
 
-    held = None
+    descriptor = None
     with suppress(FileNotFoundError, BlockingIOError):
-        held = os.open(tree, os.O_RDONLY)
-        fcntl.flock(held, how)
-        if os.path.samestat(os.fstat(held), tree.stat()):  # else it was removed meanwhile
-            return held
-    if held is not None:
-        os.close(held)
+        descriptor = os.open(tree, os.O_RDONLY)
+        fcntl.flock(descriptor, how)
+        if os.path.samestat(os.fstat(descriptor), tree.stat()):  # else it was removed meanwhile
+            return descriptor
+    if descriptor is not None:
+        os.close(descriptor)
     return None
 
 
@@ -123,8 +115,8 @@ def _own_directory() -> Path:
     return place
 
 
-def _unpack(data: bytes, digest: str, tree: Path) -> None:
-    if _digest(data) != digest:
+def _unpack(data: bytes, tree: Path) -> None:
+    if digest(data) != tree.name:
         raise ValueError("the project's files arrived damaged")
     partial = tree.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
@@ -147,6 +139,6 @@ def _remove_oldest(place: Path) -> None:
     trees = [path for path in place.iterdir() if path.is_dir()]
     trees.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for tree in trees[KEPT:]:
-        if (held := _hold(tree, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        if (descriptor := _hold(tree, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
             shutil.rmtree(tree, ignore_errors=True)
-            os.close(held)
+            os.close(descriptor)

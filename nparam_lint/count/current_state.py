@@ -15,6 +15,8 @@ import time
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode
+
 from nparam_lint.cache import value_of
 from nparam_lint.cache.file_facts import load_packed, packed
 from nparam_lint.ground.facts import answer, digest, escaped, unescaped
@@ -49,14 +51,14 @@ def places_of(python: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """(name, directory) of what is elsewhere on another machine, or in another environment: that of
     the interpreter, of the one that it was made from, and of the user; the innermost first."""
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
-    made_from = _setting(prefix, "home")
-    found = {
+    base = _setting(prefix, "home")
+    names = {
         os.path.expanduser(environ.get("HOME") or "~"): "//home",
-        os.path.dirname(made_from): "//base",
+        os.path.dirname(base): "//base",
         prefix: "//python",
     }
-    places = [(name, place) for place, name in found.items() if len(place) > 1]
-    return sorted(places, key=lambda one: -len(one[1]))
+    places = [(name, place) for place, name in names.items() if len(place) > 1]
+    return sorted(places, key=lambda pair: -len(pair[1]))
 
 
 def _setting(prefix: str, name: str) -> str:
@@ -72,12 +74,12 @@ def _setting(prefix: str, name: str) -> str:
 def packages_in(python: str) -> list[str]:
     """The names in the directories where an interpreter has its packages."""
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
-    found: set[str] = set()
+    names: set[str] = set()
     library = os.path.join(prefix, "lib")
     for version in ("", *(name for name in _listed(library) if name.startswith("python3"))):
         for kind in ("site-packages", "dist-packages"):
-            found.update(_listed(os.path.join(library, version, kind)))
-    return sorted(name for name in found if not name.endswith(_BYTECODE))
+            names.update(_listed(os.path.join(library, version, kind)))
+    return sorted(name for name in names if not name.endswith(_BYTECODE))
 
 
 def _listed(folder: str) -> list[str]:
@@ -102,19 +104,19 @@ class InstalledFiles:
         state = answer("state", path)
         if state is None:
             return None
-        known = self._known.get(path)
-        if known and known[0] == state:
-            return known[1]
-        modified, changed, size, _ = map(int, state.split(":"))
+        entry = self._digests.get(path)
+        if entry and entry[0] == state:
+            return entry[1]
+        modified, status_change, size, _ = map(int, state.split(":"))
         try:
-            found = self._read(path, size)
+            name = self._read(path, size)
         except OSError:
             return None
-        is_old = max(modified, changed) < time.time_ns() - _GRAIN
+        is_old = max(modified, status_change) < time.time_ns() - _GRAIN
         if is_old and not path.endswith(_OF_PLACES):
-            self._known[path] = state, found
+            self._digests[path] = state, name
             self._has_more = True
-        return found
+        return name
 
     def _read(self, path: str, size: int) -> str:
         if os.path.isdir(path):
@@ -141,16 +143,14 @@ class InstalledFiles:
         return text
 
     @cached_property
-    def _known(self) -> dict[str, tuple[str, str]]:
+    def _digests(self) -> dict[str, tuple[str, str]]:
         return load_packed(self._store, "digests", dict[str, tuple[str, str]]) or {}
 
     def save(self) -> None:
         """Remember the digests that were new."""
         if self._has_more:
-            from msgspec.json import encode
-
             try:
-                self._store.save("digests", packed(encode(self._known)))
+                self._store.save("digests", packed(encode(self._digests)))
             except UnicodeError:  # a file's name is no text
                 return
             self._has_more = False
@@ -206,17 +206,17 @@ class ProjectState:
 
     def holds(self, facts: Facts) -> bool:
         """Whether all answers are what they were."""
-        return all(self.answer(asked) == was for asked, was in facts.items())
+        return all(self.answer(query) == old_answer for query, old_answer in facts.items())
 
     def changes(self, facts: Facts) -> Iterator[tuple[str, str | None, str | None]]:
         """(what was asked, the answer that was, the answer now) where these differ."""
-        for asked, was in facts.items():
-            now = self.answer(asked)
-            if now != was:
-                yield asked, was, now
+        for query, old_answer in facts.items():
+            new_answer = self.answer(query)
+            if new_answer != old_answer:
+                yield query, old_answer, new_answer
 
-    def _answer(self, asked: str) -> str | None:
-        question, _, place = asked.partition("\0")
+    def _answer(self, query: str) -> str | None:
+        question, _, place = query.partition("\0")
         if question == "importable":
             return str(place in self.importable)
         if question.startswith("entries/"):
@@ -224,42 +224,34 @@ class ProjectState:
         if question == "installed":
             return self.installed.digest(self.path(place))
         if question == "env":
-            return self._variable(place)
+            value = value_of(place, self.variables)
+            if value is None:
+                return None
+            # It may be a secret that nobody recognised, or contain where the project is.
+            value = self.installed.without_places(value, ("//root", self.root))
+            return digest(value.encode("utf-8", "surrogateescape"))
         if question == "machine":
-            return _of_machine(place)
-        found: str | None = answer(question, self.path(place))
-        return found
-
-    def _variable(self, name: str) -> str | None:
-        value = value_of(name, self.variables)
-        if value is None:
-            return None
-        # It may be a secret that nobody recognised, or contain where the project is.
-        value = self.installed.without_places(value, ("//root", self.root))
-        return digest(value.encode("utf-8", "surrogateescape"))
+            if place == "node":
+                return platform.node()
+            usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ""
+            return f"{os.cpu_count()} {usable}"
+        return answer(question, self.path(place))
 
     def _entries_of(self, place: str) -> dict[str, str]:
         """The entries of a directory that can be imported, by the names that they would be imported
         by."""
-        found: dict[str, str] = {}
         try:
             with os.scandir(self.path(place)) as entries:
-                kept = [
+                importable = [
                     escaped(entry.name) + "/" * entry.is_dir()
                     for entry in entries
                     if entry.name.endswith(_IMPORTABLE)
                     or ("." not in entry.name and entry.is_dir())
                 ]
         except OSError:
-            return found
-        for entry in sorted(kept):
+            return {}
+        entries_by_name: dict[str, str] = {}
+        for entry in sorted(importable):
             name = entry.rstrip("/").partition(".")[0]
-            found[name] = f"{found.get(name, '')}:{entry}"
-        return found
-
-
-def _of_machine(question: str) -> str:
-    if question == "node":
-        return platform.node()
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ""
-    return f"{os.cpu_count()} {usable}"
+            entries_by_name[name] = f"{entries_by_name.get(name, '')}:{entry}"
+        return entries_by_name

@@ -19,6 +19,8 @@ from glob import glob
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode
+
 from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
 from nparam_lint.count.current_state import Facts, ProjectState, context_of
@@ -90,26 +92,26 @@ class MeasurementCache:
         self.context_parts = context_of(python, variables, release(store), state.installed)
         self.context = digest(encoded(self.context_parts))
         self.start = time.time_ns()
-        self.pending: list[tuple[str, bool, bytes, Dependencies | None]] = []
+        self.pending: list[tuple[Order, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
         self.shared: Facts = {}  # what was read while modules were imported
-        self.trusted = True
+        self.is_reliable = True
         self.sites: object = None  # the states of what belongs to the interpreter
-        self.ended = False  # whether the worker came to its end
-        self.known = 0  # measurements that are kept with what they rest on
-        self.checked: dict[str, Facts | None] = {}  # by name; None where they hold no more
-        self._key = cache(lambda order: f"{self.name_of(order)}-{self.context}")
-        self._known_facts = cache(lambda name: load_packed(self.store, name, Facts))
+        self.has_ended = False  # whether the worker came to its end
+        self.entry_count = 0  # measurements that are kept with what they rest on
+        self.valid_facts: dict[str, Facts | None] = {}  # by name; None where they hold no more
+        self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
+        self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
 
     # --- recall -------------------------------------------------------------------------------
 
     def installation(self) -> tuple[str, str, tuple[str, ...]] | None:
         """The versions of torch and Python, and the guards of the worker; None when the interpreter
         has changed since they were noted, or was never met."""
-        known = self._installation()
-        if known is None or not self.state.holds(known[3]):
+        installation = self._installation()
+        if installation is None or not self.state.holds(installation[3]):
             return None
-        torch, python, guards, self.checked["python"] = known
+        torch, python, guards, self.valid_facts["python"] = installation
         return torch, python, guards
 
     def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
@@ -119,13 +121,13 @@ class MeasurementCache:
 
     def facts_of_interpreter(self) -> Facts:
         """What was noted of it, whether or not it holds."""
-        known = self._installation()
-        return known[3] if known else {}
+        installation = self._installation()
+        return installation[3] if installation else {}
 
     def parts_of(self, context: str) -> dict[str, str] | None:
         """The surroundings of that name."""
-        found = load_packed(self.store, f"context-{context}", dict[str, str])
-        return found if found and found.keys() == self.context_parts.keys() else None
+        parts = load_packed(self.store, f"context-{context}", dict[str, str])
+        return parts if parts and parts.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
         """A name for it and its packages as they are, and for all variables that a build can see;
@@ -133,32 +135,28 @@ class MeasurementCache:
         if self.installation() is None:
             return None
         variables = self.state.answer(fact("env", "*")) or ""
-        facts = encoded(self.checked["python"])
+        facts = encoded(self.valid_facts["python"])
         return digest(self.context.encode(), variables.encode(), facts)
 
     def recall(self, order: Order) -> Measurement | None:
         """What a build would measure, if that is known."""
-        name = f"model-{self._key(order)}"
         for entry in self.variants(order):
-            # Its own first: they are few, and what has been edited is among them.
-            if all(self._if_unchanged(facts) is not None for facts in (entry.inputs, entry.shared)):
+            if self._holds(entry):
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
-                if found := unpacked(entry.answer, kind):
-                    self.store.note_use(name)
-                    self.known += 1
-                    return replace(found, cached=True)
+                if measurement := unpacked(entry.answer, kind):
+                    self.store.note_use(self._entry_name(order))
+                    self.entry_count += 1
+                    return replace(measurement, cached=True)
         return None
 
     def variants(self, order: Order) -> tuple[CachedMeasurement, ...]:
         """What is known of an order, the latest first."""
-        return (
-            load_packed(self.store, f"model-{self._key(order)}", tuple[CachedMeasurement, ...])
-            or ()
-        )
+        name = self._entry_name(order)
+        return load_packed(self.store, name, tuple[CachedMeasurement, ...]) or ()
 
     def facts(self, name: str) -> Facts:
         """The facts of that name, whether or not they hold."""
-        return self._known_facts(name) or {}
+        return self._stored_facts(name) or {}
 
     def paths_read(
         self, orders: Iterable[Order], is_named: Callable[[str], bool]
@@ -168,31 +166,30 @@ class MeasurementCache:
 
         @cache
         def read_in(name: str) -> str:
-            for asked, was in self.facts(name).items():
-                question, _, place = asked.partition("\0")
+            for query, old_answer in self.facts(name).items():
+                question, _, place = query.partition("\0")
                 # "importable" is asked to import anything, of all that lies there.
                 if question in ("env", "machine", "importable"):
                     continue
                 if question.startswith("entries/"):  # so is this, of one name: is it gone?
                     gone = f"{place}/{question.removeprefix('entries/')}".removeprefix("./")
                     is_one = not is_named(place) and (is_named(gone) or is_named(f"{gone}.py"))
-                    if is_one and self.state.answer(asked) is None:
+                    if is_one and self.state.answer(query) is None:
                         return gone
                     continue
                 # To be there is asked of every directory above a file that is read.
                 is_read = question in ("content", "names", "installed")
-                if is_named(place) and (is_read or self.state.answer(asked) != was):
+                if is_named(place) and (is_read or self.state.answer(query) != old_answer):
                     return place
             return ""
 
         def read_by(order: Order) -> str | None:
             earlier = ""
             for entry in self.variants(order):
-                names = (entry.inputs, entry.shared)
-                read = read_in(names[0]) or read_in(names[1])
-                if all(self._if_unchanged(name) is not None for name in names):
-                    return read  # what a build would read now
-                earlier = earlier or read
+                path = read_in(entry.inputs) or read_in(entry.shared)
+                if self._holds(entry):
+                    return path  # what a build would read now
+                earlier = earlier or path
             return earlier or None
 
         return [read_by(order) for order in orders]
@@ -200,8 +197,8 @@ class MeasurementCache:
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Report the files and directories that the known measurements depend on; `home`: the
         project's directory in the working tree."""
-        for asked in {asked for facts in self.checked.values() for asked in facts or ()}:
-            question, _, place = asked.partition("\0")
+        for query in {query for facts in self.valid_facts.values() for query in facts or ()}:
+            question, _, place = query.partition("\0")
             path = self.state.path(place, home)
             if question == "installed":
                 replay_inputs.note(STATE, [path])
@@ -214,15 +211,19 @@ class MeasurementCache:
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False
 
-    def _if_unchanged(self, name: str) -> Facts | None:
-        """The facts of that name, if all of them hold."""
-        if name not in self.checked:
-            known = self._known_facts(name)
-            holds = known is not None and self.state.holds(known)
-            self.checked[name] = known if holds else None
-            if holds:
-                self.store.note_use(name)
-        return self.checked[name]
+    def _holds(self, entry: CachedMeasurement) -> bool:
+        """Whether a build would still read the same."""
+        # Its own first: they are few, and what has been edited is among them.
+        for name in (entry.inputs, entry.shared):
+            if name not in self.valid_facts:
+                facts = self._stored_facts(name)
+                holds = facts is not None and self.state.holds(facts)
+                self.valid_facts[name] = facts if holds else None
+                if holds:
+                    self.store.note_use(name)
+            if self.valid_facts[name] is None:
+                return False
+        return True
 
     @staticmethod
     def name_of(order: Order) -> str:
@@ -237,36 +238,36 @@ class MeasurementCache:
         """Add what a process of the worker reports to have read."""
         news = decoded(body, ProcessDependencies)
         if news is None:
-            self.trusted = False
+            self.is_reliable = False
             return
         for path, file in news.files.items():
-            known = self.files.get(path, file)
-            if known.source != file.source:  # somebody is editing it
-                self.trusted = False
-            self.files[path] = ImportedFile(file.source, known.imports | file.imports)
+            earlier = self.files.get(path, file)
+            if earlier.source != file.source:  # somebody is editing it
+                self.is_reliable = False
+            self.files[path] = ImportedFile(file.source, earlier.imports | file.imports)
         self.shared = self._merged(self.shared, news.facts)
         if self.store.late is None:  # nobody is to wait at the end for the thousands of a package
             Thread(target=self._read_ahead, args=[news.facts], daemon=True).start()
 
     def _read_ahead(self, facts: Facts) -> None:
-        for asked in facts:
-            question, _, place = asked.partition("\0")
+        for query in facts:
+            question, _, place = query.partition("\0")
             if question == "state":
                 self.state.answer(fact("installed", place))
 
     def learn(self, order: Order, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend
         on anything that was read."""
-        own = decoded(inputs, Dependencies) if inputs else None
-        if inputs and own is None:
+        dependencies = decoded(inputs, Dependencies) if inputs else None
+        if inputs and dependencies is None:
             return
         ok = isinstance(measurement, Measured)
         lasting = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
-        built_on = [found for name, found in measurement.devices.items() if is_present(name)]
+        results = [result for name, result in measurement.devices.items() if is_present(name)]
         # What a GPU has no room for now, it may have later.
-        if lasting and all(found.status == "measured" for found in built_on):
+        if lasting and all(result.status == "measured" for result in results):
             # At once, and not at the end: a zoo has hundreds of megabytes, and nobody waits now.
-            self.pending.append((self._key(order), ok, packed(body), own))
+            self.pending.append((order, ok, packed(body), dependencies))
 
     def _closure(self, imports: frozenset[str] | None) -> Facts:
         """The content of the files that were run for those that are given, themselves included
@@ -280,65 +281,69 @@ class MeasurementCache:
                 todo += self.files[path].imports
         return {fact("content", path): self.files[path].source for path in below}
 
-    def save(self, torch: str, python: str, guards: tuple[str, ...]) -> None:
+    def save(self, torch: str | None, python: str | None, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
         run did not finish."""
         sites = self.sites
-        if not (self.trusted and self.ended and self.pending and isinstance(sites, dict)):
+        is_complete = self.is_reliable and self.has_ended and torch and python
+        if not (is_complete and self.pending and isinstance(sites, dict)):
             return
         settled, sites = self._settled(self.shared), self._settled(sites)
         if settled is None or sites is None or self._has_new(settled):
             return
         self._save(f"python-{self.context}", (torch, python, guards, sites))
         self._save(f"context-{self.context}", self.context_parts)
-        self.checked["python"] = sites
+        self.valid_facts["python"] = sites
         shared = self._named("shared", settled)
         unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
-        with locked(self.store):
-            self._keep_all(shared, unknown)
-
-    def _keep_all(self, shared: str, unknown: set[str]) -> None:
         closure = cache(self._closure)
-        for key, ok, body, read in self.pending:
-            inputs = closure(read.imports if read else None)
-            if read and read.facts:
-                inputs = self._merged(inputs, read.facts)
-            own = self._settled(inputs)
-            if own is not None and not self._has_new(own) and unknown.isdisjoint(own):
-                name = self._named("inputs", own)
-                self._keep(f"model-{key}", CachedMeasurement(name, shared, ok, body))
-                self.known += 1
+        with locked(self.store):
+            for order, ok, body, dependencies in self.pending:
+                facts = closure(dependencies.imports if dependencies else None)
+                if dependencies and dependencies.facts:
+                    facts = self._merged(facts, dependencies.facts)
+                inputs = self._settled(facts)
+                if inputs is None or self._has_new(inputs) or not unknown.isdisjoint(inputs):
+                    continue
+                entry = CachedMeasurement(self._named("inputs", inputs), shared, ok, body)
+                # The order may have variants by now that another run has kept.
+                variants = [
+                    variant
+                    for variant in self.variants(order)
+                    if (variant.inputs, variant.shared) != (entry.inputs, entry.shared)
+                ]
+                self._save(self._entry_name(order), (entry, *variants[: VARIANTS - 1]))
+                self.entry_count += 1
 
     def _settled(self, facts: Facts) -> Facts | None:
         """Facts as the worker reports them, as they are kept: files that no project owns by their
         content, and the answers that only we know. None if such a file has changed since."""
-        found: Facts = {}
-        for asked, was in facts.items():
-            question, _, place = asked.partition("\0")
+        settled: Facts = {}
+        for query, old_answer in facts.items():
+            question, _, place = query.partition("\0")
             if question == "state":
-                if answer("state", self.state.path(place)) != was:
+                if answer("state", self.state.path(place)) != old_answer:
                     return None
-                known = fact("installed", place)
-                found[known] = self.state.answer(known)
+                content = fact("installed", place)
+                settled[content] = self.state.answer(content)
             elif question in ("env", "machine") or question.startswith("entries/"):
-                found[asked] = self.state.answer(asked)
+                settled[query] = self.state.answer(query)
             else:
-                found[asked] = was
-        return found
+                settled[query] = old_answer
+        return settled
 
-    def _merged(self, one: Facts, other: Facts) -> Facts:
+    def _merged(self, facts: Facts, more: Facts) -> Facts:
         """Both together. If one file has two contents in one run, somebody is editing it, and
         nothing is certain any more."""
-        if any(one.get(asked, was) != was for asked, was in other.items()):
-            self.trusted = False
-        return one | other
+        if any(facts.get(query, reply) != reply for query, reply in more.items()):
+            self.is_reliable = False
+        return facts | more
 
     def _has_new(self, facts: Facts) -> bool:
         """Whether a directory has changed since this run began: what a build saw in it may differ
         from what it contains now."""
         kinds = ("names\0", "distributions\0", "entries/")
-        listed = (known for known in facts if known.startswith(kinds))
-        for place in {known.partition("\0")[2] for known in listed}:
+        for place in {query.partition("\0")[2] for query in facts if query.startswith(kinds)}:
             with suppress(OSError):
                 if os.stat(self.state.path(place)).st_mtime_ns > self.start:
                     return True
@@ -348,16 +353,10 @@ class MeasurementCache:
         """Keep facts under a name that their content gives, and return that."""
         body = encoded(facts)
         name = f"{kind}-{digest(body)}"
-        if self.checked.get(name) is None:  # not there, or gone
-            self.checked[name] = facts
+        if self.valid_facts.get(name) is None:  # not there, or gone
+            self.valid_facts[name] = facts
             self.store.save(name, packed(body))
         return name
-
-    def _keep(self, name: str, entry: CachedMeasurement) -> None:
-        others = load_packed(self.store, name, tuple[CachedMeasurement, ...]) or ()
-        own = entry.inputs, entry.shared
-        kept = [other for other in others if (other.inputs, other.shared) != own]
-        self._save(name, (entry, *kept[: VARIANTS - 1]))
 
     def _save(self, name: str, value: object) -> None:
         self.store.save(name, packed(encoded(value)))
@@ -365,7 +364,6 @@ class MeasurementCache:
 
 def encoded(value: object) -> bytes:
     """The JSON of a value; equal values have equal ones."""
-    from msgspec.json import encode
 
     return encode(value, order="sorted")
 
@@ -373,8 +371,8 @@ def encoded(value: object) -> bytes:
 @cache
 def _accelerators() -> str:
     """What torch would find of GPUs (on macOS it is the machine's own)."""
-    found = sorted([*glob("/dev/nvidia*"), *glob("/dev/dri/render*")])
+    devices = sorted([*glob("/dev/nvidia*"), *glob("/dev/dri/render*")])
     driver = "/proc/driver/nvidia/version"
     with suppress(OSError), open(driver, encoding="utf-8", errors="replace") as file:
-        found.append(file.read())
-    return "\n".join(found)
+        return "\n".join([*devices, file.read()])
+    return "\n".join(devices)

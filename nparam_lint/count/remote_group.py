@@ -25,7 +25,7 @@ from nparam_lint.config.session import Session
 from nparam_lint.config.settings import Settings
 from nparam_lint.count.bundle import unpacked
 from nparam_lint.count.run import worker_settings
-from nparam_lint.count.worker_process import CannotStart, lingering_worker, running
+from nparam_lint.count.worker_process import CannotStart, reused_worker, running
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.version import __version__
 from nparam_lint.repository.snapshot import Snapshot
@@ -47,10 +47,10 @@ print(json.dumps([platform.python_version(), torch]))
 
 
 @cache
-def describe(named: str | None) -> dict[str, str | None]:
+def describe(name: str | None) -> dict[str, str | None]:
     """This machine: its name, the version of nparam-lint, the interpreter that builds models, and
-    the versions of Python and torch there; `fault`: why these cannot be found out. `named`: the
-    interpreter that was asked for."""
+    the versions of Python and torch there; `fault`: why these cannot be found out. `name`: that of
+    the interpreter, if the user has named one."""
     facts: dict[str, str | None] = {
         "host": platform.node(),
         "nparam_lint": __version__,
@@ -59,12 +59,12 @@ def describe(named: str | None) -> dict[str, str | None]:
         "torch": None,
         "fault": None if os.name == "posix" else "it runs Windows; next: use Linux or macOS",
     }
-    wanted = named or os.environ.get("NPARAM_LINT_PYTHON") or sys.executable
+    name = name or os.environ.get("NPARAM_LINT_PYTHON") or sys.executable
     try:
-        facts["interpreter"] = python = named_interpreter(wanted, Path.home(), "on that machine")
+        facts["interpreter"] = python = named_interpreter(name, Path.home(), "on that machine")
         command = [python, "-c", _VERSIONS]
-        told = subprocess.run(command, capture_output=True, check=True, timeout=60, cwd="/").stdout
-        facts["python"], facts["torch"] = json.loads(told)
+        process = subprocess.run(command, capture_output=True, check=True, timeout=60, cwd="/")
+        facts["python"], facts["torch"] = json.loads(process.stdout)
     except (UsageError, OSError, ValueError, subprocess.SubprocessError) as error:
         facts["fault"] = facts["fault"] or str(error)
     return facts
@@ -84,58 +84,52 @@ def run_group(request: dict[str, Any], data: bytes) -> dict[str, Any]:
             with unpacked(data, request["digest"]) as tree:
                 answer |= _built(request, str(facts["interpreter"]), tree, engine.is_wanted)
         except (OSError, ValueError, CannotStart) as error:
-            answer["fault"] = _in_words(error, len(data))
+            answer["fault"] = str(error)
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                place = tempfile.gettempdir()
+                answer["fault"] = (
+                    f"the disk of {place} is full: {shutil.disk_usage(place).free >> 10:,} KB are "
+                    f"free, and the project takes {len(data) >> 10:,} KB packed; next: make room "
+                    "there, or set TMPDIR for its worker"
+                )
     return answer | {"seconds": time.monotonic() - start}
 
 
 def _built(
     request: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
 ) -> dict[str, Any]:
+    snapshot = None
+    if request["copied"] is not None:
+        home, untracked = request["copied"]
+        top = tree / request["inside"].partition("/")[0]
+        snapshot = Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
     session = Session(
         Settings(tree / request["inside"], **request["limits"]),
         {**os.environ, **request["environ"]},
-        _snapshot(request, tree),
+        snapshot,
         interpreter=Interpreter(python, "on that machine"),
     )
     names = frozenset(request["names"])
     # In texts the project is where its user has it.
-    there, shown = (
+    here, original = (
         json.dumps(path)[1:-1].encode()
         for path in (os.path.realpath(session.root), request["root"])
     )
     frames: list[tuple[dict[str, Any], bytes]] = []
-    with lingering_worker(LINGER), running(python, session.environ) as worker:
+    with (
+        reused_worker(imports=False, linger=LINGER),
+        running(python, session.environ) as worker,
+    ):
         settings = worker_settings(session, names, worker)
         worker.send({"settings": settings, "orders": request["orders"], "probe": False})
         for frame, body in worker.frames():
-            if frame.get("event") in ("alive", "building") and is_wanted():
-                continue
             if not is_wanted():
                 break
-            frames.append((frame, body.replace(there, shown)))
+            if frame.get("event") in ("alive", "building"):
+                continue
+            frames.append((frame, body.replace(here, original)))
             if frame.get("event") in ("end", "no torch"):
                 break
         else:
             return {"frames": frames, "ended": worker.why_it_ended()}
     return {"frames": frames, "ended": ("died", "nobody waits for it any more")}
-
-
-def _snapshot(request: dict[str, Any], tree: Path) -> Snapshot | None:
-    """The copy that the project is in, as the worker has to know it."""
-    if request["copied"] is None:
-        return None
-    home, untracked = request["copied"]
-    top = tree / request["inside"].partition("/")[0]
-    return Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
-
-
-def _in_words(error: Exception, size: int) -> str:
-    """What kept the project from being unpacked or built, and the next step."""
-    place = tempfile.gettempdir()
-    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return f"{error}"
-    free = shutil.disk_usage(place).free
-    return (
-        f"the disk of {place} is full: {free >> 10:,} KB are free, and the project takes "
-        f"{size >> 10:,} KB packed; next: make room there, or set TMPDIR for its worker"
-    )

@@ -36,36 +36,32 @@ def interpreters(address: str, python: str | None) -> dict[str, dict[str, str]]:
 
     Raises UsageError where one of them cannot build models, or not in the same versions."""
     machines = machines_at(address)
-    asked = machines.ask(*call_of(f"{remote_group.__name__}:describe", python))
-    found: dict[str, dict[str, str]] = {}
-    for name, facts in sorted(asked.items()):
+    answers = machines.ask(*call_of(f"{remote_group.__name__}:describe", python))
+    machine_facts: dict[str, dict[str, str]] = {}
+    for name, facts in sorted(answers.items()):
+        if isinstance(facts, ModuleNotFoundError) and (facts.name or "").startswith("nparam_lint"):
+            raise UsageError(
+                f"the machine {name} has no nparam-lint, expected {__version__}\n"
+                f"next: pip install nparam-lint=={__version__} there, where its worker runs"
+            )
         if not isinstance(facts, dict):
-            raise UsageError(_not_installed(name, facts))
-        if why := why_unfit(f"{facts.get('host')} ({name})", facts, found):
+            raise UsageError(f"the machine {name} cannot be asked: {type(facts).__name__}: {facts}")
+        if why := why_unfit(f"{facts.get('host')} ({name})", facts, machine_facts):
             raise UsageError(why)
-        found[f"{facts['host']} ({name})"] = facts
-    return found
+        machine_facts[f"{facts['host']} ({name})"] = facts
+    return machine_facts
 
 
 def interpreter_at(address: str, python: str | None) -> Interpreter:
     """The interpreter of the machines there, for a report. Raises UsageError as above."""
-    found = interpreters(address, python)
-    pythons = dict.fromkeys(facts["interpreter"] for facts in found.values())
-    reason = f"{address}, {len(found)} machine{'s' * (len(found) != 1)}"
+    machine_facts = interpreters(address, python)
+    pythons = dict.fromkeys(facts["interpreter"] for facts in machine_facts.values())
+    reason = f"{address}, {len(machine_facts)} machine{'s' * (len(machine_facts) != 1)}"
     return Interpreter(", ".join(pythons) or "an interpreter there", reason)
 
 
-def _not_installed(name: str, error: object) -> str:
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("nparam_lint"):
-        return (
-            f"the machine {name} has no nparam-lint, expected {__version__}\n"
-            f"next: pip install nparam-lint=={__version__} there, where its worker runs"
-        )
-    return f"the machine {name} cannot be asked: {type(error).__name__}: {error}"
-
-
 def why_unfit(
-    name: str, facts: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]
+    name: str, facts: Mapping[str, Any], other_machines: Mapping[str, Mapping[str, Any]]
 ) -> str | None:
     """Why a machine cannot build models beside the others; None where it can."""
     has, step = f"the machine {name} has", "or leave that machine out"
@@ -82,13 +78,14 @@ def why_unfit(
             f"{has} no torch in {python}\nnext: install it there, or name the interpreter that has "
             "it: --remote-python PATH, or NPARAM_LINT_PYTHON in the environment of its worker"
         )
-    for other, theirs in others.items():
+    for other_name, other_facts in other_machines.items():
         for what in ("python", "torch"):
-            if facts.get(what) != theirs.get(what):
+            version, other_version = facts.get(what), other_facts.get(what)
+            if version != other_version:
                 title = what.replace("python", "Python")
                 return (
-                    f"{has} {title} {facts.get(what)} ({python}), but {other} has {title} "
-                    f"{theirs.get(what)} ({theirs.get('interpreter')}); counts of both would be "
+                    f"{has} {title} {version} ({python}), but {other_name} has {title} "
+                    f"{other_version} ({other_facts.get('interpreter')}); counts of both would be "
                     f"mixed\nnext: install the same version on both, {step}"
                 )
     return None

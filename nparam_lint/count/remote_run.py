@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nparam_lint.config.session import Session
-    from nparam_lint.count.bundle import Bundle
     from nparam_lint.ground.orders import Order
 
 TRIES = 3  # of a group, before its models are not measured
@@ -61,9 +60,8 @@ def run_orders_on(
     Raises UsageError where there is no machine that can build anything."""
     session.inputs.is_complete = False
     session.progress(0, len(orders), "sending the project…")
-    run = _Run(session, names)
-    answers = run.answers(run.grouped(orders), meanwhile)
-    answers.measurements = {n: with_names(found) for n, found in answers.measurements.items()}
+    answers = _Run(session, names).answers(orders, meanwhile)
+    answers.measurements = {n: with_names(result) for n, result in answers.measurements.items()}
     return answers
 
 
@@ -79,73 +77,31 @@ class _Group:
 
 class _Run:
     def __init__(self, session: Session, names: Set[str]) -> None:
-        self.session, self.names = session, names
-        self.address, self.python = session.settings.on, session.settings.remote_python
+        settings, root, snapshot = session.settings, session.root, session.snapshot
+        self.session, self.address = session, settings.on
         self.machines = machines_at(self.address)
         self.secrets = Secrets(session.environ)
-        self.bundle: Bundle = _packed(session)
+        inside = root.name or "root"
+        if snapshot:  # its own name is another in each run
+            inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
+        self.bundle = pack(root, inside, list_buildable(root, snapshot))
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
-        self.first = dict([*interpreters(self.address, self.python).items()][:1])
+        self.first = dict([*interpreters(self.address, settings.remote_python).items()][:1])
         self.pending: dict[Future[Any], _Group] = {}
         first: dict[str, Any] = next(iter(self.first.values()), {})
-        self.found = Answers(torch=first.get("torch"), python=first.get("python"))
+        self.results = Answers(torch=first.get("torch"), python=first.get("python"))
         self.guards: list[str] | None = None  # those that were on in every group
         self.seconds: list[float] = []  # that groups took
-        self.seen = self.full = time.monotonic()  # when any machine was there; none was idle
-        self.request = self._request()
-
-    def grouped(self, orders: Sequence[Order]) -> list[_Group]:
-        """Those that import in the same way together, as the worker does; and of these, those of
-        one module."""
-        slots = self.machines.slots() or UNKNOWN
-        most = max(LEAST, -(-len(orders) // (SHARE * slots)))
-        ordered = sorted(
-            orders, key=lambda order: (order.attempts[0].roots, order.attempts[0].module)
-        )
-        found = []
-        for _, alike in groupby(ordered, key=lambda order: order.attempts[0].roots):
-            listed = list(alike)
-            found += [_Group(listed[n : n + most]) for n in range(0, len(listed), most)]
-        return found
-
-    def answers(
-        self, groups: Sequence[_Group], meanwhile: Callable[[], None] = lambda: None
-    ) -> Answers:
-        """The answers to all groups."""
-        every = sum(len(group.orders) for group in groups)
-        try:
-            self.shared = self.machines.share(self.bundle.data)
-            for group in groups:
-                self._submit(group)
-            meanwhile()
-            while self.pending:
-                done, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
-                self._look_at_machines()
-                for future in done:
-                    if (ended := self.pending.pop(future, None)) is not None:
-                        self._take(ended, future)
-                        count = len(self.found.measurements)
-                        self.session.progress(count, every, ended.orders[0].label)
-                self._repeat_slow()
-        finally:  # Ctrl-C too
-            for future in self.pending:
-                future.cancel()
-        return self.found
-
-    # --- calls ----------------------------------------------------------------------------------
-
-    def _request(self) -> dict[str, Any]:
-        session, snapshot = self.session, self.session.snapshot
-        settings = session.settings
-        untracked = snapshot.untracked if snapshot else ()
-        return {
+        # When any machine was there; when none was idle.
+        self.last_present = self.last_busy = time.monotonic()
+        self.request = {
             "engine": engine_of(self.address),
-            "python": self.python,
+            "python": settings.remote_python,
             "digest": self.bundle.digest,
             "inside": self.bundle.inside,
-            "root": str(session.root),
-            "copied": snapshot and (str(snapshot.home), untracked),
+            "root": str(root),
+            "copied": snapshot and (str(snapshot.home), snapshot.untracked),
             "environ": sent_environment(session.environ),
             # The memory of each machine is found out there; it has as many builders as it runs
             # groups.
@@ -154,13 +110,51 @@ class _Run:
                 "memory": settings.memory,
                 "jobs": settings.jobs or 1,
             },
-            "names": sorted(self.names),
+            "names": sorted(names),
         }
+
+    def _grouped(self, orders: Sequence[Order]) -> list[_Group]:
+        """Those that import in the same way together, as the worker does; and of these, those of
+        one module."""
+        slots = self.machines.slots() or UNKNOWN
+        most = max(LEAST, -(-len(orders) // (SHARE * slots)))
+        ordered = sorted(
+            orders, key=lambda order: (order.attempts[0].roots, order.attempts[0].module)
+        )
+        groups = []
+        for _, alike in groupby(ordered, key=lambda order: order.attempts[0].roots):
+            batch = list(alike)
+            groups += [_Group(batch[n : n + most]) for n in range(0, len(batch), most)]
+        return groups
+
+    def answers(self, orders: Sequence[Order], meanwhile: Callable[[], None]) -> Answers:
+        """The answers to all orders."""
+        groups = self._grouped(orders)
+        try:
+            self.shared = self.machines.share(self.bundle.data)
+            for group in groups:
+                self._submit(group)
+            meanwhile()
+            while self.pending:
+                completed_calls, _ = wait(self.pending, _TICK, FIRST_COMPLETED)
+                self._look_at_machines()
+                for future in completed_calls:
+                    if (finished := self.pending.pop(future, None)) is not None:
+                        self._take(finished, future)
+                        count = len(self.results.measurements)
+                        self.session.progress(count, len(orders), finished.orders[0].label)
+                self._repeat_slow()
+        finally:  # Ctrl-C too
+            for future in self.pending:
+                future.cancel()
+        return self.results
+
+    # --- calls ----------------------------------------------------------------------------------
 
     def _submit(self, group: _Group) -> None:
         """Send a group. One that is repeated brings the project along: what is shared may be kept
         by the very machine that is gone, or hangs."""
-        request = {**self.request, "orders": [asdict(one) for one in group.orders]}
+        request = {**self.request, "orders": [asdict(order) for order in group.orders]}
         is_slow = bool(group.futures)
         data = self.bundle.data if is_slow or group.tries else self.shared
         call = call_of(remote_group.NAME, request, data)
@@ -179,9 +173,9 @@ class _Run:
         group.futures.discard(future)
         fault = self._fault_of(group, future)
         if fault is None:
-            for other in group.futures:
-                self.pending.pop(other, None)
-                other.cancel()
+            for double in group.futures:
+                self.pending.pop(double, None)
+                double.cancel()
         elif not group.futures:
             group.tries += 1
             if group.tries >= TRIES:
@@ -217,29 +211,29 @@ class _Run:
         except (KeyError, TypeError, ValueError):
             return f"the answer of the machine {name} cannot be read"
         if not frames or frames[-1][0].get("event") != "end":
-            said = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
-            return f"the machine {name}: {said}"
+            why = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
+            return f"the machine {name}: {why}"
         self.first = self.first or {name: facts}
         self._read(group, frames)
         return None
 
     def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
         """Take in the frames of a group that was built to its end."""
-        own, found = Answers(), self.found
-        ended = read_answers(frames, group.orders, own, self.secrets, None)
-        assert ended is not None  # the last of them says so
-        cause, why = ended
+        answers, results = Answers(), self.results
+        end = read_answers(frames, group.orders, answers, self.secrets, None)
+        assert end is not None  # the last of them says so
+        cause, why = end
+        failure = NotMeasured("NPL005", why, cause=cause)
         for order in group.orders:
-            lost = NotMeasured("NPL005", why, cause=cause)
-            found.measurements[order.id] = own.measurements.get(order.id, lost)
-        before = own.guards if self.guards is None else self.guards
-        self.guards = [guard for guard in before if guard in own.guards]
-        found.torch, found.python, found.guards = own.torch, own.python, tuple(self.guards)
+            results.measurements[order.id] = answers.measurements.get(order.id, failure)
+        guards = answers.guards if self.guards is None else self.guards
+        self.guards = [guard for guard in guards if guard in answers.guards]
+        results.torch, results.python = answers.torch, answers.python
+        results.guards = tuple(self.guards)
 
     def _give_up(self, group: _Group, why: str) -> None:
-        for order in group.orders:
-            found = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
-            self.found.measurements[order.id] = found
+        failure = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")
+        self.results.measurements.update({order.id: failure for order in group.orders})
 
     # --- machines -------------------------------------------------------------------------------
 
@@ -248,16 +242,16 @@ class _Run:
         has come at all."""
         now = time.monotonic()
         if self.machines.slots():
-            self.seen = now
+            self.last_present = now
         why, step = self.machines.why_lost(), "start it again"
         if why:
             why = f"the connection to {self.address} was lost: {why}"
-        elif now - self.seen > PATIENCE:
+        elif now - self.last_present > PATIENCE:
             why = f"no machine can be used at {self.address}, for {PATIENCE:g} s now"
             step = "start workers there, and see that they stay"
         if not why or not self.pending:
             return
-        if not self.found.measurements:
+        if not self.results.measurements:
             raise UsageError(f"{why}\nnext: {step}")
         for future, group in self.pending.items():
             self._give_up(group, why)
@@ -270,13 +264,13 @@ class _Run:
         machine that has nothing to do."""
         now = time.monotonic()
         if not self.machines.idle():
-            self.full = now
+            self.last_busy = now
             return
         usual = statistics.median(self.seconds) if self.seconds else USUAL
         alone = [group for group in self.pending.values() if len(group.futures) == 1]
         slowest = min(alone, key=lambda group: group.since, default=None)
         # It may have waited for its turn as long as no machine was idle.
-        if slowest and now - max(slowest.since, self.full) > SLOW * usual:
+        if slowest and now - max(slowest.since, self.last_busy) > SLOW * usual:
             since = slowest.since
             self._submit(slowest)
             slowest.since = since
@@ -285,19 +279,9 @@ class _Run:
 def sent_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What the worker would get here, without what is about this machine: the others have their
     own."""
-    mine = worker_environment(environ, "").visible
     return {
         name: value
-        for name, value in mine.items()
+        for name, value in worker_environment(environ, "").visible.items()
         if environ.get(name) == value
         and not (_OF_A_MACHINE.fullmatch(name) or _PLACE.search(value))
     }
-
-
-def _packed(session: Session) -> Bundle:
-    """The files that a build may read, with the name that the directory of the project has."""
-    root, snapshot = session.root, session.snapshot
-    inside = root.name or "root"
-    if snapshot:  # its own name is another in each run
-        inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
-    return pack(root, inside, list_buildable(root, snapshot))

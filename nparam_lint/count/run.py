@@ -12,9 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import ValidationError
+
 from nparam_lint.cache.file_facts import json_decoder
+from nparam_lint.count import reasons, recall
 from nparam_lint.count.answers import Answers
-from nparam_lint.count.current_state import InstalledFiles, places_of
+from nparam_lint.count.current_state import InstalledFiles, ProjectState, places_of
 from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
@@ -50,45 +53,36 @@ def run_orders(
     those under which anything of the project could be imported. `meanwhile` is called once the
     worker has its orders. Every order gets an answer: a failure is a `NotMeasured`."""
     cache = _cache_of(session, names) if orders else None
-    recalled = {order.id: cache.recall(order) for order in orders} if cache else {}
-    known = cache.installation() if cache and any(recalled.values()) else None
-    if any(recalled.values()) and not known:  # by another interpreter
+    recalled = {o.id: result for o in orders if (result := cache.recall(o))} if cache else {}
+    installation = cache.installation() if cache and recalled else None
+    if recalled and not installation:  # by another interpreter
         recalled, cache = {}, _cache_of(session, names)
     secrets = Secrets(session.environ)
-    found = {
-        number: _with_hint(_without_secrets(measured, secrets), secrets)
-        for number, measured in recalled.items()
-        if measured
+    measurements = {
+        number: _with_hint(_without_secrets(result, secrets), secrets)
+        for number, result in recalled.items()
     }
-    left = [order for order in orders if order.id not in found]
-    reasons: dict[int, str] = {}
+    unknown = [order for order in orders if order.id not in measurements]
+    causes: dict[int, str] = {}
     if session.settings.why_built:
-        from nparam_lint.count.reasons import why_built  # few runs ask for them
-
-        reasons = why_built(cache, orders, left)
-    if cache and known and not left:
+        causes = reasons.why_built(cache, orders, unknown)
+    if cache and installation and not unknown:
         meanwhile()
-        answers = Answers(found, *known[:2], guards=known[2])
+        answers = Answers(measurements, *installation[:2], guards=installation[2])
     else:
-        answers = _ask_worker(session, names, left, cache, meanwhile)
-        answers.measurements.update(found)
+        answers = _ask_worker(session, names, unknown, cache, meanwhile)
+        answers.measurements.update(measurements)
     if cache:
-        cache.store.keep(partial(_save, cache, answers))
-    if cache and cache.known == len(orders):
+        cache.store.keep(partial(cache.save, answers.torch, answers.python, answers.guards))
+        cache.store.keep(cache.state.installed.save)
+    if cache and cache.entry_count == len(orders):
         cache.tell_inputs(session.inputs, str(session.home))
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
-    for number, measured in answers.measurements.items():
-        why = "" if measured.cached else reasons.get(number, "")
-        answers.measurements[number] = with_names(replace(measured, why_built=why))
+    for number, result in answers.measurements.items():
+        why = "" if result.cached else causes.get(number, "")
+        answers.measurements[number] = with_names(replace(result, why_built=why))
     return answers
-
-
-def _save(cache: MeasurementCache, answers: Answers) -> None:
-    """Keep what was learned."""
-    if cache.ended and answers.torch and answers.python:
-        cache.save(answers.torch, answers.python, answers.guards)
-    cache.state.installed.save()
 
 
 def what_was_read(
@@ -99,9 +93,9 @@ def what_was_read(
     cache = _cache_of(session, names)
     if cache.installation() is None:
         return [None] * len(orders)
-    found = cache.paths_read(orders, is_named)
+    paths = cache.paths_read(orders, is_named)
     cache.tell_inputs(session.inputs, str(session.home))
-    return found
+    return paths
 
 
 def name_of_interpreter(session: Session) -> str | None:
@@ -115,7 +109,7 @@ def _ask_worker(
     names: Set[str],
     orders: Sequence[Order],
     cache: MeasurementCache | None,
-    meanwhile: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None],
 ) -> Answers:
     """The worker's answers to all orders; the cache learns what they depend on."""
     answers, output = Answers(), ""
@@ -129,8 +123,8 @@ def _ask_worker(
             settings = worker_settings(session, names, worker)
             worker.send({"settings": settings, "orders": orders, "probe": not orders})
             meanwhile()
-            ended = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
-            cause, why = ended or worker.why_it_ended()
+            end = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
+            cause, why = end or worker.why_it_ended()
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -170,24 +164,20 @@ def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[s
 def limits(settings: Settings) -> dict[str, Any]:
     """`timeout`: seconds for one model. `memory`: resident bytes for one model, by default half of
     the machine's; 0: any. `jobs`: processes that build at a time, by default one for each core."""
-    memory = default_memory() if settings.memory is None else settings.memory
     return {
         "timeout": settings.timeout,
-        "memory": memory,
+        "memory": default_memory() if settings.memory is None else settings.memory,
         "jobs": settings.jobs or cores(),
     }
 
 
-def _cache_of(session: Session, names: Set[str]) -> MeasurementCache:
-    from nparam_lint.count.current_state import ProjectState
-    from nparam_lint.count.recall import MeasurementCache
-
+def _cache_of(session: Session, names: Set[str]) -> recall.MeasurementCache:
     python = session.python
-    kept = session.store.beside(f"files installed for {python}")
-    installed = InstalledFiles(kept, places_of(python, session.environ))
+    store = session.store.beside(f"files installed for {python}")
+    installed = InstalledFiles(store, places_of(python, session.environ))
     environ = worker_environment(session.environ, "", python)
     state = ProjectState(session.root, names, environ.visible, installed)
-    return MeasurementCache(session.store, state, python, environ.read_by_c)
+    return recall.MeasurementCache(session.store, state, python, environ.read_by_c)
 
 
 def read_answers(
@@ -204,9 +194,8 @@ def read_answers(
     for frame, body in frames:
         event = frame.get("event")
         if event == "ready":
-            if frame.get("protocol") != PROTOCOL:
-                spoken = frame.get("protocol")
-                return "no_worker", f"the worker uses protocol {spoken}, not {PROTOCOL}"
+            if (protocol := frame.get("protocol")) != PROTOCOL:
+                return "no_worker", f"the worker uses protocol {protocol}, not {PROTOCOL}"
             torch, python = frame.get("torch"), frame.get("version")
             if not isinstance(torch, str) or not isinstance(python, str):
                 return "unreadable", "the worker's first answer cannot be read"
@@ -223,23 +212,23 @@ def read_answers(
             number = frame.get("id")
             if type(number) is int and number in by_id:
                 text, _, inputs = body.partition(TAB)
-                read = measurement(frame.get("ok") is True, text)
-                found = _without_secrets(read, secrets)
-                answers.measurements[number] = _with_hint(found, secrets)
-                if found != read:
+                original = measurement(frame.get("ok") is True, text)
+                masked = _without_secrets(original, secrets)
+                answers.measurements[number] = _with_hint(masked, secrets)
+                if masked != original:
                     from msgspec.json import encode
 
-                    text = encode(found)
+                    text = encode(masked)
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs
-                    cache.learn(by_id[number], found, text, inputs)
+                    cache.learn(by_id[number], masked, text, inputs)
                 progress(len(answers.measurements), len(orders), by_id[number].label)
         elif event == "dependencies" and cache:
             cache.add_dependencies(body)
         elif event == "end":
             answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
-                cache.ended = True
+                cache.has_ended = True
             return "died", "the worker ended without a result for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return None
@@ -248,73 +237,72 @@ def read_answers(
 def measurement(ok: bool, body: bytes) -> Measurement:
     """A result as the worker sends it, checked field by field; one that cannot be read is not
     measured."""
-    from msgspec import ValidationError
 
     try:
         kind: type[Measurement] = Measured if ok else NotMeasured
-        found = json_decoder(kind).decode(body)
-        if isinstance(found, NotMeasured):
-            if not re.fullmatch(r"NPL00[34589]", found.code):
-                raise ValueError(f"code {found.code}")
-        else:
-            _check(found)
+        result = json_decoder(kind).decode(body)
+        if isinstance(result, Measured):
+            _check(result)
+        elif not re.fullmatch(r"NPL00[34589]", result.code):
+            raise ValueError(f"code {result.code}")
     except (ValidationError, ValueError) as error:
         reason = f"the worker's answer cannot be read ({error})"
         return NotMeasured("NPL005", reason, cause="unreadable")
-    return replace(found, notes=tuple(dict.fromkeys(found.notes)), cached=False)
+    return replace(result, notes=tuple(dict.fromkeys(result.notes)), cached=False)
 
 
-def with_names(found: Measurement) -> Measurement:
+def with_names(result: Measurement) -> Measurement:
     """The measurement with the names of files as they are here: JSON has none that are not UTF-8,
     and the worker writes them as Python escapes them."""
-    if isinstance(found, NotMeasured) or not any("\\u" in place for place in found.definitions):
-        return found
+    if isinstance(result, NotMeasured) or not any("\\u" in place for place in result.definitions):
+        return result
     inside = tuple(
         replace(row, target=unescaped(row.target), source=row.source and unescaped(row.source))
-        for row in found.inside
+        for row in result.inside
     )
-    definitions = tuple(map(unescaped, found.definitions))
-    lines = tuple(replace(row, path=unescaped(row.path)) for row in found.lines)
-    return replace(found, definitions=definitions, inside=inside, lines=lines)
+    definitions = tuple(map(unescaped, result.definitions))
+    lines = tuple(replace(row, path=unescaped(row.path)) for row in result.lines)
+    return replace(result, definitions=definitions, inside=inside, lines=lines)
 
 
-def _without_secrets(found: Measurement, secrets: Secrets) -> Measurement:
+def _without_secrets(result: Measurement, secrets: Secrets) -> Measurement:
     """The measurement, with every secret that is withheld from builds masked in its texts."""
     mask = secrets.mask
     devices = {
         name: replace(device, reason=device.reason and mask(device.reason))
-        for name, device in found.devices.items()
+        for name, device in result.devices.items()
     }
-    notes = tuple(map(mask, found.notes))
-    if isinstance(found, Measured):
-        inside = tuple(replace(row, call=mask(row.call)) for row in found.inside)
-        return replace(found, call=mask(found.call), devices=devices, notes=notes, inside=inside)
+    notes = tuple(map(mask, result.notes))
+    if isinstance(result, Measured):
+        inside = tuple(replace(row, call=mask(row.call)) for row in result.inside)
+        return replace(result, call=mask(result.call), devices=devices, notes=notes, inside=inside)
     return replace(
-        found,
+        result,
         devices=devices,
         notes=notes,
-        reason=mask(found.reason),
-        output=mask(found.output),
-        hint=found.hint and mask(found.hint),
+        reason=mask(result.reason),
+        output=mask(result.output),
+        hint=result.hint and mask(result.hint),
     )
 
 
-def _with_hint(found: Measurement, secrets: Secrets) -> Measurement:
+def _with_hint(result: Measurement, secrets: Secrets) -> Measurement:
     """A build that failed because it misses a withheld variable gets a hint that names it. The
     cache keeps no such hint: which variables are set, and withheld, may be different next time."""
-    if isinstance(found, Measured) or found.hint:
-        return found
-    lost = next((name for name in secrets.names if repr(name) in found.reason), None)
+    if isinstance(result, Measured) or result.hint:
+        return result
+    secret = next((name for name in secrets.names if repr(name) in result.reason), None)
     step = "which builds do not get; make the model build without it"
-    return replace(found, hint=lost and f"{lost} looks like a secret, {step}")
+    return replace(result, hint=secret and f"{secret} looks like a secret, {step}")
 
 
-def _check(found: Measured) -> None:
-    if not found.modules or sum(row.own for row in found.modules) != found.counts.total:
+def _check(model: Measured) -> None:
+    """Raises ValueError for counts that cannot be right."""
+    if not model.modules or sum(row.own for row in model.modules) != model.counts.total:
         raise ValueError("the rows do not add up")
-    if any(row.trainable + row.frozen != row.total for row in found.modules):
+    if any(row.trainable + row.frozen != row.total for row in model.modules):
         raise ValueError("what is trainable and what is frozen do not add up")
-    numbers = (n for row in found.modules for n in (row.own, row.total, row.trainable, row.buffers))
-    counts = [count for name in METRICS if (count := found.counts.of(name)) is not None]
+    numbers = (n for row in model.modules for n in (row.own, row.total, row.trainable, row.buffers))
+    counts = [count for name in METRICS if (count := model.counts.of(name)) is not None]
     if min(*numbers, *counts) < 0:
         raise ValueError("a count is negative")

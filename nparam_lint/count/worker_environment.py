@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import unquote
 
 from nparam_lint.cache import NEEDED, is_read_by_c
 
@@ -84,21 +85,21 @@ _OWN_SWITCHES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class BuildEnvironment:
-    """`given`: the variables of the worker's process, which any code may read. `asked`: those that
-    Python code gets if it asks for them; that it did is noted."""
+    """`process`: the variables of the worker's process, which any code may read. `on_request`:
+    those that Python code gets if it asks for them; that it did is noted."""
 
-    given: dict[str, str]
-    asked: dict[str, str]
+    process: dict[str, str]
+    on_request: dict[str, str]
 
     @property
     def visible(self) -> dict[str, str]:
         """All that Python code can see."""
-        return self.asked | self.given
+        return self.on_request | self.process
 
     @property
     def read_by_c(self) -> dict[str, str]:
         """Those that code may have read unseen."""
-        return {name: value for name, value in self.given.items() if is_read_by_c(name)}
+        return {name: value for name, value in self.process.items() if is_read_by_c(name)}
 
 
 def worker_environment(
@@ -107,30 +108,32 @@ def worker_environment(
     """The environment of the worker that is run by `python`: offline, without secrets, without
     variables that would select another interpreter, and without those that differ in every run.
     `place`: the directory where it may write."""
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if not _is_left_out(name) and not _is_secret(name, value)
     }
-    if kept.get("PATH"):
-        kept["PATH"] = os.pathsep.join(_programs(kept["PATH"], python))
-    known = (n for n in kept if n in NEEDED or is_read_by_c(n) or n.startswith("NPARAM_LINT_"))
-    given = {name: kept.pop(name) for name in [*known]}
-    given.update(OFFLINE)
-    given.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
-    given.update(TMPDIR=place, TEMP=place, TMP=place)
-    return BuildEnvironment(given, {n: value for n, value in kept.items() if n not in given})
-
-
-def _programs(path: str, python: str) -> Iterator[str]:
-    """Where programs are looked for: in a hook as in a shell, so that both have the same answers.
-    git puts its own directory in front, pre-commit and `activate` that of an environment."""
-    if os.path.dirname(python):
-        yield os.path.dirname(python)
-    for folder in dict.fromkeys(path.split(os.pathsep)):
-        of_environment = os.path.isfile(os.path.join(folder, os.pardir, "pyvenv.cfg"))
-        if not of_environment and os.path.basename(folder) != "git-core":
-            yield folder
+    if variables.get("PATH"):
+        # The same in a hook as in a shell, so that both have the same answers: git puts its own
+        # directory in front, pre-commit and `activate` that of an environment.
+        folders = [os.path.dirname(python)] if os.path.dirname(python) else []
+        folders += [
+            folder
+            for folder in dict.fromkeys(variables["PATH"].split(os.pathsep))
+            if os.path.basename(folder) != "git-core"
+            and not os.path.isfile(os.path.join(folder, os.pardir, "pyvenv.cfg"))
+        ]
+        variables["PATH"] = os.pathsep.join(folders)
+    process = {
+        name: value
+        for name, value in variables.items()
+        if name in NEEDED or is_read_by_c(name) or name.startswith("NPARAM_LINT_")
+    }
+    process.update(OFFLINE)
+    process.update({name: f"{place}{os.sep}{name.lower()}" for name in TEMPORARY_CACHES})
+    process.update(TMPDIR=place, TEMP=place, TMP=place)
+    on_request = {name: value for name, value in variables.items() if name not in process}
+    return BuildEnvironment(process, on_request)
 
 
 @cache  # as the next: a run asks four times, and an editor at every edit
@@ -140,8 +143,8 @@ def _is_left_out(name: str) -> bool:
 
 @cache
 def _is_secret(name: str, value: str) -> bool:
-    found = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
-    return bool(found) or _is_random(value)
+    match = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
+    return match is not None or _is_random(value)
 
 
 def _is_random(value: str) -> bool:
@@ -167,20 +170,18 @@ class Secrets:
 
 def _parts(value: str) -> Iterator[str]:
     """A secret, and the parts of it that are secret by themselves, as they appear in messages."""
-    found = {value.strip(), " ".join(value.split())}
+    parts = {value.strip(), " ".join(value.split())}
     for match in _SECRET_VALUE.finditer(value):
         word = match[1] or match[0]
-        found |= {word, word.partition(":")[2]}
+        parts |= {word, word.partition(":")[2]}
     if "/" not in value:  # user:password
-        found.add(value.partition(":")[2])
-    found.update(word for word in re.findall(r"[\w+/=-]{20,}", value) if _is_random(word))
-    for part in found:
+        parts.add(value.partition(":")[2])
+    parts.update(word for word in re.findall(r"[\w+/=-]{20,}", value) if _is_random(word))
+    for part in parts:
         yield part
         yield json.dumps(part)[1:-1]
         yield repr(part)[1:-1]
         if "%" in part:
-            from urllib.parse import unquote
-
             yield unquote(part)
 
 

@@ -23,7 +23,7 @@ from nparam_lint.repository import make_directory, remove_directory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import IO, Any
+    from typing import Any
 
     from nparam_lint.count.measured import Cause
 
@@ -41,7 +41,7 @@ _closing: list[threading.Thread] = []  # what waits for the processes of those t
 # this one needed.
 _reuses: list[tuple[int, bool]] = []
 _numbers = itertools.count(1)
-_taking = threading.Lock()  # the two sides of a diff take theirs in two threads
+_taking = threading.Lock()  # the two sides of a diff take theirs in two threads, a timer ends some
 
 
 def start_early(python: str, environ: Mapping[str, str]) -> None:
@@ -53,8 +53,9 @@ def start_early(python: str, environ: Mapping[str, str]) -> None:
 
 def end_waiting() -> None:
     """End the idle workers, unless more work is expected."""
-    if not _reuses:
-        _end_all()
+    with _taking:
+        if not _reuses:
+            _end_all()
 
 
 def wait_for_end() -> None:
@@ -76,43 +77,31 @@ def _close_meanwhile(worker: Worker) -> None:
 
 
 @contextmanager
-def reused_worker(*, imports: bool = True, ahead: bool = False) -> Iterator[None]:
+def reused_worker(
+    *, imports: bool = True, ahead: bool = False, linger: float = 0.0
+) -> Iterator[None]:
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
     the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
-    is made ready, and imports the packages that the run before had to import."""
+    is made ready, and imports the packages that the run before had to import. `linger`: seconds
+    that it waits for more after the last run within."""
     _reuses.append((next(_numbers) if imports else 0, ahead))
     try:
         yield
     finally:
         _reuses.pop()
-        end_waiting()
-
-
-@contextmanager
-def lingering_worker(seconds: float) -> Iterator[None]:
-    """The same, but after the last run within it waits for more that long."""
-    _reuses.append((0, False))
-    try:
-        yield
-    finally:
-        _reuses.pop()
-        ending = threading.Timer(seconds, _end_idle)
-        ending.daemon = True
-        ending.start()
-
-
-def _end_idle() -> None:
-    with _taking:
-        end_waiting()
+        if linger:
+            timer = threading.Timer(linger, end_waiting)
+            timer.daemon = True
+            timer.start()
+        else:
+            end_waiting()
 
 
 @contextmanager
 def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
     """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
-    started, and its files are removed, while the caller goes on; or it waits again.
-
-    Raises CannotStart.
-    """
+    started, and its files are removed, while the caller goes on; or it waits again. Raises
+    CannotStart."""
     with _taking:
         if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
@@ -155,7 +144,7 @@ class Worker:
         self.python, self.environ = python, worker_environment(environ, "", python)
         self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
-        own = worker_environment(environ, self.temporary, python)
+        own_environ = worker_environment(environ, self.temporary, python)
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
@@ -170,16 +159,18 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
-                env=own.given,
+                env=own_environ.process,
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
             remove_directory(self.temporary)
             raise CannotStart(f"cannot start {python}: {error.strerror or error}") from None
+        pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
+        self.stdin, self.stdout, self.stderr = filter(None, pipes)
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
-        self.send({"environ": own.asked})  # before it imports torch, which asks too
+        self.send({"environ": own_environ.on_request})  # before it imports torch, which asks too
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
@@ -188,19 +179,20 @@ class Worker:
 
     def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
-        process = self.process
-        if self.writer and not self.writer.is_alive():
-            self._close(process.stdin)  # it takes this as the order to stop
+        assert self.writer
+        if not self.writer.is_alive():
+            with suppress(OSError):
+                self.stdin.close()  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=2)
+                self.process.wait(timeout=2)
         self.kill()
-        process.wait()
-        streams = (process.stdin, process.stdout, process.stderr)
-        for thread, stream in zip((self.writer, *self.readers), streams, strict=True):
-            if thread:
-                thread.join(timeout=2)
-            if not (thread and thread.is_alive()):  # else something that it left holds the pipe
-                self._close(stream)
+        self.process.wait()
+        pipes = (self.stdin, self.stdout, self.stderr)
+        for thread, pipe in zip((self.writer, *self.readers), pipes, strict=True):
+            thread.join(timeout=2)
+            if not thread.is_alive():  # else something that it left holds the pipe
+                with suppress(OSError):
+                    pipe.close()
         remove_directory(self.temporary)
 
     def kill(self) -> None:
@@ -210,38 +202,30 @@ class Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
 
-    @staticmethod
-    def _close(stream: IO[bytes] | None) -> None:
-        assert stream is not None
-        with suppress(OSError):
-            stream.close()
-
     def _read_frames(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.stdout:
             if line.startswith(self.marker):
                 self.lines.put(line)
         self.lines.put(None)
 
     def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        while data := os.read(self.process.stderr.fileno(), 1 << 16):
+        while data := os.read(self.stderr.fileno(), 1 << 16):
             self.tail = (self.tail + data)[-4096:]
 
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
         self.takes_more = False
         data = json.dumps(request, default=vars).encode() + b"\n"
-        before = self.writer
-        self.writer = _thread(lambda: self._write(data, before))
+        earlier_writer = self.writer
 
-    def _write(self, data: bytes, before: threading.Thread | None) -> None:
-        assert self.process.stdin is not None
-        if before:
-            before.join()
-        with suppress(OSError, ValueError):
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
+        def write() -> None:
+            if earlier_writer:
+                earlier_writer.join()
+            with suppress(OSError, ValueError):
+                self.stdin.write(data)
+                self.stdin.flush()
+
+        self.writer = _thread(write)
 
     def frames(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The frames that carry this run's nonce, with what follows them, until the end or until
@@ -268,9 +252,8 @@ class Worker:
         """Why it did not finish its work."""
         if self.is_silent:
             return "timed_out", f"the worker did not respond for {self.patience:g} s"
-        deadline = time.monotonic() + 2
-        while self.process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
         status = self.process.returncode
         return "died", f"the worker ended before its work was done (exit status {status})"
 

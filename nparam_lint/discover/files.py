@@ -245,7 +245,7 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     """Whether patterns as in a `.gitignore` match a path."""
     if not patterns:
         return lambda _: False
-    from pathspec import GitIgnoreSpec
+    from pathspec import GitIgnoreSpec  # most projects name no patterns
 
     return GitIgnoreSpec.from_lines(patterns).match_file
 

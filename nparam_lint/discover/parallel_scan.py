@@ -5,10 +5,15 @@ A process that fails only costs time: a file that it did not read is read when i
 
 from __future__ import annotations
 
+import gc
+import pickle
 import subprocess
 import sys
+import tempfile
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from msgspec import msgpack
 
 from nparam_lint.discover.scan import FileFacts, Imports, Scan, import_statements, scan_within
 from nparam_lint.ground.machine import cores
@@ -46,10 +51,6 @@ def scan_many(
 def serve() -> None:
     """The main function of such a process: it reads requests from standard input, and writes
     answers to standard output."""
-    import gc
-    import pickle
-
-    from msgspec import msgpack
 
     gc.disable()  # a file leaves nothing that needs it, and this process ends soon
 
@@ -63,8 +64,6 @@ def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:
 
 
 def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
-    import pickle
-    import tempfile
 
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     try:
@@ -83,7 +82,6 @@ def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[byte
 
 
 def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:
-    from msgspec import msgpack
 
     if process is None or process.stdout is None:
         return []

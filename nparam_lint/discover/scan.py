@@ -16,6 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
+from nparam_lint.discover import unread_claims
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -212,9 +213,7 @@ def parse_text(path: str, text: str) -> Parsed:
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
         if scanner.mentions_more():
-            from nparam_lint.discover.unread_claims import unread_claims
-
-            claims = unread_claims(path, tree, lines, scanner.docstrings)
+            claims = unread_claims.unread_claims(path, tree, lines, scanner.docstrings)
             facts = replace(facts, unread=tuple(claims))
         return Parsed(facts, tree, lines)
     except SyntaxError as error:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nparam_lint.cache.file_facts import FactCache
+from nparam_lint.discover import parallel_scan
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.discover.scan import (
@@ -176,9 +177,7 @@ class SourceTree:
                     contents[path] = self._read(path)
         if sum(map(len, contents.values())) < _MUCH:
             return  # each is read when it is asked for
-        from nparam_lint.discover.parallel_scan import scan_many
-
-        for path, (facts, imports) in scan_many(contents, self._scan, self._timeout):
+        for path, (facts, imports) in parallel_scan.scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
             self._import_cache.put(self._digests[path], imports)
             self._imports[self._digests[path]] = imports

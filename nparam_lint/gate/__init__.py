@@ -17,6 +17,8 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
 from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.evidence import containment
+from nparam_lint.gate import dependents, explanations, fill_in, formula_check, inside, shards, ways
 from nparam_lint.gate.building import count_models, early_start, paths_read
 from nparam_lint.gate.candidates import (
     WITH_PARAMETERS,
@@ -49,7 +51,7 @@ def check(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     static_only: bool = False,
-    dependents: bool = True,
+    with_dependents: bool = True,
     analysis: FormulaAnalysis | None = None,
     find_causes: FindCauses | None = None,
     division: Division | None = None,
@@ -59,7 +61,7 @@ def check(
     skipped, too. `static_only`: build nothing. `analysis`: checks formulas with other arguments.
     `find_causes`: finds out what broke a budget. `division`: which part of the models is judged.
 
-    With `dependents` the declared models elsewhere in the project that depend on `paths` are
+    `with_dependents`: the declared models elsewhere in the project that depend on `paths` are
     checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
     UsageError for a path outside the project.
     """
@@ -72,25 +74,21 @@ def check(
             scan_of(declared_only),
             left_out=left_out,
             declared_only=declared_only,
-            dependents=dependents,
+            dependents=with_dependents,
             on_found=begin,
         )
-        if source.places and dependents:
-            from nparam_lint.gate.dependents import with_dependents
-
+        if source.places and with_dependents:
             # A run that builds nothing does not look for an interpreter; and what one machine
             # remembers, the others do not know.
             is_known = not static_only and division is None
-            source, elsewhere = with_dependents(source, paths_read if is_known else None)
+            source, elsewhere = dependents.with_dependents(source, paths_read if is_known else None)
         selection = Selection() if static_only else select_models(source.candidates, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
         whole, own = selection, source
         if division:
-            from nparam_lint.gate.shards import take_shard  # only on several machines
-
             asked = f"{declared_only} {session.is_staged}"
-            own, selection = take_shard(source, selection, division, asked)
+            own, selection = shards.take_shard(source, selection, division, asked)
         report = measure(
             own,
             selection,
@@ -114,25 +112,22 @@ def check(
     )
     if static_only or declared_only:
         return report
-    from nparam_lint.gate.fill_in import arguments_to_fill_in
-
-    ways = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
-    calls = (way.call or f"model({way.arguments or ''})" for way in ways)
+    recipes = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
+    calls = (recipe.call or f"model({recipe.arguments or ''})" for recipe in recipes)
     with Aside("how to build what needs arguments"):
-        report = replace(report, recipes=arguments_to_fill_in(report.skipped, source, calls))
+        report = replace(
+            report, recipes=fill_in.arguments_to_fill_in(report.skipped, source, calls)
+        )
     return replace(report, test_files=len(source.found.left_out))
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
     """With the ways to build models that the project has, and which of them contain which. A hook
     has no use for these, and does not load what finds them."""
-    from nparam_lint.evidence.containment import find_containment
-    from nparam_lint.gate.ways import with_ways
-
-    containment = selection.containment
+    selection = ways.with_ways(source, selection)
     with Aside("which models are parts of others"):
-        containment = find_containment(source.found)
-    return replace(with_ways(source, selection), containment=containment)
+        return replace(selection, containment=containment.find_containment(source.found))
+    return selection
 
 
 def show(
@@ -147,10 +142,8 @@ def show(
         source = read_targets(session, targets)
         selection = Selection(source.candidates, skip_failures=False, ask=WITH_PARAMETERS)
         if wanted := [candidate for candidate in source.candidates if candidate.is_open]:
-            from nparam_lint.gate.ways import with_ways_of
-
             whole = read_source(session, ())
-            selection = with_ways_of(replace(whole, candidates=wanted), selection)
+            selection = ways.with_ways_of(replace(whole, candidates=wanted), selection)
             source = replace(source, found=whole.found)
         report = measure(source, selection)
         built = {m.target for m in report.models if m.way is not None}
@@ -165,13 +158,11 @@ def show(
 def built_in_a_way(candidate: Candidate, session: Session) -> ProjectSource | None:
     """The source of the whole project, with the first way in which it builds what cannot be built
     as it is named; None where there is none."""
-    from nparam_lint.gate.ways import with_ways_of
-
     whole = read_source(session, ())
-    ways = with_ways_of(replace(whole, candidates=[candidate]), Selection()).candidates
-    answers = count_models([(way, WITH_PARAMETERS) for way in ways], whole).measurements
-    built = (way for number, way in enumerate(ways) if isinstance(answers[number], Measured))
-    return next((replace(whole, candidates=[way]) for way in built), None)
+    builds = ways.with_ways_of(replace(whole, candidates=[candidate]), Selection()).candidates
+    answers = count_models([(build, WITH_PARAMETERS) for build in builds], whole).measurements
+    built = (build for i, build in enumerate(builds) if isinstance(answers[i], Measured))
+    return next((replace(whole, candidates=[build]) for build in built), None)
 
 
 def _inside_another(model: ModelReport, session: Session) -> ModelReport:
@@ -179,8 +170,6 @@ def _inside_another(model: ModelReport, session: Session) -> ModelReport:
     failure = model.measurement
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
-    from nparam_lint.gate.inside import first_instance
-
     whole = _models_that_reach(model.position.path, session)
     found = whole.inside_by_target.get(model.target, [])
     if not found:
@@ -188,25 +177,22 @@ def _inside_another(model: ModelReport, session: Session) -> ModelReport:
     one = max(found, key=lambda way: way.times)
     host = one.model.measurement
     assert isinstance(host, Measured)
-    alone = first_instance(one.row, host)
+    alone = inside.first_instance(one.row, host)
     return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
 
 
 def _models_that_reach(path: str, session: Session) -> Report:
     """The models of the project whose imports lead to a file, each in the ways that it is built."""
-    from nparam_lint.gate.dependents import that_reach
-    from nparam_lint.gate.ways import with_ways
-
     source = read_source(session, ())
-    source = replace(source, candidates=that_reach(path, source))
-    return measure(source, with_ways(source, select_models(source.candidates)))
+    source = replace(source, candidates=dependents.that_reach(path, source))
+    return measure(source, ways.with_ways(source, select_models(source.candidates)))
 
 
 def models_of_file(session: Session, path: Path) -> Report:
     """The models that a file defines; where its lines make nothing of these, since none can be
     built alone, those of the project that lead to it. Raises NoInterpreter."""
     with reused_worker():
-        own = check(session, [path], dependents=False)
+        own = check(session, [path], with_dependents=False)
         return with_lines_of(place_of(path, session.root), own, session)
 
 
@@ -248,27 +234,21 @@ def measure(
             findings.extend(lint())
 
         if analysis:
-            from nparam_lint.gate.formula_check import count_resized, with_missing_terms
-
-            counted, others = count_resized(asked, source, analysis, meanwhile)
+            counted, others = formula_check.count_resized(asked, source, analysis, meanwhile)
         else:
             counted, others = count_models(asked, source, meanwhile), {}
         outcomes = judge_models(selection, counted, source.session, others)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:
-            models = with_missing_terms(models, candidates, source, analysis)
+            models = formula_check.with_missing_terms(models, candidates, source, analysis)
         if any(finding.timed_out for finding in findings):
             source.session.inputs.is_complete = False  # the next run may read it in time
         source = replace(source, findings=findings)
         report = assemble_report(source, counted, models, skipped, complete)
         if selection.shard:
-            from nparam_lint.gate.shards import as_shard
-
-            report = as_shard(report, selection.shard, outcomes)
+            report = shards.as_shard(report, selection.shard, outcomes)
         if any(finding.result for finding in report.findings):
-            from nparam_lint.gate.explanations import explained  # a passing run has none
-
-            report = explained(report, candidates, source, find_causes)
+            report = explanations.explained(report, candidates, source, find_causes)
     return replace(
         report,
         failed_ways=tuple(way for _, way in outcomes.failed_ways),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.config.interpreter import NoInterpreter, environments_in
 from nparam_lint.config.settings import LOCAL
+from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.run import run_orders, what_was_read
 from nparam_lint.count.worker_process import start_early
@@ -69,9 +70,7 @@ def count_models(
     orders = [order for order in orders if first[order.id] == order.id]
     run = run_orders
     if session.settings.on != LOCAL:
-        from nparam_lint.count.remote_run import run_orders_on
-
-        run = run_orders_on
+        run = remote_run.run_orders_on
     answers = run(session, names, orders, meanwhile)
     answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
     for number, (candidate, _) in enumerate(asked):
@@ -113,9 +112,7 @@ def _with_interpreter(session: Session) -> Session:
     """With the interpreter to build with, here or on the machines that the settings name."""
     if session.settings.on == LOCAL:
         return session.with_interpreter()
-    from nparam_lint.count.remote_machines import interpreter_at
-
-    there = interpreter_at(session.settings.on, session.settings.remote_python)
+    there = remote_machines.interpreter_at(session.settings.on, session.settings.remote_python)
     return replace(session, interpreter=there)
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import suppressions
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
+from nparam_lint.gate import formula_check, inside
 from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
     judge,
@@ -132,9 +134,7 @@ def judge_models(
         results, findings = judged
         host = answer if candidate.target.host and isinstance(answer, Measured) else None
         if host:
-            from nparam_lint.gate.inside import part_of
-
-            answer = part_of(candidate.target, host)
+            answer = inside.part_of(candidate.target, host)
         if candidate.because:
             said = f"checked because {candidate.target.callable} {candidate.because}"
             findings = [replace(item, detail=(*item.detail, said)) for item in findings]
@@ -186,9 +186,9 @@ def _judge_measured(
         names = budget.value.names
         others = [found for one, found in resized if one.build.varied <= names]
         if others:
-            from nparam_lint.gate.formula_check import check_formula
-
-            broken = check_formula(budget, measured, others, settings.tolerance, broken)
+            broken = formula_check.check_formula(
+                budget, measured, others, settings.tolerance, broken
+            )
         findings += broken
     if candidate.target.host:  # what else there is to say is said of the model itself
         return results, findings
@@ -304,9 +304,7 @@ def reported_findings(
     findings = list(findings)
     files = {path for path in files if tree.names_us(path)}
     if any(_MAY_IGNORE.search(read(p)) for p in {*files, *(f.position.path for f in findings)}):
-        from nparam_lint.claims.suppressions import apply
-
-        findings = apply(
+        findings = suppressions.apply(
             findings, read, files, lambda code: code in complete and _is_on(code, settings)
         )
     kept = []

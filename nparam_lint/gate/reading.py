@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, Target
+from nparam_lint.claims import (
+    CONFIG_SUFFIXES,
+    DOC_SUFFIXES,
+    Target,
+    comment_budgets,
+    doc_comments,
+    prose,
+)
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.docstring_budgets import (
     Declared,
@@ -33,6 +40,8 @@ from nparam_lint.discover.definitions import Definition, Problem, Way
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
+from nparam_lint.evidence import configs
+from nparam_lint.gate import inside
 from nparam_lint.gate.candidates import (
     Candidate,
     ProjectSource,
@@ -45,13 +54,12 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.values import Origin, Position
-from nparam_lint.rules import source_codes
+from nparam_lint.rules import lint, source_codes
 
 if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.config.session import Session
     from nparam_lint.discover.scan import Scan
-    from nparam_lint.evidence.configs import ConfigModels
 
 
 def read_source(
@@ -121,8 +129,6 @@ def read_source(
 def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     """The source of the files that targets name, with these targets alone as candidates. Raises
     UsageError for a model that is called by its name where no file, or several, define it."""
-    from nparam_lint.gate.inside import files_with, resolved
-
     settings = session.settings
     budgets, _ = budgets_beside(session)
     named = dict.fromkeys(target.location for target in targets if target.is_path)
@@ -130,11 +136,13 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     found = discover(
         session.root, files, wanted=files, store=session.store, timeout=settings.timeout
     )
-    targets = [resolved(target, found.tree) for target in targets]
+    targets = [inside.resolved(target, found.tree) for target in targets]
     for target in targets:
         if not target.built.location:
             name = target.built.callable
-            places = ", ".join(files_with(name, target.location, found.tree)[:5]) or "no file"
+            places = (
+                ", ".join(inside.files_with(name, target.location, found.tree)[:5]) or "no file"
+            )
             step = f"write (in FILE.py::{name})"
             raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
     locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
@@ -156,9 +164,7 @@ def scan_of(declared_only: bool) -> Scan:
     """The function that reads a file: it also runs the rules, unless only budgets are wanted."""
     if declared_only:
         return scan_source
-    from nparam_lint.rules.lint import scan_and_lint
-
-    return scan_and_lint
+    return lint.scan_and_lint
 
 
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
@@ -170,11 +176,9 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
         files = [path for path in files if source_codes(found.tree.source(path))]
         if not files:
             return []
-    from nparam_lint.rules.lint import lint_files
-
     own = set(source.files)
     modules = [(path, found.modules(path)) for path in files if path in own]
-    return lint_files(found.tree, modules, source.session.store, source.settings.timeout)
+    return lint.lint_files(found.tree, modules, source.session.store, source.settings.timeout)
 
 
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
@@ -288,15 +292,13 @@ class _Declared:
         finding, where there is no such model."""
         if budget.target.host is None:
             return budget
-        from nparam_lint.gate.inside import files_with, resolved  # few projects have any
-
         tree = self.found.tree
-        target, files = resolved(budget.target, tree), list[str]()
+        target, files = inside.resolved(budget.target, tree), list[str]()
         if target.built.location:
             gone = why_gone(target.built, self.settings.root, self.found)
         else:
             name = target.built.callable
-            files = files_with(name, target.location, tree)
+            files = inside.files_with(name, target.location, tree)
             gone = f"{name} is defined in {', '.join(files[:5]) or 'no file'}"
         if gone is None:
             return replace(budget, target=target)
@@ -349,12 +351,10 @@ def listed(
     return [at for files_of_kind in (kind, *more) for at in files_of_kind(*given)]
 
 
-def config_models(found: Discovery, session: Session) -> ConfigModels:
+def config_models(found: Discovery, session: Session) -> configs.ConfigModels:
     """The models of the project's config files."""
-    from nparam_lint.evidence.configs import ConfigModels  # few runs ask for them
-
     paths, texts = listed(session, list_configs), partial(listed, session, list_texts)
-    return ConfigModels(found, paths, reader(session.root), texts)
+    return configs.ConfigModels(found, paths, reader(session.root), texts)
 
 
 def known_kinds(
@@ -421,9 +421,7 @@ def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Bud
     """The budgets in a text's comments; what cannot be read is added to the findings."""
     if not (text := _claiming(path, content, findings)):
         return []
-    from nparam_lint.claims.doc_comments import parse_docs  # few projects have any
-
-    found, malformed = parse_docs(path, text)
+    found, malformed = doc_comments.parse_docs(path, text)
     findings += [_unread(fault, path, path, _BIND) for fault in malformed]
     return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
 
@@ -444,9 +442,7 @@ def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) ->
     path = target.location
     if not (text := _claiming(path, content, findings)):
         return []
-    from nparam_lint.claims.comment_budgets import parse_comments  # few have any
-
-    declared, malformed = parse_comments(path, text)
+    declared, malformed = comment_budgets.parse_comments(path, text)
     findings += [_unread(fault, path, path) for fault in malformed]
     return [_budget(line, target, "comment", path, line.text) for line in declared]
 
@@ -469,10 +465,10 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[
             target = Target(path, name, line.arguments, line.host)
             budgets.append(_budget(line, target, "docstring", path, line.text))
         if has_prose_count(lines):
-            from nparam_lint.claims.prose import find_claims  # dozens of patterns
-
             target = Target(path, name)
-            budgets += [_budget(one, target, "prose", path, one.text) for one in find_claims(lines)]
+            budgets += [
+                _budget(one, target, "prose", path, one.text) for one in prose.find_claims(lines)
+            ]
     defined_at = Position(path, definition.line, definition.column)
     return [replace(budget, definition=defined_at) for budget in budgets]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.discover.definitions import Way
-from nparam_lint.evidence import EvidenceQuery
+from nparam_lint.evidence import EvidenceQuery, sources
 from nparam_lint.gate.candidates import Candidate, Selection
 from nparam_lint.gate.reading import config_models, listed, unreadable
 from nparam_lint.ground.facts import digest
@@ -45,8 +45,6 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     wanted -= {r.target.bare for r in source.candidates if r.is_declared}
     if not wanted:
         return selection
-    from nparam_lint.evidence.sources import find_evidence  # many modules
-
     others = listed(session, list_configs, list_texts)
     read = reader(session.root)
     session.inputs.add_source(str(session.home), others, lambda at: digest(read(at)))
@@ -56,7 +54,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     added: list[Candidate] = []
     known: set[object] = set()
     sought = EvidenceQuery(found, session.root, wanted, others, read)
-    for one in find_evidence(sought):
+    for one in sources.find_evidence(sought):
         key = (one.target, one.file, one.recipe)
         is_file = not one.target.callable and one.target not in named
         if not (is_file or one.target in wanted) or key in known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 from nparam_lint.ground import PACKAGE
 
@@ -17,7 +18,6 @@ class UsageError(Exception):
 def defect(error: Exception) -> str:
     """One line about an exception that nobody expected: what it is, where, and who wants to know.
     `python -X dev` shows the rest."""
-    import traceback
 
     if sys.flags.dev_mode:
         traceback.print_exception(error)

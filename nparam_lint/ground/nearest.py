@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 def nearest(word: str, known: Iterable[object], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """The names most like a word, the best first; capitals make no difference. `cutoff`: how like
     it they must be, from 0 to 1."""
-    from difflib import get_close_matches  # what passes has no use for it
 
     names = {str(name).lower(): str(name) for name in reversed([*known])}
     return [names[name] for name in get_close_matches(word.lower(), names, count, cutoff)]

@@ -10,9 +10,11 @@ import io
 import tokenize
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims import suppressions
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.version import __version__
+from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     import ast
@@ -36,11 +38,8 @@ class Plugin:
         try:
             if not is_hinted(self.source.encode("utf-8", "replace")):
                 return
-            from nparam_lint.claims.suppressions import apply
-            from nparam_lint.rules.lint import lint_source
-
-            findings = lint_source(self.source, self.filename)
-            for item in apply(findings, lambda _: self._encoded()):
+            findings = lint.lint_source(self.source, self.filename)
+            for item in suppressions.apply(findings, lambda _: self._encoded()):
                 remedy = f"; {item.detail[0]}" if item.detail else ""
                 text = f"{item.code} {item.message}{remedy}"
                 yield item.position.line, item.position.column - 1, text, type(self)

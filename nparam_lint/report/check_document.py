@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
-from nparam_lint.report import Document, Fact, Facts, Page, Parts, Section, Text
+from nparam_lint.report import (
+    Document,
+    Fact,
+    Facts,
+    Page,
+    Parts,
+    Section,
+    Text,
+    check_data,
+    folded_modules,
+    not_counted,
+    overview,
+)
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
     all_budgets,
@@ -37,9 +49,7 @@ def check_document(report: Report, *, why_built: bool = False) -> Document:
     """`why_built`: it is wanted why models were built."""
 
     def data() -> CheckDocument:
-        from nparam_lint.report.check_data import check_data
-
-        return check_data(report)
+        return check_data.check_data(report)
 
     return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
 
@@ -69,12 +79,10 @@ def _counted_models(report: Report, options: Options) -> Iterator[Section]:
         block = ModelBudgets(own, options.depth)
         yield Section((block,), only="page" if is_first or options.is_brief else "")
     if others := [m for m in report.models if m.way is not None or is_first]:
-        from nparam_lint.report.overview import overview  # a hook has none
-
         if is_first:
-            yield Section(overview(report, others, options), only="text")
+            yield Section(overview.overview(report, others, options), only="text")
         ways = [model for model in others if model.way is not None]
-        yield Section(overview(report, ways, options), only="page" if is_first else "")
+        yield Section(overview.overview(report, ways, options), only="page" if is_first else "")
     yield from _tables(report, options)
 
 
@@ -96,13 +104,13 @@ def _uncounted(report: Report, options: Options) -> Iterator[Section]:
     there = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
     if not (any(there) or any(map(is_empty, report.models))):
         return
-    from nparam_lint.report.not_counted import left_aside, listed, uncounted  # a hook has none
-
-    yield Section(tuple(uncounted(report, options)), only="text")
-    yield Section(tuple(left_aside(report, options)), only="text")
+    yield Section(tuple(not_counted.uncounted(report, options)), only="text")
+    yield Section(tuple(not_counted.left_aside(report, options)), only="text")
     if report.skipped:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
-        yield Section((listed(report.skipped, report.inside_by_target),), only="page", fold=fold)
+        yield Section(
+            (not_counted.listed(report.skipped, report.inside_by_target),), only="page", fold=fold
+        )
 
 
 def _headline(report: Report) -> tuple[str, list[str]]:
@@ -174,12 +182,10 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden:
-            from nparam_lint.report.folded_modules import Modules  # a passing hook has none
-
             rung = getattr(model.measurement, "rung", "meta")
             how = "" if rung == "meta" else f"counted on {rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
-            block = Modules(modules, options.depth, rows, brief=options.is_brief)
+            block = folded_modules.Modules(modules, options.depth, rows, brief=options.is_brief)
             name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if left and most:

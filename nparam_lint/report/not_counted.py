@@ -9,7 +9,17 @@ from dataclasses import replace
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.report import FailedWay, Inside, Report
 from nparam_lint.ground.metrics import INSTALLED_AS
-from nparam_lint.report import Block, Column, Listing, ListingLine, Options, Row, Table, Text
+from nparam_lint.report import (
+    Block,
+    Column,
+    Listing,
+    ListingLine,
+    Options,
+    Row,
+    Table,
+    Text,
+    overview,
+)
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
 from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
 
@@ -83,9 +93,7 @@ def _nowhere_counted(report: Report) -> Skipped:
     more."""
     skipped = report.skipped
     if skipped and report.models:
-        from nparam_lint.report.overview import TypeIndex  # a hook has none
-
-        of_type = TypeIndex(report)
+        of_type = overview.TypeIndex(report)
         built = of_type.made(report.models) | of_type.inside(report.models)
         built |= report.inside_by_target.keys()
         skipped = tuple(item for item in skipped if item[0] not in built)

@@ -22,6 +22,7 @@ from nparam_lint.report import (
     Step,
     Table,
     Text,
+    check_data,
     style,
 )
 from nparam_lint.report.annotate_document import annotated
@@ -31,11 +32,18 @@ from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
+from nparam_lint.report.training import (
+    Training,
+    bytes_by_dtype,
+    training_blocks,
+    training_of,
+    training_record,
+)
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Options
     from nparam_lint.report.check_data import MeasuredBuild
-    from nparam_lint.report.training import Optimizer, Training
+    from nparam_lint.report.training import Optimizer
 
 _ROWS = 60
 _WAYS = 12  # without -v
@@ -48,15 +56,14 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
     if not report.models or report.error:
         return document
     measured = report.models[0].measurement
-    training = None
+    state = None
     if optimizer and isinstance(measured, Measured):
-        from nparam_lint.report.check_data import check_data
-        from nparam_lint.report.training import training_of, training_record
-
-        training = training_of(measured, optimizer)
-        record = training_record(training)
-        document = replace(document, data=lambda: replace(check_data(report), training=record))
-    return replace(document, page=lambda options: _page(report, root, training, options))
+        state = training_of(measured, optimizer)
+        record = training_record(state)
+        document = replace(
+            document, data=lambda: replace(check_data.check_data(report), training=record)
+        )
+    return replace(document, page=lambda options: _page(report, root, state, options))
 
 
 def counts_document(measured: Measured) -> Document:
@@ -71,9 +78,7 @@ def counts_document(measured: Measured) -> Document:
         return Page((replace(first, title=name), *others), headline=headline)
 
     def data() -> MeasuredBuild:
-        from nparam_lint.report.check_data import build_data
-
-        return build_data(measured)
+        return check_data.build_data(measured)
 
     return Document("count", data, page)
 
@@ -83,9 +88,9 @@ def _modules(measured: Measured, name: str, options: Options, *, brief: bool = F
     return Modules(rows, options.depth, limit, measured.parameters, name, brief)
 
 
-def _page(report: Report, root: Path, training: Training | None, options: Options) -> Page:
+def _page(report: Report, root: Path, state: Training | None, options: Options) -> Page:
     model = report.models[0]
-    blocks = _blocks(model, training, options)
+    blocks = _blocks(model, state, options)
     first, *others = (Section(tuple(some), always=True) for some in blocks)
     source = annotated(model, root, None)
     if source and source.rows:  # beside the picture of the model
@@ -98,9 +103,7 @@ def _page(report: Report, root: Path, training: Training | None, options: Option
     return Page((replace(first, title=name), *others), headline=f"{name} · {counted}")
 
 
-def _blocks(
-    model: ModelReport, training: Training | None, options: Options
-) -> Iterator[list[Block]]:
+def _blocks(model: ModelReport, state: Training | None, options: Options) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
@@ -120,13 +123,9 @@ def _blocks(
         if model.inside:
             yield [_inside(model.inside)]
         yield [totals(measured)]
-        if training:
-            from nparam_lint.report.training import training_blocks
-
-            yield from training_blocks(training)
+        if state:
+            yield from training_blocks(state)
         elif len(measured.dtypes) > 1:
-            from nparam_lint.report.training import bytes_by_dtype
-
             yield [bytes_by_dtype(measured)]
         present = {n: d for n, d in measured.devices.items() if not d.is_absent}
         yield list(_devices(present, measured.counts.bytes))

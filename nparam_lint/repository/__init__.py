@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-_made: set[str] = set()
+_directories: set[str] = set()
 
 
 def run_git(
-    directory: str | Path, environ: Mapping[str, str], arguments: Sequence[str], given: bytes = b""
+    directory: str | Path, environ: Mapping[str, str], arguments: Sequence[str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git in a directory. Raises OSError where there is no git."""
     command = ["git", *arguments]
     return subprocess.run(
-        command, cwd=directory, env=dict(environ), input=given, capture_output=True, check=False
+        command, cwd=directory, env=dict(environ), input=stdin, capture_output=True, check=False
     )
 
 
@@ -38,10 +38,10 @@ def ask_git(directory: str | Path, *arguments: str) -> bytes | None:
     # An editor asks about folders that nobody trusts yet, whose settings may name a program to run.
     arguments = ("-c", "core.fsmonitor=false", *arguments)
     try:
-        done = run_git(directory, environ, arguments)
+        process = run_git(directory, environ, arguments)
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return process.stdout if process.returncode == 0 else None
 
 
 def project_name(home: Path) -> str:
@@ -79,21 +79,16 @@ def deleted_files(path: Path) -> list[Path]:
 
 def make_directory(prefix: str) -> str:
     """A new temporary directory, which the caller has to remove."""
-    while True:
-        name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
-        _made.add(name)
-        try:
-            os.mkdir(name, 0o700)  # noqa: PTH102
-        except FileExistsError:
-            _made.discard(name)
-            continue
-        return name
+    name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
+    _directories.add(name)
+    os.mkdir(name, 0o700)  # noqa: PTH102
+    return name
 
 
 def remove_directory(name: str) -> None:
     """Remove a temporary directory made here, with all that is in it."""
     shutil.rmtree(name, ignore_errors=True)
-    _made.discard(name)
+    _directories.discard(name)
 
 
 @contextmanager
@@ -108,5 +103,5 @@ def temporary_directory(prefix: str) -> Iterator[str]:
 
 def remove_all() -> None:
     """Remove the directories that an interruption has left behind."""
-    for name in list(_made):
+    for name in list(_directories):
         remove_directory(name)

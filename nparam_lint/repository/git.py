@@ -58,35 +58,37 @@ class Repository:
     top: Path
     environ: Mapping[str, str] = field(repr=False)
 
-    def run(self, *arguments: str, **more: str) -> str:
+    def run(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> str:
         """The output of a git command. Raises GitError with what git says."""
-        return self._output(self.attempt(*arguments, **more))
+        process = self.attempt(*arguments, stdin=stdin, index=index)
+        if process.returncode:
+            message = os.fsdecode(process.stderr).strip() or f"exit status {process.returncode}"
+            command = next(word for word in arguments if word != "-c" and "=" not in word)
+            raise GitError(f"git {command} failed in {self.top}: {message}")
+        return os.fsdecode(process.stdout)
 
-    def attempt(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
-        """A git command that may fail; `more` is added to its environment."""
-        return _git(self.top, {**self.environ, **more}, arguments)
+    def attempt(
+        self, *arguments: str, stdin: bytes = b"", index: Path | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """A git command that may fail. `index`: one that it uses instead of the repository's."""
+        environ = {**self.environ, "GIT_INDEX_FILE": str(index)} if index else self.environ
+        return _git(self.top, environ, arguments, stdin)
 
-    def listed(self, *arguments: str, **more: str) -> list[str]:
+    def listed(self, *arguments: str, index: Path | None = None) -> list[str]:
         """The paths that a command with `-z` prints."""
-        return [name for name in self.run(*arguments, **more).split("\0") if name]
-
-    def _output(self, done: subprocess.CompletedProcess[bytes]) -> str:
-        if done.returncode:
-            said = os.fsdecode(done.stderr).strip() or f"exit status {done.returncode}"
-            command = next(word for word in done.args[1:] if word != "-c" and "=" not in word)
-            raise GitError(f"git {command} failed in {self.top}: {said}")
-        return os.fsdecode(done.stdout)
+        return [name for name in self.run(*arguments, index=index).split("\0") if name]
 
     # --- questions ----------------------------------------------------------------------------
 
     def resolve(self, revision: str, depth: str = "--depth=1") -> str:
         """The commit that a revision names. Raises GitError in words; `depth`: how much must be
         fetched where a shallow clone lacks it."""
-        named = f"{revision}^{{commit}}"
-        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", named)
-        if done.returncode == 0:
-            return os.fsdecode(done.stdout).strip()
-        if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+        name = f"{revision}^{{commit}}"
+        verify = ("rev-parse", "--verify", "--quiet")
+        process = self.attempt(*verify, "--end-of-options", name)
+        if process.returncode == 0:
+            return os.fsdecode(process.stdout).strip()
+        if self.attempt(*verify, "HEAD").returncode:
             raise GitError(f"there is no revision {revision!r}: the repository has no commit yet")
         if self.is_shallow():
             raise GitError(
@@ -104,13 +106,13 @@ class Repository:
         """Whether a commit has a file or a directory there."""
         return self.attempt("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
-    def merge_base(self, revision: str, other: str) -> str:
-        """The commit at which two revisions parted. Raises GitError in words."""
-        commits = [self.resolve(name, "--unshallow") for name in (revision, other)]
-        done = self.attempt("merge-base", *commits)
-        if done.returncode == 0:
-            return os.fsdecode(done.stdout).strip()
-        why = f"{revision} and {other} have no commit in common"
+    def merge_base(self, revision: str) -> str:
+        """The commit at which a revision and HEAD parted. Raises GitError in words."""
+        commits = [self.resolve(name, "--unshallow") for name in (revision, "HEAD")]
+        process = self.attempt("merge-base", *commits)
+        if process.returncode == 0:
+            return os.fsdecode(process.stdout).strip()
+        why = f"{revision} and HEAD have no commit in common"
         if self.is_shallow():
             raise GitError(
                 f"{why} in this shallow clone; next: git fetch --unshallow, or clone with its "
@@ -136,8 +138,8 @@ class Repository:
         """Files that a commit would lack: neither tracked nor ignored, or only meant to be added
         (`git add -N`). A repository inside, which is no submodule, is one entry that ends with
         `/`."""
-        others = self.listed("ls-files", "-o", "--exclude-standard", "-z")
-        return sorted({*others, *self._differing("A")})
+        unknown = self.listed("ls-files", "-o", "--exclude-standard", "-z")
+        return sorted({*unknown, *self._differing("A")})
 
     def unstaged(self) -> list[str]:
         """Tracked files whose content in the working tree is not the index's."""
@@ -154,7 +156,7 @@ class Repository:
             return self.listed(
                 *(*_PRIVATE, "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"),
                 *("--ignore-submodules=all", f"--diff-filter={kind}"),
-                GIT_INDEX_FILE=str(copy),
+                index=copy,
             )
 
     def ignored(self) -> list[str]:
@@ -165,10 +167,15 @@ class Repository:
         """Old path → new path of the files that were renamed between a commit and now, which is the
         working tree or (`staged`) the index. Git sees no file that is not tracked."""
         # Unlike `diff`, it never refreshes the index on disk.
-        fields = self.listed(
-            *("diff-index", "--find-renames", "-l0", "-z", "--name-status", "--diff-filter=R"),
-            *("--ignore-submodules=all", *(["--cached"] if staged else []), commit, "--"),
-        )
+        return self._renames("diff-index", *(["--cached"] if staged else []), commit, "--")
+
+    def renames_of(self, commit: str) -> dict[str, str]:
+        """Old path → new path of the files that a commit renamed."""
+        return self._renames("diff-tree", "-r", "--no-commit-id", commit)
+
+    def _renames(self, *command: str) -> dict[str, str]:
+        options = ("--find-renames", "-l0", "-z", "--name-status", "--diff-filter=R")
+        fields = self.listed(command[0], *options, "--ignore-submodules=all", *command[1:])
         return {old: new for _, old, new in zip(*[iter(fields)] * 3, strict=True)}
 
     def is_changed(self, *, staged: bool) -> bool:
@@ -186,14 +193,14 @@ class Repository:
     def export(self, directory: Path, commit: str | None = None) -> Exported:
         """Write a commit's tree below `directory`; by default what is staged, a commit's content if
         it were made now."""
-        entries, added = [], () if commit else self._differing("A")
+        entries, intended = [], () if commit else self._differing("A")
         tree = ("ls-tree", "-r", "-z", "--full-tree")
         for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
             about, _, path = line.partition("\t")
             mode, *more = about.split(" ")  # of a tree: type, blob; of the index: blob, stage
             if not commit and more[1] != "0":
                 raise GitError(f"{path} is not merged; resolve it, then git add {path}")
-            if path not in added:
+            if path not in intended:
                 entries.append(_Entry(mode, more[bool(commit)], path))
         absent = self._absent(entries)
         files = [e for e in entries if e.mode != _SUBMODULE and e.path not in absent]
@@ -224,8 +231,8 @@ class Repository:
             return frozenset()
         # To ask for one by its name would fetch it.
         every = ("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
-        there = set(self.run(*every).split())
-        return frozenset(e.path for e in entries if e.path in omitted and e.blob not in there)
+        stored = set(self.run(*every).split())
+        return frozenset(e.path for e in entries if e.path in omitted and e.blob not in stored)
 
     def _write(self, directory: Path, files: Iterable[_Entry]) -> None:
         """Check the files out through an index of their own: with the conversions that a checkout
@@ -234,17 +241,16 @@ class Repository:
             os.fsencode(f"{entry.mode} {entry.blob}\t{entry.path}") + b"\0" for entry in files
         )
         with temporary_directory("nparam-lint-index-") as place:
-            environ = {**self.environ, "GIT_INDEX_FILE": str(Path(place) / "index")}
-            read = (*_PRIVATE, "update-index", "-z", "--index-info")
-            self._output(_git(self.top, environ, read, records))
-            prefix = f"--prefix={directory}{os.sep}"
+            index = Path(place) / "index"
+            update = ("update-index", "-z", "--index-info")
+            self.run(*_PRIVATE, *update, stdin=records, index=index)
             every_core = ("-c", "checkout.workers=0")  # half of the time for thousands of files
-            write = (*_PRIVATE, *every_core, "checkout-index", "--all", "--quiet", prefix)
+            checkout = ("checkout-index", "--all", "--quiet", f"--prefix={directory}{os.sep}")
             try:
-                self._output(_git(self.top, environ, write))
+                self.run(*_PRIVATE, *every_core, *checkout, index=index)
             except GitError as error:  # no space there, or a filter that fails
-                said = str(error).replace(f"{directory}{os.sep}", "")
-                raise GitError(f"{said}\n(a copy is made in {directory.parent})") from None
+                message = str(error).replace(f"{directory}{os.sep}", "")
+                raise GitError(f"{message}\n(a copy is made in {directory.parent})") from None
 
     def _export_submodule(self, entry: _Entry, directory: Path) -> Exported | None:
         """A submodule at the commit that is recorded; None where it is not checked out."""
@@ -296,19 +302,19 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
     variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
-    found = _git(start, bare, _TOP)
-    top = _place(found)
+    answer = _git(start, bare, _TOP)
+    top = _place(answer)
     if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
-        own = {**bare, **variables}
-        own_top = _place(_git(Path.cwd(), own, _TOP))
-        if own_top and _inside(start, own_top):
-            nested = top is not None and top != own_top and _inside(top, own_top)
-            if not nested or _directory(start, bare) == _directory(Path.cwd(), own):
-                return Repository(own_top, own)
+        hook_environ = {**bare, **variables}
+        hook_top = _place(_git(Path.cwd(), hook_environ, _TOP))
+        if hook_top and _inside(start, hook_top):
+            nested = top is not None and top != hook_top and _inside(top, hook_top)
+            if not nested or _directory(start, bare) == _directory(Path.cwd(), hook_environ):
+                return Repository(hook_top, hook_environ)
     if top is None:
-        raise GitError(f"{start} is not in a git repository: {os.fsdecode(found.stderr).strip()}")
+        raise GitError(f"{start} is not in a git repository: {os.fsdecode(answer.stderr).strip()}")
     return Repository(top, bare)
 
 
@@ -318,9 +324,9 @@ def _directory(place: Path, environ: Mapping[str, str]) -> Path | None:
     return directory and directory.resolve()
 
 
-def _place(done: subprocess.CompletedProcess[bytes]) -> Path | None:
+def _place(process: subprocess.CompletedProcess[bytes]) -> Path | None:
     """The one path that git names, in which there may be line ends; None where it fails."""
-    return None if done.returncode else Path(os.fsdecode(done.stdout).removesuffix("\n"))
+    return None if process.returncode else Path(os.fsdecode(process.stdout).removesuffix("\n"))
 
 
 def _inside(path: Path, directory: Path) -> bool:
@@ -328,11 +334,11 @@ def _inside(path: Path, directory: Path) -> bool:
 
 
 def _git(
-    directory: Path, environ: Mapping[str, str], arguments: Sequence[str], given: bytes = b""
+    directory: Path, environ: Mapping[str, str], arguments: Sequence[str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     if not directory.is_dir():
         raise GitError(f"there is no directory {directory}")
     try:
-        return run_git(directory, environ, arguments, given)
+        return run_git(directory, environ, arguments, stdin)
     except OSError as error:
         raise GitError(f"git cannot be run: {error.strerror or error}") from None

@@ -37,8 +37,9 @@ def commits_that_change(
     for what it brings."""
     follow = ["--first-parent", "--parents"] if first_parent else ["--simplify-merges"]
     span = [revision, *([f"^{since}"] if since else [])]
-    asked = ("log", "--topo-order", *follow, f"--format={_FORMAT}", *span, "--", *_places(paths))
-    return [_commit(line) for line in repository.run(*asked).split("\n") if line]
+    options = ("--topo-order", *follow, f"--format={_FORMAT}")
+    log = repository.run("log", *options, *span, "--", *_places(paths))
+    return [_commit(line) for line in log.split("\n") if line]
 
 
 def commit_named(repository: Repository, sha: str) -> Commit:
@@ -55,27 +56,20 @@ def earlier_names(
 ) -> Iterator[tuple[str, str]]:
     """(old, new) for each of the paths that was renamed up to a revision, and for what the old name
     was renamed from."""
-    todo = set(paths)
-    known = set(todo)
-    while todo:
-        found = [*_renamed(repository, todo, revision)]
-        yield from found
-        todo = {old for old, _ in found} - known
-        known |= todo
-
-
-def _renamed(repository: Repository, paths: set[str], revision: str) -> Iterator[tuple[str, str]]:
-    """What the commits that add one of the paths have renamed to it."""
-    asked = ("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A")
-    told = ("--name-only", "--format=%x00%H", revision, "--", *_places(paths))
-    for entry in repository.run(*asked, *told).split("\0")[1:]:
-        sha, *added = entry.split("\n")
-        fields = repository.listed(
-            *("diff-tree", "-r", "-z", "--no-commit-id", "--name-status"),
-            *("--find-renames", "-l0", "--diff-filter=R", sha),
-        )
-        renamed = zip(*[iter(fields)] * 3, strict=True)
-        yield from ((old, new) for _, old, new in renamed if new in paths and new in added)
+    additions = ("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A")
+    form = ("--name-only", "--format=%x00%H", revision, "--")
+    new_names = set(paths)
+    all_names = set(new_names)
+    while new_names:
+        old_names: set[str] = set()
+        for entry in repository.run(*additions, *form, *_places(new_names)).split("\0")[1:]:
+            sha, *files = entry.split("\n")
+            for old, new in repository.renames_of(sha).items():
+                if new in new_names and new in files:
+                    old_names.add(old)
+                    yield old, new
+        new_names = old_names - all_names
+        all_names |= new_names
 
 
 def _places(paths: Iterable[str]) -> list[str]:

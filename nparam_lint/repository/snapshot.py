@@ -19,7 +19,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import temporary_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from nparam_lint.repository.git import Exported, Repository
 
@@ -100,24 +100,25 @@ def copied(
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
         exported = repository.export(directory, commit)
-        _redirect_links(exported, directory, repository.top)
+        nested = tuple(exported.nested())
+        _redirect_links(nested, directory, repository.top)
         yield Snapshot(
             directory,
             repository.top,
             exported.tracked,
-            tuple(prefix + path for prefix, one in exported.nested() for path in one.tracked),
-            tuple(_linked(exported, directory)),
+            tuple(prefix + path for prefix, inner in nested for path in inner.tracked),
+            tuple(_linked(nested, directory)),
             untracked=() if is_past else tuple(repository.untracked()),
             unstaged=() if commit else tuple(repository.unstaged()),
             commit=commit,
-            absent=tuple(prefix + path for prefix, one in exported.nested() for path in one.absent),
+            absent=tuple(prefix + path for prefix, inner in nested for path in inner.absent),
         )
 
 
-def _redirect_links(exported: Exported, copy: Path, home: Path) -> None:
+def _redirect_links(nested: Iterable[tuple[str, Exported]], copy: Path, home: Path) -> None:
     """Symbolic links that leave the repository, or that name it by its absolute path, would lead
     elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
-    for path in (prefix + path for prefix, one in exported.nested() for path in one.links):
+    for path in (prefix + path for prefix, inner in nested for path in inner.links):
         link = copy / path
         if not link.is_symlink():  # a system without them has a file that holds the target
             continue
@@ -129,9 +130,9 @@ def _redirect_links(exported: Exported, copy: Path, home: Path) -> None:
             link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
 
 
-def _linked(exported: Exported, copy: Path) -> Iterator[str]:
+def _linked(nested: Iterable[tuple[str, Exported]], copy: Path) -> Iterator[str]:
     """Link what git ignores, and say what was linked."""
-    for prefix, export in exported.nested():
+    for prefix, export in nested:
         directory = copy / prefix
         for path in (entry.rstrip("/") for entry in export.repository.ignored()):
             original, link = export.repository.top / path, directory / path
@@ -140,8 +141,8 @@ def _linked(exported: Exported, copy: Path) -> Iterator[str]:
                 continue
             # Where git has a file or a link, the working tree may have a directory.
             above = (directory / parent for parent in Path(path).parents)
-            barred = any(place.is_symlink() or place.is_file() for place in above)
-            if barred or os.path.lexists(link):
+            is_covered = any(place.is_symlink() or place.is_file() for place in above)
+            if is_covered or os.path.lexists(link):
                 continue
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(original)

@@ -29,34 +29,34 @@ def restate(
     """The file with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
     lines = [*io.StringIO(text)]
-    failed: dict[Place, str] = {}
+    failures: dict[Place, str] = {}
     stated = _stated(path, text)
     expected = {at: value for at, (value, _) in stated.items()}
     for place in sorted(changes, reverse=True):  # what is before stays where it is
         change, row, start = changes[place], place[0] - 1, place[1] - 1
         value, unit = stated.get(place, ("", ""))
         if value != change.text:
-            failed[place] = "the file has changed since it was read"
+            failures[place] = "the file has changed since it was read"
             continue
         old, number = change.text.removesuffix(unit), change.result.removesuffix(unit)
         if not lines[row].startswith(old, start):
-            failed[place] = "its number is not written in one piece"
+            failures[place] = "its number is not written in one piece"
             continue
         lines[row] = lines[row][:start] + number + lines[row][start + len(old) :]
         expected[place] = change.result
     new = "".join(lines)
     if [value for value, _ in _stated(path, new).values()] != [*expected.values()]:
         return text, dict.fromkeys(changes, "the changed file would not declare the right budgets")
-    return new, failed
+    return new, failures
 
 
 def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:
     """Each value by where it begins, with the end of it that does not stand there (`million`)."""
     if is_doc(path):
-        bound, _ = parse_docs(path, text)
-        return {(one.line, one.column): (one.value.text, one.unit) for one in bound}
-    declared, _ = parse_comments(path, text)
-    return {(one.line, one.column): (one.text, "") for one in declared}
+        numbers, _ = parse_docs(path, text)
+        return {(n.line, n.column): (n.value.text, n.unit) for n in numbers}
+    budgets, _ = parse_comments(path, text)
+    return {(budget.line, budget.column): (budget.text, "") for budget in budgets}
 
 
 def add(path: str, text: str, values: Mapping[int, str]) -> str:
@@ -78,12 +78,12 @@ def add(path: str, text: str, values: Mapping[int, str]) -> str:
     new = "".join(lines)
     declared = [budget.text for budget in parse_comments(path, new)[0]]
     expected = [*(b.text for b in parse_comments(path, text)[0]), *values.values()]
-    if sorted(declared) != sorted(expected) or _said(path, text) != _said(path, new):
+    if sorted(declared) != sorted(expected) or _content(path, text) != _content(path, new):
         raise Unsafe("a comment there would change what the file says")
     return new
 
 
-def _said(path: str, text: str) -> object:
+def _content(path: str, text: str) -> object:
     """What a file says, apart from its comments."""
     if path.endswith(".py"):
         return ast.dump(ast.parse(text))

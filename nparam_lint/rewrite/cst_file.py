@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -31,12 +32,12 @@ class CstFile:
             self.module, self.spans = wrapper.module, wrapper.resolve(PositionProvider)
             if self.module.bytes != source:
                 raise Unsafe("libcst would change other parts of the file")
-            self._code = self.module.code
+            self.code = self.module.code
         except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
             raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
         except (RecursionError, MemoryError):
             raise Unsafe("the file's expressions are nested too deeply") from None
-        self._starts = line_starts(self._code)
+        self._starts = line_starts(self.code)
 
     def offset(self, node: cst.CSTNode) -> int:
         """Where in the text a node begins."""
@@ -45,22 +46,23 @@ class CstFile:
 
     def text(self, node: cst.CSTNode) -> str:
         end = self.spans[node].end
-        return self._code[self.offset(node) : self._starts[end.line - 1] + end.column]
+        return self.code[self.offset(node) : self._starts[end.line - 1] + end.column]
 
     def before(self, node: cst.CSTNode) -> str:
         """What stands before a node on its line."""
-        return self._code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
+        return self.code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
 
-    def written(self, replacements: Replacements, program: Callable[[ast.Module], str]) -> bytes:
-        """The file with other nodes. `program`: what is to stay the same of it. Raises Unsafe."""
-        written = self.module.visit(_Replace(replacements)).bytes
-        try:
-            same = program(parsed(self.source)) == program(parsed(written))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            same = False
-        if not same:
-            raise Unsafe("the changed file would not be the same program")
-        return written
+    def source_with(self, nodes: Replacements, program: Callable[[ast.Module], str]) -> bytes:
+        """The file with other nodes, as `checked`."""
+        return self.checked(self.module.visit(_Replace(nodes)).code, program)
+
+    def checked(self, code: str, program: Callable[[ast.Module], str]) -> bytes:
+        """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
+        source = code.encode(self.module.encoding)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            if program(parsed(self.source)) == program(parsed(source)):
+                return source
+        raise Unsafe("the changed file would not be the same program")
 
 
 class _Replace(cst.CSTTransformer):

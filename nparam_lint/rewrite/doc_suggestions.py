@@ -43,7 +43,7 @@ _STRING = re.compile(r"""['"]([^'"]+)['"]""")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class _Model:
     """A model that was counted; `names`: what a text may call it."""
 
     target: str
@@ -71,10 +71,7 @@ class Suggestion:
     numbers: tuple[Near, ...]
 
 
-def suggest(
-    session: Session,
-    paths: Sequence[Path],
-) -> tuple[list[Suggestion], str | None]:
+def suggest(session: Session, paths: Sequence[Path]) -> tuple[list[Suggestion], str | None]:
     """The comments for the project's docs, and why nothing could be measured at all."""
     source = read_source(session, paths)
     selection = as_the_project_builds(source, select_models(source.candidates))
@@ -83,13 +80,13 @@ def suggest(
     for model in report.models:
         measured = model.measurement
         if model.way is None and isinstance(measured, Measured) and measured.counts.total:
-            models.append(Known(model.target, measured.counts.total, (_tail(model.target),)))
+            models.append(_Model(model.target, measured.counts.total, (_tail(model.target),)))
     for budget in way_budgets(report, selection, every=True):
         if not budget.reason:
             way = budget.model.way.name if budget.model.way else ""
             arguments = _STRING.findall(budget.measured.call)  # it is called by these, too
             names = (way, *arguments, _tail(budget.model.target))
-            models.append(Known(budget.target, budget.measured.counts.total, names))
+            models.append(_Model(budget.target, budget.measured.counts.total, names))
     read, suggestions = reader(session.root), list[Suggestion]()
     for path in listed(session, list_docs):
         with suppress(OSError):
@@ -103,19 +100,19 @@ def _tail(target: str) -> str:
 
 
 class _Text(DocText):
-    """A text, and what is found near what in it."""
+    """A text, and the counts of models in it that no comment binds yet."""
 
-    def __init__(self, path: str, text: str, models: Sequence[Known]) -> None:
+    def __init__(self, path: str, text: str, models: Sequence[_Model]) -> None:
         super().__init__(path, text)
         self.path, self.models = path, models
-        self.bound = {(one.line, one.column) for one in parse_docs(path, text)[0]}
+        self.bound_places = {(number.line, number.column) for number in parse_docs(path, text)[0]}
 
     def in_tables(self) -> Iterator[Suggestion]:
         """The rows of a table by one comment, if there are several."""
         for head, table in self.tables:
             firsts = [plain(row[0].text) for _, row in table.rows]
             for column, cell in enumerate(table.head):
-                found = [
+                counts = [
                     (first, near)
                     for first, (number, row) in zip(firsts, table.rows, strict=True)
                     if column < len(row)
@@ -123,41 +120,41 @@ class _Text(DocText):
                         number, row[column], self.lines[number - 1], first, unit_of(cell.text)
                     )
                 ]
-                rows = [(first, near) for first, near in found if firsts.count(first) == 1]
+                rows = [(first, near) for first, near in counts if firsts.count(first) == 1]
                 rows = rows if len(rows) > 1 and not self.is_rest else []
                 if rows:
                     listed = "".join(f"     {first} = {near.target}\n" for first, near in rows)
                     comment = f"<!-- nparam: {plain(cell.text)}\n{listed}-->"
                     at = Position(self.path, head)
                     yield Suggestion(at, comment, tuple(near for _, near in rows))
-                yield from (_behind(near) for first, near in found if (first, near) not in rows)
+                yield from (_behind(near) for first, near in counts if (first, near) not in rows)
 
     def in_paragraphs(self) -> Iterator[Suggestion]:
         in_rows = {number for _, table in self.tables for number, _ in table.rows}
         for paragraph in self.paragraphs:
-            said = " ".join(self.lines[number - 1] for number in paragraph)
+            text = " ".join(self.lines[number - 1] for number in paragraph)
             for number in paragraph:
                 if number not in in_rows:
-                    whole = TableCell(said, 0, len(self.lines[number - 1]))
-                    yield from map(_behind, self.near(number, whole, said))
+                    line = TableCell(text, 0, len(self.lines[number - 1]))
+                    yield from map(_behind, self.near(number, line, text))
 
     def near(
-        self, line: int, span: TableCell, said: str, row: str = "", unit: str = ""
+        self, line: int, span: TableCell, text: str, row: str = "", unit: str = ""
     ) -> Iterator[Near]:
-        """The numbers in a part of a line that are the count of a model which is named in what is
-        said, or whose name the row begins; of several, of the one with the longest name."""
+        """The numbers in a part of a line that are the count of a model which is named in the text,
+        or whose name the row begins; of several, of the one with the longest name."""
         for match in COUNT.finditer(self.lines[line - 1], span.start, span.end):
             at = Position(self.path, line, match.start("text") + 1)
-            if (at.line, at.column) in self.bound:
+            if (at.line, at.column) in self.bound_places:
                 continue
-            known = [
+            models = [
                 (max(len(_letters(name)) for name in names), model)
                 for model in self.models
-                if (names := [n for n in model.names if _is_named(n, said, row)])
+                if (names := [n for n in model.names if _is_named(n, text, row)])
                 and _is_count(match, unit, model.count)
             ]
-            if known:
-                _, model = max(known, key=lambda pair: pair[0])
+            if models:
+                _, model = max(models, key=lambda pair: pair[0])
                 yield Near(at, match[0].strip(), model.target, model.count)
 
 
@@ -171,11 +168,11 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text).lower()
 
 
-def _is_named(name: str, said: str, row: str) -> bool:
+def _is_named(name: str, text: str, row: str) -> bool:
     """A row may shorten a name: `ConvNeXt-T` is `convnext_tiny`."""
     letters, short = _letters(name), _letters(row)
     is_short = len(short) >= _SHORTEST_OF_ROW and letters.startswith(short)
-    return is_short or (len(letters) >= _SHORTEST and letters in _letters(said))
+    return is_short or (len(letters) >= _SHORTEST and letters in _letters(text))
 
 
 def _is_count(match: re.Match[str], unit: str, count: int) -> bool:
@@ -190,16 +187,16 @@ def _is_count(match: re.Match[str], unit: str, count: int) -> bool:
 # --- the document -----------------------------------------------------------------------------
 
 
-def suggestions_document(found: Sequence[Suggestion], error: str | None) -> Document:
-    numbers = [near for one in found for near in one.numbers]
+def suggestions_document(suggestions: Sequence[Suggestion], error: str | None) -> Document:
+    numbers = [near for suggestion in suggestions for near in suggestion.numbers]
     return Document(
         "init",
-        lambda: _data(found),
-        lambda _: _page(found),
+        lambda: _data(suggestions),
+        lambda _: _page(suggestions),
         error=error,
         lines=tuple(
-            f"{near.position.path}:{near.position.line}:{near.position.column}: "
-            f"{near.written} is the count of {near.target} ({near.count:,})"
+            f"{near.position}:{near.position.column}: {near.written} is the count of "
+            f"{near.target} ({near.count:,})"
             for near in numbers
         ),
     )
@@ -239,23 +236,22 @@ def _data(suggestions: Sequence[Suggestion]) -> SuggestionsDocument:
     )
 
 
-def _page(found: Sequence[Suggestion]) -> Page:
-    sections = [Section((*_blocks(one),), always=True) for one in found]
-    numbers = sum(len(one.numbers) for one in found)
-    said = "No number in Markdown or reStructuredText is a count that is not checked."
-    if found:
-        said = f"{plural(numbers, 'number')} could be checked · nothing was written"
-    end = Section((Text(said),), always=True)
-    return Page((*sections, end), "–", said)
-
-
-def _blocks(one: Suggestion) -> Iterator[Text]:
-    at, first = one.position, one.numbers[0]
-    if len(one.numbers) > 1:
-        said = f"above this table, for {len(one.numbers)} numbers:"
-    else:
-        where = "above this paragraph" if is_rest(at.path) else f"behind {first.written}"
-        said = f"{first.target} has {first.count:,}; {where}:"
-    yield Text(clean(f"{at}  {said}"), kind="verbatim")
-    for line in one.comment.split("\n"):
-        yield Text(clean(line), "green", "    ", kind="verbatim")
+def _page(suggestions: Sequence[Suggestion]) -> Page:
+    sections = []
+    for suggestion in suggestions:
+        place, first, count = suggestion.position, suggestion.numbers[0], len(suggestion.numbers)
+        if count > 1:
+            what = f"above this table, for {count} numbers:"
+        else:
+            where = "above this paragraph" if is_rest(place.path) else f"behind {first.written}"
+            what = f"{first.target} has {first.count:,}; {where}:"
+        head = Text(clean(f"{place}  {what}"), kind="verbatim")
+        lines = suggestion.comment.split("\n")
+        comment = (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
+        sections.append(Section((head, *comment), always=True))
+    summary = "No number in Markdown or reStructuredText is a count that is not checked."
+    if suggestions:
+        numbers = sum(len(suggestion.numbers) for suggestion in suggestions)
+        summary = f"{plural(numbers, 'number')} could be checked · nothing was written"
+    sections.append(Section((Text(summary),), always=True))
+    return Page(tuple(sections), "–", summary)

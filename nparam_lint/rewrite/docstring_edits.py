@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst import matchers
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
@@ -27,34 +26,35 @@ if TYPE_CHECKING:
 
 _Definition = cst.ClassDef | cst.FunctionDef
 _String = cst.SimpleString | cst.ConcatenatedString
-_Said = tuple[str | None, str, str, str]  # arguments, host, selector, value
+_Budget = tuple[str | None, str, str, str]  # arguments, host, selector, value
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
     """The source with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
-    replacements: Replacements = {}
-    done: dict[Place, Restated] = {}
+    places: set[Place] = set()
     try:
         file = CstFile(source)
-        for docstring in filter(None, map(_docstring, _definitions(file))):
-            start = file.spans[docstring].start
-            at = (start.line, start.column + 1)
-            found = _find_all(file.text(docstring), at, changes)
-            done |= {place: changes[place] for place in found}
-            numbers = {offset: changes[place] for place, offset in found.items()}
-            replacements |= _with_numbers(file, docstring, numbers)
+        code = file.code
+        docstrings = filter(None, map(_docstring, _definitions(file)))
+        # From the end, so that what is before stays where it is.
+        for docstring in sorted(docstrings, key=file.offset, reverse=True):
+            start, literal = file.spans[docstring].start, file.text(docstring)
+            new, inside = _with_numbers(literal, (start.line, start.column + 1), changes)
+            begin = file.offset(docstring)
+            code = code[:begin] + new + code[begin + len(literal) :]
+            places |= inside
         expected = [
-            (name, (*said[:3], done[place].result) if place in done else said)
-            for place, (name, said) in _declared(source)
+            (name, (*budget[:3], changes[place].result) if place in places else budget)
+            for place, (name, budget) in _declared(source)
         ]
-        written = file.written(replacements, _program)
-        if [budget for _, budget in _declared(written)] != expected:
+        new_source = file.checked(code, _program)
+        if [budget for _, budget in _declared(new_source)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
         return source, dict.fromkeys(changes, str(error))
     reason = "its number is not written in one piece"
-    return written, {place: reason for place in changes if place not in done}
+    return new_source, {place: reason for place in changes if place not in places}
 
 
 def add(
@@ -64,32 +64,33 @@ def add(
     which is made where there is none; and those definitions that cannot be given any, with the
     reason."""
     replacements: Replacements = {}
-    failed: dict[Definition, str] = {}
+    failures: dict[Definition, str] = {}
     try:
         file = CstFile(source)
-        every = _definitions(file)
-        known = {(file.spans[node].start.line, node.name.value): node for node in every}
+        nodes = {
+            (file.spans[node].start.line, node.name.value): node for node in _definitions(file)
+        }
         for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
-                if key not in known:
+                if key not in nodes:
                     raise Unsafe("it has moved since it was found")
-                replacements |= _with_budgets(file, known[key], value)
+                replacements |= _with_budgets(file, nodes[key], value)
             except Unsafe as error:
-                failed[definition] = str(error)
-        written = file.written(replacements, _program)
-        kept = {d: budgets for d, budgets in values.items() if d not in failed}
-        added = [
-            (d.qualname, (arguments, "", "", value))
-            for d, budgets in kept.items()
+                failures[definition] = str(error)
+        new_source = file.source_with(replacements, _program)
+        expected = [repr(budget) for _, budget in _declared(source)]
+        expected += [
+            repr((definition.qualname, (arguments, "", "", value)))
+            for definition, budgets in values.items()
+            if definition not in failures
             for arguments, value in budgets
         ]
-        before = [budget for _, budget in _declared(source)]
-        if sorted(map(repr, [*before, *added])) != sorted(repr(b) for _, b in _declared(written)):
+        if sorted(expected) != sorted(repr(budget) for _, budget in _declared(new_source)):
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
         return source, dict.fromkeys(values, str(error))
-    return written, failed
+    return new_source, failures
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -108,16 +109,16 @@ def _docstring(node: _Definition) -> _String | None:
     return None
 
 
-def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Said]]]:
+def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Budget]]]:
     """All budgets of a file, as every other part of the program reads them."""
     facts = scan_source("", source)
-    every = (*facts.classes, *facts.functions, *facts.methods)
-    docstrings = [(item.qualname, item.docstring) for item in every]
+    definitions = (*facts.classes, *facts.functions, *facts.methods)
+    docstrings = [(item.qualname, item.docstring) for item in definitions]
     docstrings += [(f"{c.qualname}.__init__", c.init.docstring) for c in facts.classes if c.init]
     return [
-        ((found.line, found.column), (name, _said(found)))
+        ((declared.line, declared.column), (name, _budget(declared)))
         for name, lines in docstrings
-        for found in parse_docstring(lines)[0]
+        for declared in parse_docstring(lines)[0]
     ]
 
 
@@ -137,28 +138,14 @@ def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
     return node.with_changes(value=text)
 
 
-def _with_numbers(
-    file: CstFile, docstring: cst.BaseString, numbers: Mapping[int, Restated]
-) -> Replacements:
-    """The replacements that give a docstring other numbers at these offsets in all of it."""
-    replacements: Replacements = {}
-    for piece in matchers.findall(docstring, matchers.SimpleString()):
-        assert isinstance(piece, cst.SimpleString)
-        begin = file.offset(piece) - file.offset(docstring)
-        text = piece.value
-        for start in sorted(numbers, reverse=True):
-            if begin <= start < begin + len(text):
-                text = _replaced(text, start - begin, numbers[start])
-        if text != piece.value:
-            replacements[piece] = partial(_with_value, text)
-    return replacements
-
-
 def _with_budgets(
     file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
     """The replacement that gives a definition budgets. Raises Unsafe."""
-    lines = [f"nparam{'' if own is None else f'({own})'}: {value}" for own, value in values]
+    lines = [
+        f"nparam{'' if arguments is None else f'({arguments})'}: {value}"
+        for arguments, value in values
+    ]
     docstring = _docstring(node)
     newline = file.module.default_newline
     if docstring is None:
@@ -188,19 +175,19 @@ def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
     """A definition with a docstring; in a class, an empty line follows it."""
     node = _in_a_block(node)
     assert isinstance(node, _Definition)
-    first, *others = node.body.body
+    first, *following = node.body.body
     assert isinstance(first, cst.BaseStatement)
     leading = getattr(first, "leading_lines", ())
     if isinstance(node, cst.ClassDef) and (not leading or leading[0].comment):
         first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
     docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
-    return node.with_deep_changes(node.body, body=(docstring, first, *others))
+    return node.with_deep_changes(node.body, body=(docstring, first, *following))
 
 
 # --- the text of a docstring ------------------------------------------------------------------
 
 
-def budgets(literal: str, at: Place) -> dict[Place, _Said]:
+def budgets(literal: str, at: Place) -> dict[Place, _Budget]:
     """What a literal (or adjacent ones) that begins `at` a place declares, by the places at which
     the values begin."""
     line, column = at
@@ -212,50 +199,39 @@ def budgets(literal: str, at: Place) -> dict[Place, _Said]:
         return {}
     assert isinstance(body, ast.ClassDef)
     declared, _ = parse_docstring(docstring_lines(body.body, text.split("\n")))
-    return {(item.line + line - 3, item.column): _said(item) for item in declared}
+    return {(item.line + line - 3, item.column): _budget(item) for item in declared}
 
 
-def _find_all(literal: str, at: Place, changes: Mapping[Place, Restated]) -> dict[Place, int]:
-    """Those of the places at which a value of a literal begins whose number is written there in one
-    piece, and where in the literal that is.
+def _with_numbers(
+    literal: str, at: Place, changes: Mapping[Place, Restated]
+) -> tuple[str, set[Place]]:
+    """A literal that begins `at` a place, with other numbers in the values that begin at those
+    places of `changes` where they are written in one piece; and these places.
 
     Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
     look like it, the right one is the one whose change changes nothing but this value.
     """
-    said = budgets(literal, at)
-    # From the end, so that what is before stays where it is.
-    inside = sorted(said.keys() & changes.keys(), reverse=True)
+    declared = budgets(literal, at)
     starts = line_starts(literal)
-    first: dict[Place, int] = {}
-    for line, column in inside:
+    places: set[Place] = set()
+    for place in sorted(declared.keys() & changes.keys(), reverse=True):
+        line, column = place
+        change = changes[place]
         start = starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
-        first[line, column] = literal.find(changes[line, column].old_number, start)
-    text, expected = literal, dict(said)
-    for place in inside:  # right for nearly all, and tried for all at once
-        text = _replaced(text, first[place], changes[place])
-        expected[place] = (*said[place][:3], changes[place].result)
-    if -1 not in first.values() and budgets(text, at) == expected:
-        return first
-    found: dict[Place, int] = {}
-    for place in inside:
-        change, start = changes[place], first[place]
-        expected = said | {place: (*said[place][:3], change.result)}
-        while start >= 0 and budgets(_replaced(literal, start, change), at) != expected:
-            start = literal.find(change.old_number, start + 1)
-        if start >= 0:
-            found[place], said = start, expected
-            literal = _replaced(literal, start, change)
-    return found
+        expected = declared | {place: (*declared[place][:3], change.result)}
+        while (start := literal.find(change.old_number, start)) >= 0:
+            new = literal[:start] + change.number + literal[start + len(change.old_number) :]
+            if budgets(new, at) == expected:
+                literal, declared = new, expected
+                places.add(place)
+                break
+            start += 1
+    return literal, places
 
 
-def _replaced(text: str, start: int, change: Restated) -> str:
-    """The text with the new number at `start`."""
-    return text[:start] + change.number + text[start + len(change.old_number) :]
-
-
-def _said(declared: Declared) -> _Said:
-    how = declared.arguments, str(declared.host or "")
-    return *how, str(declared.selector), declared.text
+def _budget(declared: Declared) -> _Budget:
+    host, selector = str(declared.host or ""), str(declared.selector)
+    return declared.arguments, host, selector, declared.text
 
 
 def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:
@@ -267,8 +243,8 @@ def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newli
     prefix, content = node.prefix, node.raw_value
     # Three of the quotes cannot stand in it where it could not even hold one of them.
     quote = node.quote[0] * 3
-    found = NEWLINE.search(content)
-    newline = found[0] if found else newline
+    if match := NEWLINE.search(content):
+        newline = match[0]
     line = f"{newline}{indent}".join(lines)
     if not content.strip():
         return f"{prefix}{quote}{line}{quote}"

@@ -114,27 +114,25 @@ def edit_files(
     could not write."""
     root = session.root
     files: list[FileEdit] = []
-    failed: dict[Item, str] = {}
+    failures: dict[Item, str] = {}
     base = os.path.realpath(root)
-    by_name = sorted(grouped(items, lambda pair: pair[0]).items())
-    places = {name: os.path.realpath(root / name) for name, _ in by_name}
-    by_name.sort(key=lambda named: places[named[0]] != os.path.normpath(f"{base}/{named[0]}"))
-    faults: dict[str, str] = {}  # of each place that was met, one; "" if there is none
-    for name, pairs in by_name:
-        inside = [item for _, item in pairs]
-        if (fault := faults.get(places[name])) is not None:
-            failed |= dict.fromkeys(inside, fault) if fault else {}
-            continue
-        if is_outside(root / name, root, session.environ):
-            faults[places[name]] = "its file is outside of the repository"
-            failed |= dict.fromkeys(inside, faults[places[name]])
+    by_name = grouped(items, lambda pair: pair[0])
+    places = {name: os.path.realpath(root / name) for name in by_name}
+    is_link = {name: places[name] != os.path.normpath(f"{base}/{name}") for name in by_name}
+    faults: dict[str, str] = {}  # of each place, one; "" if there is none
+    for name in sorted(by_name, key=lambda name: (is_link[name], name)):
+        place, inside = places[name], [item for _, item in by_name[name]]
+        if place not in faults and is_outside(root / name, root, session.environ):
+            faults[place] = "its file is outside of the repository"
+        if place in faults:
+            failures |= dict.fromkeys(inside, faults[place]) if faults[place] else {}
             continue
         old, new, reasons = rewrite(name, inside)
-        failed |= reasons
-        faults[places[name]] = next(iter(reasons.values()), "")
+        failures |= reasons
+        faults[place] = next(iter(reasons.values()), "")
         if new != old:
             files.append(FileEdit(name, root / name, old, new))
-    return files, failed
+    return files, failures
 
 
 def unified_diff(edit: FileEdit) -> str:
@@ -181,27 +179,27 @@ def write_all(edits: Sequence[FileEdit]) -> None:
     written. A symbolic link stays one: what it leads to is replaced.
     """
     places = [Path(os.path.realpath(edit.path)) for edit in edits]
-    laid = [place.with_name(f".{place.name}.{secrets.token_hex(4)}") for place in places]
-    written: list[str] = []
+    drafts = [place.with_name(f".{place.name}.{secrets.token_hex(4)}") for place in places]
+    names: list[str] = []
     try:
-        for edit, place, temporary in zip(edits, places, laid, strict=True):
+        for edit, place, draft in zip(edits, places, drafts, strict=True):
             _check(edit, place)
-            with temporary.open("xb") as file:
+            with draft.open("xb") as file:
                 file.write(edit.new)
             if edit.old is not None:
-                shutil.copymode(place, temporary)
-        for edit, place, temporary in zip(edits, places, laid, strict=True):
+                shutil.copymode(place, draft)
+        for edit, place, draft in zip(edits, places, drafts, strict=True):
             _check(edit, place)
-            temporary.replace(place)
-            written.append(edit.name)
+            draft.replace(place)
+            names.append(edit.name)
     except (OSError, Unsafe) as error:
         why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        done = f"written before: {', '.join(written)}" if written else "nothing was written"
-        raise CannotWrite(f"cannot write {why}; {done}") from None
+        state = f"written before: {', '.join(names)}" if names else "nothing was written"
+        raise CannotWrite(f"cannot write {why}; {state}") from None
     finally:
-        for temporary in laid:
+        for draft in drafts:
             with suppress(OSError):
-                temporary.unlink()
+                draft.unlink()
 
 
 def _check(edit: FileEdit, place: Path) -> None:

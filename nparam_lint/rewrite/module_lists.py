@@ -25,7 +25,7 @@ from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -61,26 +61,24 @@ class Fixes:
     left: tuple[tuple[Finding, str], ...] = ()
 
 
-def plan_fixes(
-    session: Session,
-    paths: Sequence[Path],
-    line: int | None = None,
-) -> Fixes:
+def plan_fixes(session: Session, paths: Sequence[Path], line: int | None = None) -> Fixes:
     """What can be fixed of the findings that a check of `paths` reports; of those in one line, if
     that is given. Writes nothing."""
     source = read_source(session, paths, scan_and_lint)
-    found = [f for f in reported_findings(static_findings(source), source) if f.code == CODE]
-    if line is not None:
-        found = [f for f in found if f.position.line == line]
+    findings = [
+        finding
+        for finding in reported_findings(static_findings(source), source)
+        if finding.code == CODE and line in (None, finding.position.line)
+    ]
 
-    def rewrite(name: str, findings: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
+    def rewrite(name: str, inside: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
         old = source.found.tree.source(name)
-        return old, *fix(old, findings, source.found.modules(name))
+        return old, *fix(old, inside, source.found.modules(name))
 
-    placed = [(finding.position.path, finding) for finding in found]
-    files, left = edit_files(placed, session, rewrite)
-    fixed = tuple(finding for finding in found if finding not in left)
-    return Fixes(tuple(files), fixed, tuple(left.items()))
+    placed = [(finding.position.path, finding) for finding in findings]
+    files, reasons = edit_files(placed, session, rewrite)
+    fixed = tuple(finding for finding in findings if finding not in reasons)
+    return Fixes(tuple(files), fixed, tuple(reasons.items()))
 
 
 def fix(
@@ -90,17 +88,42 @@ def fix(
     the reason. `modules`: the names of the classes that are an `nn.Module`."""
     path = findings[0].position.path
     file = SourceFile(parse_source(path, source), modules)
-    places: dict[tuple[int, int], str] = {}
+    classes: dict[tuple[int, int], str] = {}
     reasons: dict[Finding, str] = {}
     for finding in findings:
         try:
-            places |= _Container(file, finding).registered()
+            classes |= _Container(file, finding).registered()
         except Unsafe as error:
             reasons[finding] = str(error)
+    if not classes:
+        return source, reasons
     try:
-        return _written(source, places), reasons
+        cst_file = CstFile(source)
+        replacements: Replacements = {
+            node: partial(_call, classes[start])
+            for node, span in cst_file.spans.items()
+            if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
+            and (start := (span.start.line, span.start.column + 1)) in classes
+        }
+        if len(replacements) != len(classes):
+            raise Unsafe("the changed file would not be the same program")
+        program = partial(_program_without_calls, {*classes.values()})
+        return cst_file.source_with(replacements, program), reasons
     except Unsafe as error:
         return source, {finding: reasons.get(finding, str(error)) for finding in findings}
+
+
+def _call(name: str, node: cst.CSTNode) -> cst.CSTNode:
+    return cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
+
+
+def _program_without_calls(names: set[str], tree: ast.Module) -> str:
+    """The program without calls of these classes."""
+    for node in nodes([tree]):
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.Call) and plain_name(value.func) in names and value.args:
+                setattr(node, field, value.args[0])
+    return ast.dump(tree)
 
 
 class _Container:
@@ -127,15 +150,15 @@ class _Container:
         for method in self.owner.methods.values():
             understood: set[int] = set()
             for node in method.nodes:
-                for target, value in self._given(node, method):
+                for target, value in self._additions(node, method):
                     understood.add(id(target))
                     if isinstance(node, ast.Assign) and target in node.targets:
-                        self._check_written_out(value, method)
+                        elements = self._written_elements(value, method)
                         containers.append((value, method))
-                        kinds |= {self._kind(item, method) for item in _elements(value)}
+                        kinds |= {self._kind(item, method) for item in elements}
                     else:
                         kinds.add(self._kind(value, method))
-                understood |= {id(used) for used in _harmless_uses(node)}
+                understood |= {id(use) for use in _harmless_uses(node)}
             for node in method.nodes:
                 is_use = isinstance(node, ast.Attribute) and self._is_it(node, method)
                 if is_use and id(node) not in understood:
@@ -145,9 +168,9 @@ class _Container:
         if len(kinds) != 1 or len(is_dict) != 1:
             raise Unsafe("it holds different kinds of things")
         kind = f"{kinds.pop()}{'Dict' if is_dict.pop() else 'List'}"
-        return {self.file.place(v): self._spelled(kind, method) for v, method in containers}
+        return {self.file.place(v): self._class_name(kind, method) for v, method in containers}
 
-    def _given(self, node: ast.AST, method: Method) -> Iterator[tuple[ast.expr, ast.expr]]:
+    def _additions(self, node: ast.AST, method: Method) -> Iterator[tuple[ast.expr, ast.expr]]:
         """What the attribute is assigned, and what is put into it in a way that is understood."""
         if isinstance(node, ast.Assign):
             yield from ((t, node.value) for t in node.targets if self._is_it(t, method))
@@ -163,24 +186,29 @@ class _Container:
     def _is_it(self, node: ast.AST, method: Method) -> bool:
         return method.attribute(node) == self.name
 
-    def _check_written_out(self, value: ast.expr, method: Method) -> None:
+    def _written_elements(self, value: ast.expr, method: Method) -> list[ast.expr]:
+        """Those of a container that is written out in `__init__`. Raises Unsafe for another."""
         if isinstance(value, ast.Dict):
             if not all(_is_plain_key(key) for key in value.keys):
                 raise Unsafe("nn.ModuleDict does not take all of its keys")
-        elif not isinstance(value, (ast.List, ast.ListComp)):
+            elements = value.values
+        elif isinstance(value, (ast.List, ast.ListComp)):
+            elements = value.elts if isinstance(value, ast.List) else [value.elt]
+        else:
             raise Unsafe(f"line {value.lineno} does not assign a list or dict that is written out")
         body = method.node.body
         calls = [s for s in body if isinstance(s, ast.Expr) and "__init__(" in ast.unparse(s)]
         if method.node.name != "__init__" or not calls or calls[0].lineno >= value.lineno:
             raise Unsafe("it is not created in __init__, after super().__init__()")
+        return elements
 
     def _kind(self, value: ast.expr, method: Method) -> str:
-        made = self.values.made(value, method)
-        if made is None or made.frozen:
+        creation = self.values.made(value, method)
+        if creation is None or creation.frozen:
             raise Unsafe(f"line {value.lineno} may add something that must not be registered")
-        return made.kind.capitalize()
+        return creation.kind.capitalize()
 
-    def _spelled(self, kind: str, method: Method) -> str:
+    def _class_name(self, kind: str, method: Method) -> str:
         """The class as the file can call it."""
         for name in (kind, f"nn.{kind}", f"torch.nn.{kind}"):
             head = name.partition(".")[0]
@@ -188,12 +216,6 @@ class _Container:
             if is_bound and self.file.outside(name) == f"torch.nn.{kind}":
                 return name
         raise Unsafe(f"the file does not import nn.{kind}")
-
-
-def _elements(value: ast.expr) -> list[ast.expr]:
-    if isinstance(value, ast.ListComp):
-        return [value.elt]
-    return value.values if isinstance(value, ast.Dict) else getattr(value, "elts", [])
 
 
 def _is_plain_key(node: ast.expr | None) -> bool:
@@ -217,35 +239,3 @@ def _harmless_uses(node: ast.AST) -> Iterator[ast.expr]:
             yield from node.args
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values"):
             yield node.func.value
-
-
-# --- writing ----------------------------------------------------------------------------------
-
-
-def _written(source: bytes, places: Mapping[tuple[int, int], str]) -> bytes:
-    """The source with the containers at these places given to the classes. Raises Unsafe."""
-    if not places:
-        return source
-    file = CstFile(source)
-    replacements: Replacements = {
-        node: _call(places[start])
-        for node, span in file.spans.items()
-        if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
-        and (start := (span.start.line, span.start.column + 1)) in places
-    }
-    if len(replacements) != len(places):
-        raise Unsafe("the changed file would not be the same program")
-    return file.written(replacements, partial(_without, {*places.values()}))
-
-
-def _call(name: str) -> Callable[[cst.CSTNode], cst.CSTNode]:
-    return lambda node: cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
-
-
-def _without(names: set[str], tree: ast.Module) -> str:
-    """The program without calls of these classes."""
-    for node in nodes([tree]):
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.Call) and plain_name(value.func) in names and value.args:
-                setattr(node, field, value.args[0])
-    return ast.dump(tree)

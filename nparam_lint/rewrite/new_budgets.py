@@ -7,11 +7,11 @@ import ast
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.count.measured import Measured
-from nparam_lint.discover.definitions import Definition
+from nparam_lint.discover.definitions import Definition, Way
 from nparam_lint.gate import as_the_project_builds, measure
 from nparam_lint.gate.candidates import arguments_entry, select_models
 from nparam_lint.gate.reading import read_source
@@ -48,116 +48,94 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A budget to write. `at`: the definition whose docstring it is for, or the place in a config
-    file that gets a comment. `arguments`: of the budget's line. `is_key`: it can stand in the
-    config alone. `because`: why a part of another model gets one."""
+    """A budget to write. `edit`: as it stands in the docstring of `definition`, or without one in
+    a comment of a config file. `arguments`: of the budget's line. `is_key`: it can stand in the
+    config alone."""
 
-    at: Definition | Position
-    target: str
-    count: int
-    value: str
-    because: str
+    edit: Edit
+    definition: Definition | None
     arguments: str | None = None
     is_key: bool = False
 
-    @property
-    def place(self) -> Position:
-        return _place(self.at)
 
-    @property
-    def definition(self) -> Definition | None:
-        return self.at if isinstance(self.at, Definition) else None
-
-    @property
-    def origin(self) -> Origin:
-        """Where it stands, unless that is the config."""
-        return "docstring" if self.definition else "comment"
-
-    def edit(self, origin: Origin, position: Position) -> Edit:
-        because = self.because
-        return Edit(position, self.target, "", origin, "", self.value, self.count, because=because)
-
-    def left(self, reason: str) -> Left:
-        return Left(self.place, self.target, "", self.origin, "", reason, self.count)
-
-
-def plan_init(
-    session: Session,
-    paths: Sequence[Path],
-    wishes: Wishes,
-) -> Plan:
+def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
     source, settings = read_source(session, paths), session.settings
-    selection = select_models(source.candidates)
+    selection = as_the_project_builds(source, select_models(source.candidates))
     configs = {str(candidate.target): candidate for candidate in config_candidates(source)}
-    selection = as_the_project_builds(source, selection)
-    others = [r for r in selection.candidates if r.way is None or r.target.callable]
-    selection = replace(selection, candidates=[*others, *configs.values()])
+    models = [c for c in selection.candidates if c.way is None or c.target.callable]
+    selection = replace(selection, candidates=[*models, *configs.values()])
     report = measure(source, selection)
     if report.error:
         return Plan(error=report.error)
-    declared = {str(model.target.bare) for model in source.candidates if model.is_declared}
-    definitions = {
-        str(m.target): m.definitions[-1]
-        for m in source.candidates
-        if m.definitions and str(m.target) not in declared
-    }
+    declared_targets = {str(model.target.bare) for model in source.candidates if model.is_declared}
     candidates = {str(candidate.target): candidate for candidate in source.candidates}
+    definitions = {
+        target: candidate.definitions[-1]
+        for candidate in source.candidates
+        if candidate.definitions and (target := str(candidate.target)) not in declared_targets
+    }
     new: list[_New] = []
-    left: list[Left] = []
+    leftovers: list[Left] = []
 
-    def want(target: str, measured: Measured, at: Definition | Position, **more: Any) -> None:
+    def add(
+        target: str, measured: Measured, at: Definition | Position, call: WayBudget | None = None
+    ) -> None:
         count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
         value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-        because = _uncounted_user(at.target, report) if isinstance(at, Definition) else ""
-        new.append(_New(at, target, count, value, because, **more))
+        definition = at if isinstance(at, Definition) else None
+        because = _uncounted_user(definition.target, report) if definition else ""
+        origin: Origin = "docstring" if definition else "comment"
+        edit = Edit(_place(at), target, "", origin, "", value, count, because=because)
+        arguments, is_key = (call.arguments, call.arguments is None) if call else (None, False)
+        new.append(_New(edit, definition, arguments, is_key))
 
     for model in report.models:
-        definition, measured = definitions.get(model.target), model.measurement
-        counted = measured if isinstance(measured, Measured) and measured.counts.total else None
-        if model.target in configs and counted:
-            want(model.target, counted, model.position)
+        definition, result = definitions.get(model.target), model.measurement
+        measured = result if isinstance(result, Measured) and result.counts.total else None
+        if model.target in configs and measured:
+            add(model.target, measured, model.position)
         is_part = not (wishes.every or model.top_level)
         if definition is None or model.way is not None or is_part:
             continue
         # A count that depends on the device cannot be declared.
         reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
-        if isinstance(measured, Measured):
-            used = candidates[model.target].used(measured)
-            reason = reason or (None if used else f"it is defined at {measured.definitions[0]}")
+        if isinstance(result, Measured):
+            used = candidates[model.target].used(result)
+            reason = reason or (None if used else f"it is defined at {result.definitions[0]}")
             definition = used or definition
         if reason:
-            left.append(_left(definition, reason))
-        elif counted:
-            want(model.target, counted, definition)
-    for one in way_budgets(report, selection, wishes.every):
-        if one.reason:
-            left.append(_left(one.definition, one.reason))
+            leftovers.append(_left(definition, reason))
+        elif measured:
+            add(model.target, measured, definition)
+    for budget in way_budgets(report, selection, wishes.every):
+        if budget.reason:
+            leftovers.append(_left(budget.definition, budget.reason))
         else:
-            more = {"arguments": one.arguments, "is_key": one.arguments is None}
-            want(one.target, one.measured, one.definition, **more)
+            add(budget.target, budget.measured, budget.definition, budget)
     if wishes.only:
-        new = [one for one in new if one.target == wishes.only and one.arguments is None]
-        left = [one for one in left if one.model == wishes.only]
-    edits, files, lost = _written(new, source, wishes)
-    left += lost
-    left += [
+        new = [item for item in new if item.edit.model == wishes.only and item.arguments is None]
+        leftovers = [item for item in leftovers if item.model == wishes.only]
+    plan = _written(new, source, wishes)
+    leftovers += plan.left
+    leftovers += [
         _left(definitions[target], failure.reason)
         for target, failure in report.skipped
         if target in definitions
     ]
-    left += [
-        Left(one.way.position, one.target, "", "comment", "", one.failure.reason)
-        for one in report.failed_ways
+    leftovers += [
+        Left(failed.way.position, failed.target, "", "comment", "", failed.failure.reason)
+        for failed in report.failed_ways
     ]
-    return Plan(edits, tuple(left), files, len(declared), (*_hints(source, definitions, report),))
+    hints = (*_hints(source, definitions, report),)
+    return replace(plan, left=tuple(leftovers), held=len(declared_targets), hints=hints)
 
 
 def _uncounted_user(target: str, report: Report) -> str:
     """Of a part of other models, of which none could be counted, the one that stands for itself."""
     users = report.containment.users.get(target, ())
-    own = [user for user in users if user not in report.containment.users]
-    names = [user.partition("::")[2] for user in own or users]
+    top_users = [user for user in users if user not in report.containment.users]
+    names = [user.partition("::")[2] for user in top_users or users]
     return f"inside {names[0]}, which was not counted" if names else ""
 
 
@@ -172,29 +150,33 @@ def _place(at: Definition | Position) -> Position:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def _written(
-    new: Sequence[_New], source: ProjectSource, wishes: Wishes
-) -> tuple[tuple[Edit, ...], tuple[FileEdit, ...], list[Left]]:
+def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan:
+    """What is written where, and what cannot be."""
     keys = [item for item in new if item.is_key]
     placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
-    placed.sort(key=lambda item: (item.definition is None, item.place.path))
-    rewrite = partial(_with_budgets, source=source)
-    by_file = [(item.place.path, item) for item in placed]
-    files, failed = edit_files(by_file, source.session, rewrite)
-    edits = [item.edit(item.origin, item.place) for item in placed if item not in failed]
-    left: list[Left] = []
-    for_config = [*new] if wishes.into == "config" else [*failed, *keys]
+    placed.sort(key=lambda item: (item.definition is None, item.edit.position.path))
+    by_file = [(item.edit.position.path, item) for item in placed]
+    files, failures = edit_files(by_file, source.session, partial(_with_budgets, source=source))
+    edits = [item.edit for item in placed if item not in failures]
+    leftover_reasons: list[tuple[_New, str]] = []
+    for_config = [*new] if wishes.into == "config" else [*failures, *keys]
     if wishes.into == "docstring":
-        reasons = failed | dict.fromkeys(keys, "only the config can say it")
-        left = [item.left(reason) for item, reason in reasons.items()]
+        leftover_reasons = [*(failures | dict.fromkeys(keys, "only the config can say it")).items()]
     elif for_config:
         try:
             file, places = _in_config(for_config, source.session)
             files.append(file)
-            edits += [item.edit("config", places[item.target]) for item in for_config]
+            edits += [
+                replace(item.edit, origin="config", position=places[item.edit.model])
+                for item in for_config
+            ]
         except Unsafe as error:
-            left = [item.left(str(error)) for item in for_config]
-    return tuple(edits), tuple(files), left
+            leftover_reasons = [(item, str(error)) for item in for_config]
+    leftovers = [
+        Left(edit.position, edit.model, "", edit.origin, "", reason, edit.count)
+        for edit, reason in ((item.edit, reason) for item, reason in leftover_reasons)
+    ]
+    return Plan(tuple(edits), tuple(leftovers), tuple(files))
 
 
 def _with_budgets(
@@ -204,13 +186,13 @@ def _with_budgets(
     defined = grouped((item for item in items if item.definition), lambda item: item.definition)
     if defined:
         old = source.found.tree.source(name)
-        lines = {d: [(i.arguments, i.value) for i in those] for d, those in defined.items() if d}
+        lines = {d: [(i.arguments, i.edit.new) for i in new] for d, new in defined.items() if d}
         text, failed = docstring_edits.add(old, lines)
-        rest = (item for item in items if not item.definition)
-        reasons = dict.fromkeys(rest, "its file gets budgets in docstrings")
+        comments = (item for item in items if not item.definition)
+        reasons = dict.fromkeys(comments, "its file gets budgets in docstrings")
         return old, text, reasons | {i: why for d, why in failed.items() for i in defined[d]}
     old = (source.settings.root / name).read_bytes()
-    places = {item.place.line: item.value for item in items}
+    places = {item.edit.position.line: item.edit.new for item in items}
     try:
         return old, comment_edits.add(name, old.decode(), places).encode(), {}
     except (Unsafe, UnicodeDecodeError) as error:
@@ -226,7 +208,7 @@ def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mappi
     name = os.path.relpath(path, root).replace(os.sep, "/")
     if is_outside(path, root, session.environ):
         raise Unsafe(f"{name} is outside of the repository")
-    values = dict(sorted((item.target, item.value) for item in items))
+    values = dict(sorted((item.edit.model, item.edit.new) for item in items))
     try:
         old = path.read_bytes() if path.is_file() else None
         text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)
@@ -258,43 +240,45 @@ class WayBudget(NamedTuple):
 def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[WayBudget]:
     """Those that the repository names; of a model that nothing else builds, the first call.
     `every`: also of models that are parts of others."""
-    models = report.models
-    asked = {
-        (str(candidate.target), candidate.way): candidate for candidate in selection.candidates
-    }
-    ways = [m for m in models if m.way and m.way.kind in (*_NAMED, "call") and "::" in m.target]
-    known = {m.target for m in models if m.way is None or m.way.kind in _NAMED}
-    own = {m.target for m in models if m.way is None}
-    for model in ways:
-        candidate = asked.get((model.target, model.way))
+    candidates = {(str(item.target), item.way): item for item in selection.candidates}
+    plain_targets = {model.target for model in report.models if model.way is None}
+    targets = plain_targets | {m.target for m in report.models if m.way and m.way.kind in _NAMED}
+    for model in report.models:
+        if model.way is None or "::" not in model.target:
+            continue
+        candidate = candidates.get((model.target, model.way))
         if candidate is None or not candidate.definitions or not (every or model.top_level):
             continue
-        if model.way and model.way.kind == "call":
-            if model.target in known:
+        if model.way.kind == "call":
+            if model.target in targets:
                 continue
-            known.add(model.target)
+            targets.add(model.target)
+        elif model.way.kind not in _NAMED:
+            continue
         if isinstance(model.measurement, Measured) and model.measurement.counts.total:
-            budget = _declared(model, candidate, model.measurement)
-            if budget.target.removesuffix("()") not in own:  # a factory: it gets one of its own
+            budget = _way_budget(model, model.way, candidate, model.measurement)
+            # Else it is a factory, which gets one of its own.
+            if budget.target.removesuffix("()") not in plain_targets:
                 yield budget
 
 
-def _declared(model: ModelReport, candidate: Candidate, measured: Measured) -> WayBudget:
+def _way_budget(
+    model: ModelReport, way: Way, candidate: Candidate, measured: Measured
+) -> WayBudget:
     definition = candidate.used(measured) or candidate.definitions[-1]
-    place = "" if model.way is None else model.way.position
     try:
         target = parse_target(f"{candidate.location}::{measured.call}")
     except TextError:
         target = None
     if candidate.build.recipe.setup or target is None or target.arguments is None:
-        reason = f"{place} builds it with more than one call: say them in the config (setup)"
+        reason = f"{way.position} builds it with more than one call: say them in the config (setup)"
         return WayBudget(model, measured, model.target, None, definition, reason)
     nodes = ast.walk(read_expression(f"f({target.arguments})"))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     here = candidate.location == definition.path or names == {"f"}  # the same in every file
     if here and target.callable == definition.qualname and "\\" not in target.arguments:
-        own = Target(definition.path, definition.qualname, target.arguments)
-        return WayBudget(model, measured, str(own), target.arguments, definition)
+        target = Target(definition.path, definition.qualname, target.arguments)
+        return WayBudget(model, measured, str(target), target.arguments, definition)
     key = str(target)
     key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
     return WayBudget(model, measured, key, None, definition)
@@ -308,11 +292,11 @@ def _hints(
 ) -> Iterator[str]:
     """The lines of config that would say how to build the models that need arguments, and are no
     parts of others."""
-    known = {*report.containment.users, *(model.target for model in report.models)}
+    targets = {*report.containment.users, *(model.target for model in report.models)}
     header = ""
     for model in source.candidates:
         target = str(model.target)
-        if target not in definitions or target in known or model.build.recipe.says_how_to_call:
+        if target not in definitions or target in targets or model.build.recipe.says_how_to_call:
             continue
         required = [p.name for p in definitions[target].parameters or () if p.required]
         if required:

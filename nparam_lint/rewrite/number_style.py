@@ -69,11 +69,11 @@ def restate(
 
     `tolerance` and `forced` are those of `Value.bounds`.
     """
-    found = _NUMBER.search(value.text)
-    if found is None or not is_movable(value):
+    match = _NUMBER.search(value.text)
+    if match is None or not is_movable(value):
         return None
-    for number in _numbers(found[0], count, metric):
-        change = Restated(value.text, *found.span(), number)
+    for number in _numbers(match[0], count, metric):
+        change = Restated(value.text, *match.span(), number)
         with suppress(TextError):  # too many digits, or between two whole numbers
             bounds = parse_value(change.result, metric).bounds(tolerance=tolerance, forced=forced)
             if count in bounds:
@@ -118,41 +118,30 @@ def _numbers(old: str, count: int, metric: str) -> Iterator[str]:
     enough = not count
     for decimals in range(len(part), _MOST_DECIMALS):
         if exponent is None:
-            scale, mark = _worth(suffix, metric), suffix
+            unit = parse_value("1" + suffix, metric).terms[0]
+            assert isinstance(unit, Number)
+            scale, mark = unit.value, suffix
         else:  # `e08` or `e8`, as it stood
-            power = _power(count, decimals) if one_digit and count else int(exponent)
+            power = int(exponent)
+            if one_digit and count:  # one digit before the point, also after rounding
+                power = len(str(count)) - 1
+                power += len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1
             padding = len(exponent) if exponent.startswith("0") else 0
             scale, mark = Fraction(10) ** power, f"{match['e']}{power:0{padding}d}"
         scaled = _scaled(count, scale, decimals)
         enough = enough or len(str(scaled).lstrip("0")) >= digits
         if enough:
-            text = _decimal(scaled, decimals, _separator(whole))
-            yield (text if whole else text.removeprefix("0")) + mark
+            text = str(scaled).zfill(decimals + 1)
+            point = len(text) - decimals
+            before = (
+                _grouped(text[:point], _separator(whole)) if whole else text[:point].lstrip("0")
+            )
+            yield (f"{before}.{text[point:]}" if decimals else before) + mark
 
 
 def _scaled(count: int, scale: Fraction, decimals: int) -> int:
     """`count / scale` to so many decimals, without the point; halves go up."""
     return math.floor(count * Fraction(10) ** decimals / scale + Fraction(1, 2))
-
-
-def _decimal(scaled: int, decimals: int, separator: str) -> str:
-    digits = str(scaled).zfill(decimals + 1)
-    end = len(digits) - decimals
-    whole = _grouped(digits[:end], separator)
-    return f"{whole}.{digits[end:]}" if decimals else whole
-
-
-def _power(count: int, decimals: int) -> int:
-    """The exponent that leaves one digit before the point, also after rounding."""
-    power = len(str(count)) - 1
-    return power + (len(str(_scaled(count, Fraction(10) ** power, decimals))) > decimals + 1)
-
-
-def _worth(suffix: str, metric: str) -> Fraction:
-    """How much one of a suffix is."""
-    term = parse_value("1" + suffix, metric).terms[0]
-    assert isinstance(term, Number)
-    return term.value
 
 
 def _separator(old: str) -> str:

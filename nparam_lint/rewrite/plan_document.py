@@ -45,9 +45,8 @@ def plan_document(plan: Plan, command: str, dry: bool) -> Document:
         lambda: _data(plan, command, dry),
         lambda options: _page(plan, command, dry, options),
         lines=tuple(
-            f"{at.path}:{at.line}:{at.column}: {item.model}{_selected(item)} {_done(item)}"
+            f"{item.position}:{item.position.column}: {item.model}{_selected(item)} {_done(item)}"
             for item in items
-            for at in (item.position,)
         ),
     )
 
@@ -123,9 +122,9 @@ def _common(item: Edit | Left) -> dict[str, Any]:
 
 
 def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
-    blocks: list[Block] = [] if options.quiet else [_edited(edit) for edit in plan.edits]
+    blocks: list[Block] = [] if options.quiet else [_line(edit) for edit in plan.edits]
     unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
-    blocks += [_left(item) for item in plan.left if item not in unbuilt]
+    blocks += [_line(item) for item in plan.left if item not in unbuilt]
     # Who asked for budgets and got none wants to know why.
     most = len(unbuilt) if options.verbose else 0 if plan.edits or plan.held else _HINTS
     summary = _summary(plan, command, dry, len(unbuilt) <= most)
@@ -137,7 +136,7 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
         blocks.append(Parts((("", _where(item)), ("dim", reason)), plain=True))
     items: list[Edit | Left] = [*plan.edits, *plan.left]
     rows = [
-        Row((_at(item), _name(item), item.old, count, _done(item)))
+        Row((clean(f"{item.position}"), _name(item), item.old, count, _done(item)))
         for item in items
         for count in ("" if item.count is None else f"{item.count:,}",)
     ]
@@ -150,21 +149,20 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     return Page(sections, "Δ" if plan.edits else "–", summary)
 
 
-def _edited(edit: Edit) -> Parts:
-    times = f", each of {edit.modules}" if edit.modules > 1 else ""
-    where = ("", _where(edit))
-    if not edit.old:
-        because = [("dim", f"({clean(edit.because)})")] if edit.because else []
-        return Parts((where, ("green", edit.new), *because), plain=True)
-    new = ("green", f"{edit.old} → {edit.new}")
-    return Parts((where, new, ("", f"({edit.count:,}{times})")), plain=True)
-
-
-def _left(item: Left) -> Parts:
-    has = "" if item.count is None else f"; counted: {item.count:,}"
-    verdict = ("yellow", f"left alone: {clean(item.reason)}{has}")
-    old = [("", item.old)] if item.old else []
-    return Parts((("", _where(item)), *old, verdict), plain=True)
+def _line(item: Edit | Left) -> Parts:
+    """What is done with a budget, or why nothing is."""
+    parts = [("", _where(item))]
+    if isinstance(item, Left):
+        count = "" if item.count is None else f"; counted: {item.count:,}"
+        parts += [("", item.old)] if item.old else []
+        parts.append(("yellow", f"left alone: {clean(item.reason)}{count}"))
+    elif item.old:
+        times = f", each of {item.modules}" if item.modules > 1 else ""
+        parts += [("green", f"{item.old} → {item.new}"), ("", f"({item.count:,}{times})")]
+    else:
+        parts.append(("green", item.new))
+        parts += [("dim", f"({clean(item.because)})")] if item.because else []
+    return Parts(tuple(parts), plain=True)
 
 
 def _done(item: Edit | Left) -> str:
@@ -175,17 +173,13 @@ def _selected(item: Edit | Left) -> str:
     return f"[{item.selector}]" if item.selector else ""
 
 
-def _at(item: Edit | Left) -> str:
-    return clean(f"{item.position.path}:{item.position.line}")
-
-
 def _name(item: Edit | Left) -> str:
     return clean(item.model.removeprefix(f"{item.position.path}::") + _selected(item))
 
 
 def _where(item: Edit | Left) -> str:
     """`nanogpt/model.py:12  GPT[transformer.h.*]`; of another file's model, with its path."""
-    return f"{_at(item)}  {_name(item)}".rstrip()
+    return f"{clean(f'{item.position}')}  {_name(item)}".rstrip()
 
 
 def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
@@ -194,10 +188,10 @@ def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
         return "No budget is declared: nothing to update. nparam-lint init writes them."
     parts = []
     if plan.edits:
-        done = ("would be " if dry else "") + ("rewritten" if update else "written")
+        verb = ("would be " if dry else "") + ("rewritten" if update else "written")
         files = plan.files
         where = plural(len(files), "file") if len(files) != 1 else clean(files[0].name)
-        parts.append(f"{plural(len(plan.edits), 'budget')} {done} in {where}")
+        parts.append(f"{plural(len(plan.edits), 'budget')} {verb} in {where}")
     elif not update:
         parts.append("no budget to write")
     if plan.held and update:
@@ -222,7 +216,8 @@ def _hints(plan: Plan, verbose: bool) -> Iterator[Text]:
         f"Not built, since arguments are missing: {len(models):,}. Add them to the config:",
         table,
         *shown,
-        *([f"… and {left:,} more (-v lists them)"] if (left := len(models) - len(shown)) else []),
     ]
+    if len(shown) < len(models):
+        lines.append(f"… and {len(models) - len(shown):,} more (-v lists them)")
     for line in lines:
         yield Text(f"# {line}", kind="verbatim")

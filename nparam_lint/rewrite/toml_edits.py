@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
@@ -35,21 +36,21 @@ def table_of(file: str) -> tuple[str, ...]:
 
 def budget_keys(text: str, table: Sequence[str]) -> list[Key]:
     """Where the counts of the budgets are, in the order in which the settings list them."""
-    found: Any = tomllib.loads(text)
+    budgets: Any = tomllib.loads(text)
     for name in table:
-        found = found.get(name, {})
+        budgets = budgets.get(name, {})
     keys: list[Key] = []
-    for name, entry in found.items():
+    for name, entry in budgets.items():
         several = isinstance(entry, list)
-        for number, one in enumerate(entry if several else [entry]):
+        for number, budget in enumerate(entry if several else [entry]):
             key = (*table, name, number) if several else (*table, name)
-            keys.append((*key, "budget") if isinstance(one, dict) else key)
+            keys.append((*key, "budget") if isinstance(budget, dict) else key)
     return keys
 
 
 def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, str]]:
     """The file with other numbers; and the keys that were not changed, with the reason."""
-    failed: dict[Key, str] = {}
+    failures: dict[Key, str] = {}
     try:
         document = _read(text)
         expected = tomllib.loads(text)
@@ -57,11 +58,11 @@ def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, 
             holder, plain = _at(document, key[:-1]), _at(expected, key[:-1])
             literal = _restated(holder[key[-1]], change)
             if literal is None:
-                failed[key] = "its number is not written in digits, in one piece"
+                failures[key] = "its number is not written in digits, in one piece"
                 continue
             holder[key[-1]] = tomlkit.value(literal)
             (plain[key[-1]],) = tomllib.loads(f"_ = {literal}").values()
-        return _written(document.as_string(), expected), failed
+        return _checked(document.as_string(), expected), failures
     except Unsafe as error:
         return text, dict.fromkeys(changes, str(error))
 
@@ -72,14 +73,14 @@ def add(text: str, table: Sequence[str], values: Mapping[str, str]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     document = _read(text)
     expected = tomllib.loads(text)
-    inner = expected
+    budgets = expected
     for name in table:
-        inner = inner.setdefault(name, {})
+        budgets = budgets.setdefault(name, {})
     items: dict[str, Item] = {}
     for key, value in values.items():  # a whole number as such, anything else in quotes
         items[key] = tomlkit.value(value) if _WHOLE.fullmatch(value) else tomlkit.string(value)
         items[key].trivia.trail = newline
-    inner |= {key: item.unwrap() for key, item in items.items()}
+    budgets |= {key: item.unwrap() for key, item in items.items()}
     try:
         holder = _at(document, table)
     except KeyError:
@@ -87,9 +88,16 @@ def add(text: str, table: Sequence[str], values: Mapping[str, str]) -> str:
         gap = "" if text.endswith(2 * newline) else end
         head = [f"[{'.'.join(table)}]"]
         lines = [f"{tomlkit.key([k]).as_string()} = {v.as_string()}" for k, v in items.items()]
-        return _written(f"{text}{gap}{newline.join([*head, *lines])}{newline}", expected)
-    _append(holder, items)
-    return _written(document.as_string(), expected)
+        return _checked(f"{text}{gap}{newline.join([*head, *lines])}{newline}", expected)
+    # Behind the last key, before the empty lines and comments that lead to the next table.
+    body = holder.value.body if isinstance(holder, Table) else []
+    end_of_keys = max((n for n, (key, _) in enumerate(body, 1) if key is not None), default=0)
+    trailing = body[end_of_keys:]
+    del body[end_of_keys:]
+    for key, item in items.items():
+        holder.add(key, item)
+    body.extend(trailing)
+    return _checked(document.as_string(), expected)
 
 
 # --- with tomlkit -----------------------------------------------------------------------------
@@ -122,23 +130,9 @@ def _restated(item: Item, change: Restated) -> str | None:
     return None
 
 
-def _append(holder: Any, items: Mapping[str, Item]) -> None:
-    """Behind the last key, before the empty lines and comments that lead to the next table."""
-    body = holder.value.body if isinstance(holder, Table) else []
-    last = max((n for n, (key, _) in enumerate(body) if key is not None), default=-1)
-    trailing = body[last + 1 :]
-    del body[last + 1 :]
-    for key, item in items.items():
-        holder.add(key, item)
-    body.extend(trailing)
-
-
-def _written(text: str, expected: dict[str, Any]) -> str:
+def _checked(text: str, expected: dict[str, Any]) -> str:
     """A text that says what is expected. Raises Unsafe."""
-    try:
-        same = tomllib.loads(text) == expected
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
-        raise Unsafe("the changed file would not have the right budgets")
-    return text
+    with suppress(tomllib.TOMLDecodeError):
+        if tomllib.loads(text) == expected:
+            return text
+    raise Unsafe("the changed file would not have the right budgets")

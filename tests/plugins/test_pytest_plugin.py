@@ -199,9 +199,10 @@ import sys
 
 
 def test_modules():
-    ours = {n for n in sys.modules if n.partition(".")[0] == "nparam_lint"}
+    read = {n: type(m).__name__ != "UnreadModule" for n, m in sys.modules.items()}
     room = "nparam_lint.plugins"
-    assert ours == {"nparam_lint", room, f"{room}.pytest_plugin"}
+    ours = {n for n, is_read in read.items() if n.startswith("nparam_lint.") and is_read}
+    assert ours == {room, f"{room}.pytest_plugin", "nparam_lint.ground", "nparam_lint.ground.late"}
     assert not {"torch", "libcst", "tabulate", "pathspec"} & set(sys.modules)
 """
     files = {"test_modules.py": test, "model.py": MODELS, "nparam-lint.toml": "this is not TOML"}
@@ -472,12 +473,13 @@ def test_what_keeps_everything_from_being_judged_is_one_error(run, unbuilt, name
 
 
 def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt):
-    fails = "import nparam_lint.gate\n\nnparam_lint.gate.check = lambda *_, **__: {}['a']\n"
+    fails = "import nparam_lint.gate.reading\n\n"
+    fails += "nparam_lint.gate.reading.read_source = lambda *_, **__: {}['a']\n"
     (unbuilt / "conftest.py").write_text(fails)
     done = run("--nparam", "-W", "ignore", cwd=unbuilt)
     assert done.returncode == 1
     said = block(done.stdout, "ERROR at setup of nparam nparam-lint")
-    assert said.startswith("a defect of nparam-lint: KeyError: 'a' in plugins/pytest_plugin.py:")
+    assert said.startswith("a defect of nparam-lint: KeyError: 'a' in gate/__init__.py:")
     assert re.search(r"^=+ 1 passed, 1 error in ", done.stdout, re.MULTILINE)
 
 

@@ -36,7 +36,8 @@ sys.addaudithook(lambda e, given: e == "compile" and given[1] == "<unknown>" and
 linted = lint_files(found.tree, [(path, found.modules(path)) for path in found.parsed], store)
 places = [f"{f.position.path}:{f.position.line} {f.code}" for f in linted]
 assert "libcst" not in sys.modules
-print(json.dumps([places, "nparam_lint.rules.values" in sys.modules, len(parsed)]))
+values_is_read = type(sys.modules["nparam_lint.rules.values"]).__name__ != "UnreadModule"
+print(json.dumps([places, values_is_read, len(parsed)]))
 """
 
 

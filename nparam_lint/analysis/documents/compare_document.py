@@ -57,7 +57,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _Column:
     """A model that was measured, and the letter that stands for it."""
 
     letter: str
@@ -66,50 +66,54 @@ class _Counted:
     measured: Measured
 
     @property
+    def title(self) -> str:
+        return f"{self.letter} {self.name}"
+
+    @property
     def total(self) -> int:
         return self.measured.counts.total
 
 
 def compare_document(comparison: Comparison) -> doc.Document:
+    lines = []
+    for compared in comparison.models:
+        measured = compared.model.measurement
+        if isinstance(measured, Measured):
+            lines.append(f"{compared.given}: {measured.counts.total:,}")
+        else:
+            lines.append(f"{compared.given}: not measured: {measured.reason}")
     return doc.Document(
         "compare",
         lambda: _data(comparison),
         lambda options: _page(comparison, options),
         comparison.error,
-        lines=tuple(f"{one.given}: {_total(one)}" for one in comparison.models),
+        lines=tuple(lines),
     )
-
-
-def _total(compared: Compared) -> str:
-    measured = compared.model.measurement
-    if isinstance(measured, Measured):
-        return f"{measured.counts.total:,}"
-    return f"not measured: {measured.reason}"
 
 
 def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
     if comparison.error is not None:
         return doc.Page()
-    legend, models = [], []
-    for number, one in enumerate(comparison.models):
-        name, measured = letter(number), one.model.measurement
+    legend, columns = [], []
+    for number, compared in enumerate(comparison.models):
+        name, measured = letter(number), compared.model.measurement
         below: tuple[doc.Text, ...] = ()
         if isinstance(measured, NotMeasured):
             below = tuple(absent(measured, " " * (len(name) + 2)))
-        elif one.roles is not None:
-            called = clean(one.model.target).partition("::")[2]
-            models.append(_Counted(name, called, one.roles, measured))
-        legend.append(doc.Fact(name, one.given, kind="target", below=below))
+        elif compared.roles is not None:
+            called = clean(compared.model.target).partition("::")[2]
+            columns.append(_Column(name, called, compared.roles, measured))
+        legend.append(doc.Fact(name, compared.given, kind="target", below=below))
     sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]
-    if models:
-        sides = (DrawnModel(_title(m), m.measured.modules, m.measured.parameters) for m in models)
+    if columns:
+        sides = (DrawnModel(c.title, c.measured.modules, c.measured.parameters) for c in columns)
         picture = Picture(tuple(sides))
-        sections.append(doc.Section((_counts(models),), always=True, picture=picture))
-    notes = [doc.Fact(m.letter, note, tone="dim") for m in models for note in _notes_of(m)]
+        sections.append(doc.Section((_counts(columns),), always=True, picture=picture))
+    notes = [doc.Fact(c.letter, note, tone="dim") for c in columns for note in _notes(c)]
     if notes:
         sections.append(doc.Section((doc.Facts(tuple(notes), "dim", ""),)))
     if options.verbose:
-        sections += [doc.Section((_parts(model),), always=True) for model in models]
+        sections += [doc.Section((_parts(column),), always=True) for column in columns]
     return doc.Page(tuple(sections), headline=style.plural(len(comparison.models), "model"))
 
 
@@ -122,50 +126,44 @@ def letter(number: int) -> str:
 # --- counts ---------------------------------------------------------------------------------------
 
 
-def _counts(models: Sequence[_Counted]) -> doc.Table:
+def _counts(columns: Sequence[_Column]) -> doc.Table:
     """By role, then the totals; differences are those to the first model."""
-    rows = [
-        doc.Row((role, *(_role(model, role) for model in models)))
-        for role in ROLES
-        if any(model.roles.counts[role] for model in models)
-        or (role == "output" and any(model.roles.output_tied for model in models))
-    ]
-    totals = [model.total for model in models]
+    rows = []
+    for role in ROLES:
+        cells = []
+        for column in columns:
+            count = column.roles.counts[role]
+            is_tied = role == "output" and column.roles.output_tied
+            if count:
+                cells.append(doc.Cell(f"{count:,}", share=style.share(count, column.total)))
+            else:
+                cells.append(doc.Cell("tied" if is_tied else "–"))
+        if any(cell.text != "–" for cell in cells):
+            rows.append(doc.Row((role, *cells)))
+    totals = [column.total for column in columns]
     bold = [doc.Cell("total", "bold"), *(doc.Cell(f"{total:,}", "bold") for total in totals)]
     rows.append(doc.Row(tuple(bold), rule=True))
-    if len(models) > 1:
+    if len(columns) > 1:
         more = (f"{total - totals[0]:+,}" for total in totals[1:])
-        rows.append(doc.Row((f"against {models[0].letter}", "", *more)))
-    if len(models) > 1 and totals[0]:
+        rows.append(doc.Row((f"against {columns[0].letter}", "", *more)))
+    if len(columns) > 1 and totals[0]:
         rows.append(doc.Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
     hidden = ("total", "frozen", "buffers")
-    metrics = [one for name, one in METRICS.items() if one.is_listed and name not in hidden]
+    metrics = [m for name, m in METRICS.items() if m.is_listed and name not in hidden]
     for metric in sorted(metrics, key=lambda metric: metric.unit == "bytes"):
-        counts = [model.measured.counts.of(metric.name) for model in models]
-        if metric.needs_routing and counts == totals:
+        amounts = [column.measured.counts.of(metric.name) for column in columns]
+        if metric.needs_routing and amounts == totals:
             continue  # no expert is idle
-        cells = [_metric(metric.name, *pair) for pair in zip(counts, totals, strict=True)]
+        cells = []
+        for amount, total in zip(amounts, totals, strict=True):
+            text, share = "unknown", ""
+            if amount is not None:
+                text = f"{amount:,}"
+                share = style.share(amount, total) if amount != total else ""
+            cells.append(doc.Cell(text, share="" if metric.name == "bytes" else share))
         rows.append(doc.Row((metric.label, *cells), rule=metric.name == "trainable"))
-    names = [doc.Column(_title(model), "number") for model in models]
+    names = [doc.Column(column.title, "number") for column in columns]
     return doc.Table((doc.Column(""), *names), tuple(rows), bands=True)
-
-
-def _title(model: _Counted) -> str:
-    return f"{model.letter} {model.name}"
-
-
-def _role(model: _Counted, role: str) -> doc.Cell:
-    count = model.roles.counts[role]  # type: ignore[index]
-    if not count:
-        return doc.Cell("tied" if role == "output" and model.roles.output_tied else "–")
-    return doc.Cell(f"{count:,}", share=style.share(count, model.total))
-
-
-def _metric(name: str, count: int | None, total: int) -> doc.Cell:
-    if count is None:
-        return doc.Cell("unknown")
-    shared = name != "bytes" and count != total
-    return doc.Cell(f"{count:,}", share=style.share(count, total) if shared else "")
 
 
 def _ratio(count: int, first: int) -> str:
@@ -176,14 +174,14 @@ def _ratio(count: int, first: int) -> str:
     return f"× {ratio:,.1f}" if ratio >= 10 else f"× {ratio:.3g}"
 
 
-def _parts(model: _Counted) -> doc.Table:
+def _parts(column: _Column) -> doc.Table:
     """Which modules have which role, and why."""
     rows = []
-    for part, times in grouped(model.roles.parts):
+    for part, times in grouped(column.roles.parts):
         what = part.role, part.path or "(root)", part.type
         number = f"{times:,} ×" if times > 1 else ""
         rows.append(doc.Row((*what, number, f"{part.count:,}", part.because)))
-    module = f"module of {model.letter}"
+    module = f"module of {column.letter}"
     texts = doc.Column("role"), doc.Column(module, "code"), doc.Column("type")
     numbers = doc.Column("", "number"), doc.Column("parameters", "number")
     steps = (
@@ -210,32 +208,31 @@ def grouped(parts: Iterable[RolePart]) -> list[tuple[RolePart, int]]:
         return replace(part, path=path, because=because, count=0)
 
     groups = style.grouped(parts, place).items()
-    sums = [(replace(one, count=sum(p.count for p in alike)), len(alike)) for one, alike in groups]
+    sums = [(replace(p, count=sum(a.count for a in alike)), len(alike)) for p, alike in groups]
     return sorted(sums, key=lambda group: ROLES.index(group[0].role))
 
 
-def _notes_of(model: _Counted) -> list[str]:
+def _notes(column: _Column) -> list[str]:
     """What has no role, what is counted once though it has two names, and what is not counted."""
     notes = []
-    other = model.roles.counts["other"]
-    if other > _NOTED * model.total:
-        parts = [part for part, _ in grouped(model.roles.parts) if part.role == "other"]
+    if column.roles.counts["other"] > _NOTED * column.total:
+        parts = [part for part, _ in grouped(column.roles.parts) if part.role == "other"]
         parts.sort(key=lambda part: -part.count)
-        named = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
-        notes.append(f"other: {', '.join(style.first(named, _NAMED))}")
-    if model.roles.tied:
-        ties = style.first([clean(tie) for tie in model.roles.tied], _NAMED)
+        names = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
+        notes.append(f"other: {', '.join(style.first(names, _NAMED))}")
+    if column.roles.tied:
+        ties = style.first([clean(tie) for tie in column.roles.tied], _NAMED)
         notes.append(f"tied, counted once: {'; '.join(ties)}")
     # The metric `non_embedding` leaves out what embedding layers hold, and nothing else.
-    parents = {row.path.rpartition(".")[0] for row in model.measured.modules if row.path}
-    layers = {row.path for row in model.measured.modules if row.embedding} - parents
-    embedding = [part for part in model.roles.parts if part.role == "embedding"]
+    parents = {row.path.rpartition(".")[0] for row in column.measured.modules if row.path}
+    layers = {row.path for row in column.measured.modules if row.embedding} - parents
+    embedding = [part for part in column.roles.parts if part.role == "embedding"]
     unlike = sum(part.count for part in embedding if part.path not in layers)
-    if unlike > _NOTED * model.total:
+    if unlike > _NOTED * column.total:
         notes.append(f"non-embedding: with {unlike:,} embedding parameters outside nn.Embedding")
-    if model.measured.no_routing:
-        notes.append(f"active: {clean(model.measured.no_routing)}")
-    for hidden in model.measured.hidden:
+    if column.measured.no_routing:
+        notes.append(f"active: {clean(column.measured.no_routing)}")
+    for hidden in column.measured.hidden:
         text = f"{hidden.path}: {hidden.count:,} parameters that parameters() does not return"
         notes.append(clean(f"not counted: {text} ({hidden.what})"))
     return notes
@@ -284,7 +281,7 @@ class CompareDocument(JsonDocument):
 
 
 def _data(comparison: Comparison) -> CompareDocument:
-    models = [_model_data(column) for column in comparison.models]
+    models = [_model_data(compared) for compared in comparison.models]
     measured = sum(isinstance(model, MeasuredComparison) for model in models)
     summary = CompareSummary(
         models=len(models),
@@ -295,8 +292,8 @@ def _data(comparison: Comparison) -> CompareDocument:
     return CompareDocument(error=comparison.error, models=models, summary=summary)
 
 
-def _model_data(column: Compared) -> MeasuredComparison | FailedComparison:
-    model, measured, roles = column.model, column.model.measurement, column.roles
+def _model_data(compared: Compared) -> MeasuredComparison | FailedComparison:
+    model, measured, roles = compared.model, compared.model.measurement, compared.roles
     common = {
         **at(model.position),
         "target": model.target,
@@ -307,9 +304,12 @@ def _model_data(column: Compared) -> MeasuredComparison | FailedComparison:
     }
     if not isinstance(measured, Measured) or roles is None:
         assert not isinstance(measured, Measured)
-        return record(FailedComparison, column, **common, **not_measured_fields(measured))
-    tied = roles.output_tied
-    counted = measured_fields(measured)
+        return record(FailedComparison, compared, **common, **not_measured_fields(measured))
     return record(
-        MeasuredComparison, column, **common, **counted, roles=roles.counts, output_tied=tied
+        MeasuredComparison,
+        compared,
+        **common,
+        **measured_fields(measured),
+        roles=roles.counts,
+        output_tied=roles.output_tied,
     )

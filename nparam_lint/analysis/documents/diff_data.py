@@ -25,7 +25,7 @@ from nparam_lint.report.json_records import (
 )
 
 if TYPE_CHECKING:
-    from nparam_lint.changes import DiffReport, ModelDiff, ModuleChange
+    from nparam_lint.changes import DiffReport, ModelDiff
 
 
 @dataclass(kw_only=True)
@@ -130,6 +130,11 @@ def _model(model: ModelDiff) -> ModelRecord:
     before, after = (
         side if isinstance(side, Measured) else None for side in (model.before, model.after)
     )
+    modules = []
+    for change in model.modules:
+        then = change.before and record(ModuleSide, change.before, count=change.count_before)
+        now = change.after and record(ModuleSide, change.after, count=change.count_after)
+        modules.append(record(ModuleRecord, change, status=change.kind, before=then, after=now))
     return record(
         ModelRecord,
         model,
@@ -142,14 +147,8 @@ def _model(model: ModelDiff) -> ModelRecord:
         call_after=after.call if after else None,
         reason_before=reason_before,
         reason_after=reason_after,
-        modules=[_module(change) for change in model.modules],
+        modules=modules,
     )
-
-
-def _module(change: ModuleChange) -> ModuleRecord:
-    before = change.before and record(ModuleSide, change.before, count=change.count_before)
-    after = change.after and record(ModuleSide, change.after, count=change.count_after)
-    return record(ModuleRecord, change, status=change.kind, before=before, after=after)
 
 
 def as_report(report: DiffReport) -> Report:

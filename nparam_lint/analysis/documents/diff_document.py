@@ -45,12 +45,17 @@ _STEPS = (
 
 
 def diff_document(report: DiffReport) -> doc.Document:
-    lines = (
-        f"{clean(at.path)}:{at.line}:{at.column}: {clean(model.name)} "
-        + _in_one_line(model, report)
-        for model in _changed(report)
-        for at in (model.position,)
-    )
+    lines = []
+    for model in _changed_models(report):
+        at, changes = model.position, _change_words(model, report)
+        if model.status == "not_measured":
+            text = "; ".join([*changes, *words.known_count(model, report)])
+        else:
+            counts = dict.fromkeys(filter(None, _totals(model)))
+            text = f"{' → '.join(counts)} {'; '.join(changes)}"
+        was = f" (was {clean(model.before_target)})" if model.before_target else ""
+        place = f"{clean(at.path)}:{at.line}:{at.column}"
+        lines.append(f"{place}: {clean(model.name)} {text}{was}")
     return doc.Document(
         "diff",
         lambda: data_of(report),
@@ -61,32 +66,30 @@ def diff_document(report: DiffReport) -> doc.Document:
     )
 
 
-def _changed(report: DiffReport) -> list[ModelDiff]:
+def _changed_models(report: DiffReport) -> list[ModelDiff]:
     return [m for m in report.models if m.status != "same" and words.is_shown(m)]
 
 
 def _page(report: DiffReport, options: doc.Options) -> doc.Page:
-    mark, headline = _mark(report), words.headline(report)
+    headline = words.headline(report)
+    mark = "✓" if words.is_same(report) else "Δ"
+    if report.error or any(finding.severity == "error" for finding in report.findings):
+        mark = "✗"
+    elif report.findings or any(model.status == "not_measured" for model in report.models):
+        mark = "!"
     if report.error is not None:
         return doc.Page(mark=mark, headline=headline)
-    took = f"{report.seconds:.1f} s"
     if words.is_same(report) and not (report.findings or report.notes or options.verbose):
-        left, since = len(report.unmeasured), words.since(report)
-        rest = f"; {left:,} could be counted on neither side" if left else ""
-        lists = " (-v lists them)" if left else ""
-        nothing = f"No change since {since}: {words.compared(report)}{rest}{lists} · {took}"
-        return doc.Page((), mark, f"{headline} since {since}{rest}", nothing)
+        count, since = len(report.unmeasured), words.since(report)
+        also = f"; {count:,} could be counted on neither side" if count else ""
+        lists, took = " (-v lists them)" if count else "", f"{report.seconds:.1f} s"
+        nothing = f"No change since {since}: {words.compared(report)}{also}{lists} · {took}"
+        return doc.Page((), mark, f"{headline} since {since}{also}", nothing)
     where = f"{words.since(report)} → {report.now}"
     notes = tuple(doc.Text(note, "dim") for note in report.notes)
-    shown = report.models if options.verbose else _changed(report)
-    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
-    listed = tuple((place, tuple(_entries(models, report))) for place, models in files.items())
-    numbers = doc.Column("before", "number"), doc.Column("after", "number")
-    columns = doc.Column("model", "code"), *numbers, doc.Column("change")
-    table = doc.Table(columns, tuple(_model_row(m, report) for m in shown), noun="model")
     sections = [
         doc.Section((doc.Text(where, "dim"), *notes), only="text"),
-        doc.Section((doc.Listing(listed, table),), lead=True),
+        doc.Section((_models(report, options),), lead=True),
         *(doc.Section((note,), lead=True, only="page") for note in notes),
         *_tables(report, options),
         _unmeasured(report, options),
@@ -94,24 +97,25 @@ def _page(report: DiffReport, options: doc.Options) -> doc.Page:
     return doc.Page(tuple(sections), mark, headline, "", _summary(report, options), _foot(report))
 
 
-def _mark(report: DiffReport) -> str:
-    if report.error or any(finding.severity == "error" for finding in report.findings):
-        return "✗"
-    if report.findings or any(model.status == "not_measured" for model in report.models):
-        return "!"
-    return "✓" if words.is_same(report) else "Δ"
-
-
 # --- the models -----------------------------------------------------------------------------------
 
 
-def _model_row(model: ModelDiff, report: DiffReport) -> doc.Row:
-    changes = [*_change_words(model, report), *model.notes]
-    if model.before_target:
-        changes.append(f"was {model.before_target} ({model.evidence})")
-    if model.explained and model.explanation:
-        changes.append(model.explanation)
-    return doc.Row((model.target, *_totals(model), "; ".join(changes)), words.MARKS[model.status])
+def _models(report: DiffReport, options: doc.Options) -> doc.Listing:
+    shown = report.models if options.verbose else _changed_models(report)
+    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
+    lines = tuple((place, tuple(_entries(models, report))) for place, models in files.items())
+    rows = []
+    for model in shown:
+        changes = [*_change_words(model, report), *model.notes]
+        if model.before_target:
+            changes.append(f"was {model.before_target} ({model.evidence})")
+        if model.explained and model.explanation:
+            changes.append(model.explanation)
+        cells = (model.target, *_totals(model), "; ".join(changes))
+        rows.append(doc.Row(cells, words.MARKS[model.status]))
+    numbers = doc.Column("before", "number"), doc.Column("after", "number")
+    columns = doc.Column("model", "code"), *numbers, doc.Column("change")
+    return doc.Listing(lines, doc.Table(columns, tuple(rows), noun="model"))
 
 
 def _totals(model: ModelDiff) -> tuple[str, str]:
@@ -181,24 +185,16 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     return replace(entry, before=before, delta=style.signed(model.delta), verdict=verdict)
 
 
-def _in_one_line(model: ModelDiff, report: DiffReport) -> str:
-    was = f" (was {clean(model.before_target)})" if model.before_target else ""
-    changes = _change_words(model, report)
-    if model.status == "not_measured":
-        return "; ".join([*changes, *words.known_count(model, report)]) + was
-    counts = dict.fromkeys(filter(None, _totals(model)))
-    return f"{' → '.join(counts)} {'; '.join(changes)}{was}"
-
-
 # --- their modules --------------------------------------------------------------------------------
 
 
 def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
     """Of every model that stands for itself, one for what changed alike, the largest change
     first."""
-    changed = [model for model in report.models if model.modules or model.notes]
-    known = [model for model in changed if model.top_level or model.declared] or changed
-    ordered = words.largest_first(changed if options.verbose else known)
+    models = [model for model in report.models if model.modules or model.notes]
+    if not options.verbose:
+        models = [model for model in models if model.top_level or model.declared] or models
+    ordered = words.largest_first(models)
     groups = list(grouped(ordered, lambda model: model.modules).values())
     shown = groups[: max(options.tables, 0)]
     yield from (_table(group, options) for group in shown)
@@ -208,16 +204,27 @@ def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
 
 
 def _table(group: list[ModelDiff], options: doc.Options) -> doc.Section:
+    """In about as many rows as are asked for; what weighs least is left out, and summed up in the
+    last line."""
     model = group[0]
-    notes = [doc.Text(note, "yellow") for note in model.notes]
     limit = (options.rows or _ROWS) * (1 + 4 * bool(options.verbose))
+    lines = list(lines_of(model.modules, limit, options.depth))
+    heaviest = sorted(lines, key=lambda line: -abs(line.sum))
+    hidden = [] if options.depth is not None else heaviest[limit:]
+    more: tuple[str, ...] = ()
+    if hidden:
+        total = style.signed(sum(line.sum for line in hidden))
+        changes = plural(sum(line.modules * line.times for line in hidden), "more change")
+        more = (f"… and {changes}, {total} together: --depth and -v show more",)
+    hidden_ids = set(map(id, hidden))
+    rows = tuple(_row(line) for line in lines if id(line) not in hidden_ids)
+    notes = [doc.Text(note, "yellow") for note in model.notes]
     alike = []
     if len(group) > 1:
-        names = style.first([other.target for other in group[1:]], _NAMED)
+        names = style.first([same.target for same in group[1:]], _NAMED)
         alike = [doc.Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
-    table = _change_table(model, limit, options.depth)
     return doc.Section(
-        (*notes, table, *alike),
+        (*notes, doc.Table(_CHANGES, rows, _STEPS, notes=more, noun="module"), *alike),
         clean(model.target),
         fold="Modules of",
         picture=_picture(model),
@@ -238,21 +245,6 @@ def _picture(model: ModelDiff) -> Picture | None:
     return Picture(tuple(sides), tuple(changes))
 
 
-def _change_table(model: ModelDiff, limit: int, depth: int | None) -> doc.Table:
-    """In about `limit` rows; what weighs least is left out, and summed up in the last line."""
-    lines = list(lines_of(model.modules, limit, depth))
-    heaviest = sorted(lines, key=lambda line: -abs(line.sum))
-    left = [] if depth is not None else heaviest[limit:]
-    notes: tuple[str, ...] = ()
-    if left:
-        total = style.signed(sum(line.sum for line in left))
-        more = plural(sum(line.modules * line.times for line in left), "more change")
-        notes = (f"… and {more}, {total} together: --depth and -v show more",)
-    hidden = {id(line) for line in left}
-    rows = tuple(_row(line) for line in lines if id(line) not in hidden)
-    return doc.Table(_CHANGES, rows, _STEPS, notes=notes, noun="module")
-
-
 def _row(line: Line) -> doc.Row:
     notes = [clean(note) for note in line.notes]
     shown = ""
@@ -269,18 +261,15 @@ def _row(line: Line) -> doc.Row:
         before = "" if line.kind == "added" else f"{change.count_before:,}"
         after = "" if line.kind == "removed" else f"{change.count_after:,}"
         source = clean(change.row.source or "")
-    mark = words.MARKS[line.kind]
-    made_at = doc.Cell(source, short=source.rpartition("/")[2])
-    cells = (_module_name(line), kind, before, after, doc.Cell(shown, _TONES[mark]), made_at)
-    return doc.Row(cells, mark, _TONES[mark], tuple(notes))
-
-
-def _module_name(line: Line) -> str:
     path, was = clean(line.path), clean(line.path_before)
+    name = path or ("(root)" if line.delta else "(total)")
     if was != path:  # beside where it was, the name is enough
-        beside = line.was[:-1] == line.parts[:-1]
-        return f"{was} → {path.rpartition('.')[2] if beside else path}"
-    return path or ("(root)" if line.delta else "(total)")
+        is_beside = line.was[:-1] == line.parts[:-1]
+        name = f"{was} → {path.rpartition('.')[2] if is_beside else path}"
+    mark = words.MARKS[line.kind]
+    source_cell = doc.Cell(source, short=source.rpartition("/")[2])
+    cells = (name, kind, before, after, doc.Cell(shown, _TONES[mark]), source_cell)
+    return doc.Row(cells, mark, _TONES[mark], tuple(notes))
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ MARKS: dict[Status, str] = {
     "removed": "−",
     "not_measured": "!",
 }
-_SAID: dict[Status, str] = {
+_STATUS_WORDS: dict[Status, str] = {
     "changed": "changed",
     "renamed": "renamed",
     "added": "new",
@@ -35,8 +35,8 @@ _NAMED = 2  # models of the headline
 
 def change(delta: int, before: int | None) -> str:
     """`+7,679,488 (+6.17 %)`: exact, and in proportion."""
-    found = share(delta, before)
-    return signed(delta) + (f" ({found})" if found else "")
+    percent = share(delta, before)
+    return signed(delta) + (f" ({percent})" if percent else "")
 
 
 def share(delta: int, before: int | None) -> str:
@@ -70,13 +70,13 @@ def counts_of(model: ModelDiff) -> list[str]:
     """What changed: `frozen 0 → 12,345`."""
     if not isinstance(model.before, Measured) or not isinstance(model.after, Measured):
         return []
-    found = []
+    changes = []
     for name, metric in METRICS.items():
         was, now = model.before.counts.of(name), model.after.counts.of(name)
         if was != now and metric.is_listed:
             values = ("–" if count is None else f"{count:,}" for count in (was, now))
-            found.append(f"{metric.label} {' → '.join(values)}")
-    return found
+            changes.append(f"{metric.label} {' → '.join(values)}")
+    return changes
 
 
 def beside_total(model: ModelDiff) -> str:
@@ -99,14 +99,14 @@ def headline(report: DiffReport) -> str:
     """`2 models changed: GPT +7,679,488 (+6.17 %), ViT −12 (−<0.01 %) · 1 new`"""
     if report.error is not None:
         return "nothing could be compared"
-    changed = largest_first(filter(is_changed, report.models))
+    models = largest_first(filter(is_changed, report.models))
     parts = []
-    if changed:
-        moved = [model for model in changed if model.delta][:_NAMED]
-        largest = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in moved]
-        largest += ["…"] if moved and len(changed) > len(moved) else []
-        named = f": {', '.join(largest)}" if largest else ""
-        parts.append(f"{plural(len(changed), 'model')} changed{named}")
+    if models:
+        largest = [model for model in models if model.delta][:_NAMED]
+        names = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in largest]
+        names += ["…"] if names and len(models) > len(names) else []
+        listed = f": {', '.join(names)}" if names else ""
+        parts.append(f"{plural(len(models), 'model')} changed{listed}")
     parts += [text for status, text in tally(report).items() if status != "changed"]
     if parts:
         return " · ".join(parts)
@@ -118,17 +118,15 @@ def headline(report: DiffReport) -> str:
 
 def is_same(report: DiffReport) -> bool:
     """Whether nothing changed that is worth reporting."""
-    return all(
-        (model.status == "same" and not model.notes) or not is_shown(model)
-        for model in report.models
-    )
+    shown = filter(is_shown, report.models)
+    return all(model.status == "same" and not model.notes for model in shown)
 
 
 def tally(report: DiffReport) -> dict[Status, str]:
     """`2 changed`, `1 new`, … by status, in this order."""
-    found = Counter(model.status for model in report.models if is_shown(model))
-    found["changed"] = sum(map(is_changed, report.models))
-    return {status: f"{found[status]:,} {word}" for status, word in _SAID.items() if found[status]}
+    counts = Counter(model.status for model in report.models if is_shown(model))
+    counts["changed"] = sum(map(is_changed, report.models))
+    return {s: f"{counts[s]:,} {word}" for s, word in _STATUS_WORDS.items() if counts[s]}
 
 
 def compared(report: DiffReport) -> str:

@@ -13,7 +13,7 @@ from nparam_lint.count.measured import Environment
 from nparam_lint.report.json_records import CountedDocument, record
 
 if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.form_records import Derived, ShapeForm
+    from nparam_lint.analysis.closed_forms.form_records import Derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FormulaResult:
         return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
 
     @property
-    def is_given(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether no number could be varied, so that the count is a constant."""
         return not any(variable.is_number for variable in self.variables)
 
@@ -113,6 +113,18 @@ def formula_data(result: FormulaResult) -> FormulaDocument:
 def _case(case: Derived, order: Sequence[str]) -> FormRecord | NoFormRecord:
     if isinstance(case, NoForm):
         return record(NoFormRecord, case)
+    parameters = [
+        record(
+            ParameterForm,
+            form,
+            number=factored(form.number, order),
+            shape=None
+            if form.shape is None
+            else [expanded(length, order) for length in form.shape],
+            formula=factored(form.size, order),
+        )
+        for form in case.shapes
+    ]
     return record(
         FormRecord,
         case,
@@ -123,15 +135,5 @@ def _case(case: Derived, order: Sequence[str]) -> FormRecord | NoFormRecord:
         rules=[str(rule) for rule in case.rules],
         no_effect=case.idle,
         proof="proved" if case.is_proved else "verified",
-        parameters=[_parameter(form, order) for form in case.shapes],
-    )
-
-
-def _parameter(form: ShapeForm, order: Sequence[str]) -> ParameterForm:
-    return record(
-        ParameterForm,
-        form,
-        number=factored(form.number, order),
-        shape=None if form.shape is None else [expanded(length, order) for length in form.shape],
-        formula=factored(form.size, order),
+        parameters=parameters,
     )

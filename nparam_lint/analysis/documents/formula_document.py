@@ -42,35 +42,33 @@ def formula_document(formula: FormulaResult) -> doc.Document:
 def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if formula.error is not None:
         return doc.Page()
-    called = "  ".join(filter(None, (formula.call, formula.place)))
-    call = (doc.Text(called, "dim", "  ", kind="verbatim"),) if called else ()
-    sections = [doc.Section(call, formula.target)]
+    call = "  ".join(filter(None, (formula.call, formula.place)))
+    head = (doc.Text(call, "dim", "  ", kind="verbatim"),) if call else ()
+    sections = [doc.Section(head, formula.target)]
     if formula.reason is not None:
         reason = doc.Text(f"– not built: {formula.reason}", "red", hang="  ")
         sections.append(doc.Section((reason,), always=True))
     shown = formula.cases if options.verbose else formula.cases[:_CASES]
     for number, case in enumerate(shown):
         if isinstance(case, NoForm):
-            given = f" where {_equations(case.case)}" if case.case else ""
-            blocks = [doc.Text(f"– {case.reason}{given}", "red", hang="  ")]
+            where = f" where {_equations(case.case)}" if case.case else ""
+            blocks = [doc.Text(f"– {case.reason}{where}", "red", hang="  ")]
             for name, why in case.lost.items():
                 blocks.append(doc.Text(f"{name} could not be followed: {why}", "dim", "  ", "    "))
             sections.append(doc.Section(tuple(blocks), always=True))
             continue
-        text = factored(case.total, formula.order)
-        form = doc.Text(text, "bold", "  ", "    ", "formula")
-        where = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
-        above = [where] if case.case else []
-        sections.append(doc.Section((*above, form), always=True))
+        form = doc.Text(factored(case.total, formula.order), "bold", "  ", "    ", "formula")
+        condition = doc.Text(f"where {_equations(case.case)}:", "dim", kind="verbatim")
+        blocks = [condition, form] if case.case else [form]
+        sections.append(doc.Section(tuple(blocks), always=True))
         sections.append(doc.Section((doc.Facts(tuple(_facts(case, formula))),)))
         if number == 0 or options.verbose:
             sections.append(doc.Section((_modules(case, options, formula.order),)))
         if options.verbose:
             sections.append(doc.Section((_shapes(case, formula.order),), always=True))
-    left = len(formula.cases) - len(shown)
-    if left:
-        more = doc.Text(f"and {style.plural(left, 'more case')}: -v", "dim", "  ")
-        sections.append(doc.Section((more,), always=True))
+    if more := len(formula.cases) - len(shown):
+        text = doc.Text(f"and {style.plural(more, 'more case')}: -v", "dim", "  ")
+        sections.append(doc.Section((text,), always=True))
     return doc.Page(tuple(sections), headline=clean(formula.target))
 
 
@@ -79,11 +77,10 @@ def _equations(values: Mapping[str, Value]) -> str:
 
 
 def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
-    used = case.total.names
-    values = {name: case.base[name] for name in formula.order if name in used}
-    yield doc.Fact(
-        "value", f"{case.value:,} with {_equations(values)}" if values else f"{case.value:,}"
-    )
+    names = case.total.names
+    values = {name: case.base[name] for name in formula.order if name in names}
+    where = f" with {_equations(values)}" if values else ""
+    yield doc.Fact("value", f"{case.value:,}{where}")
     flat = expanded(case.total, formula.order)
     if flat != factored(case.total, formula.order):
         yield doc.Fact("expanded", flat, kind="formula")
@@ -91,34 +88,36 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         if rules:
             yield doc.Fact(name, ", ".join(rule.shown or rule.text for rule in rules))
     if case.idle:
-        yield doc.Fact("no effect", _some(case.idle))
+        yield doc.Fact("no effect", _listed(case.idle))
     if formula.also_matter and case is formula.cases[0]:
-        names = ", ".join(formula.also_matter)
-        yield doc.Fact("matter too", f"{names}: --vary {formula.also_matter[0]} shows how")
+        choices = ", ".join(formula.also_matter)
+        yield doc.Fact("matter too", f"{choices}: --vary {formula.also_matter[0]} shows how")
     texts = {n: v for n, v in case.base.items() if isinstance(v, str) and n not in case.case}
     if texts:
         listed = style.first([f"{name}={value!r}" for name, value in texts.items()], 4)
         yield doc.Fact("fixed", f"{', '.join(listed)}: no number to vary")
     for name, why in case.fixed.items():
         yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
-    if formula.is_given:
-        yield doc.Fact("fixed", _why_given(formula.call))
+    places = style.plural(case.verified, "other place")
+    if formula.is_constant:
+        yield doc.Fact("fixed", _why_constant(formula.call))
+    elif case.is_proved:
+        yield doc.Fact("proved", f"by following the constructor; right at {places}")
     else:
-        places = style.plural(case.verified, "other place")
-        if case.is_proved:
-            yield doc.Fact("proved", f"by following the constructor; right at {places}")
-            return
-        own = [n for n in formula.order if n in case.distinct and n in used]
-        distinct = ", ".join(f"{n}: {style.plural(case.distinct[n], 'value')}" for n in own)
-        yield doc.Fact("verified", f"at {places} ({distinct})" if own else f"at {places}")
-        yield doc.Fact("not proved", _some(case.unproved, "; "))
+        distinct = ", ".join(
+            f"{name}: {style.plural(case.distinct[name], 'value')}"
+            for name in values
+            if name in case.distinct
+        )
+        yield doc.Fact("verified", f"at {places} ({distinct})" if distinct else f"at {places}")
+        yield doc.Fact("not proved", _listed(case.unproved, "; "))
 
 
-def _why_given(call: str) -> str:
+def _why_constant(call: str) -> str:
     """Why the count is no formula, and how it would be one."""
-    name, _, given = clean(call).partition("(")
+    name, _, arguments = clean(call).partition("(")
     why = f"there is no number to vary in {clean(call)}"
-    if given == ")":
+    if arguments == ")":
         return f"{why}; if it takes one, write it in the call: {name}(NAME=NUMBER)"
     return (
         f"{why}: only arguments written in the call are varied, not objects made before it; make "
@@ -126,18 +125,18 @@ def _why_given(call: str) -> str:
     )
 
 
-def _some(names: Sequence[str], between: str = ", ") -> str:
-    left = len(names) - _MANY
-    return between.join(names[:_MANY]) + (f" and {left} more" if left > 0 else "")
+def _listed(names: Sequence[str], between: str = ", ") -> str:
+    more = len(names) - _MANY
+    return between.join(names[:_MANY]) + (f" and {more} more" if more > 0 else "")
 
 
 def _modules(case: ClosedForm, options: doc.Options, order: Sequence[str]) -> doc.Table:
     parts = _module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
-    named = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
-    own = [form for form in case.shapes if "." not in form.name]
-    named += [(clean(form.name), form.size, form.value) for form in own]
+    sizes = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
+    root = [form for form in case.shapes if "." not in form.name]
+    sizes += [(clean(form.name), form.size, form.value) for form in root]
     rows = []
-    for name, size, value in named:
+    for name, size, value in sizes:
         form = factored(size, order) if case.total.names else ""
         rows.append(doc.Row((name, form, f"{value:,}", style.share(value, case.value))))
     texts = doc.Column("module", "path"), doc.Column("parameters", "formula")
@@ -211,37 +210,35 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
         why = formula.reason or "the model could not be built"
         return doc.FormSources((), "", (), missing or (why,), ())
     order, first = formula.order, cases[0]
-    chosen = {name for case in cases for name in case.case}
-    used = {name for case in cases for name in (*case.total.names, *case.case)}
-    used |= {name for case in cases for rule in case.limits for name in rule.names}
+    choices = sorted({name for case in cases for name in case.case})
+    names = {name for case in cases for name in (*case.total.names, *case.case)}
+    names |= {name for case in cases for rule in case.limits for name in rule.names}
     rules = dict.fromkeys(str(rule) for case in cases for rule in case.requirements)
     needs = "\n".join(f"Needs {rule}." for rule in rules)
-    places = sum(case.verified for case in cases)
-    evidence = f"Verified by building the model with {places} other arguments."
-    evidence = "No argument was varied." if formula.is_given else evidence
+    evidence = "No argument was varied."
+    if not formula.is_constant:
+        places = sum(case.verified for case in cases)
+        evidence = f"Verified by building the model with {places} other arguments."
     head = f"Parameters of {formula.call}: {first.value:,}."
     parts = _module_forms(first.shapes, 1 if options.depth is None else options.depth)
     return doc.FormSources(
         tuple(
             doc.FormSource(
-                (
-                    *(f"{n} == {case.base[n]!r}" for n in sorted(chosen)),
-                    *map(str, case.limits),
-                ),
+                (*(f"{n} == {case.base[n]!r}" for n in choices), *map(str, case.limits)),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),
                 case.value,
             )
             for case in cases
         ),
-        _parameters(first.base, order, used),
+        _parameters(first.base, order, names),
         (head, evidence, *([needs] if needs else [])),
         missing,
         tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
     )
 
 
-def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container[str]) -> str:
+def _parameters(base: Mapping[str, Value], order: Sequence[str], names: Container[str]) -> str:
     """The names with their defaults; a list, or an object, of which one part is used, as a
     whole."""
     elements: dict[str, dict[str, Value]] = {}
@@ -249,8 +246,8 @@ def _parameters(base: Mapping[str, Value], order: Sequence[str], used: Container
         elements.setdefault(re.split(r"[.\[]", name)[0], {})[name] = base[name]
     plain, lists = [], []
     for name, parts in elements.items():
-        if name in parts and name in used:
+        if name in parts and name in names:
             plain.append(f"{name}={base[name]!r}")
-        elif name not in parts and any(part in used for part in parts):
+        elif name not in parts and any(part in names for part in parts):
             lists.append(name)
     return ", ".join(lists + plain)

@@ -24,20 +24,18 @@ _COLUMNS = (
 
 
 def history_document(history: History) -> doc.Document:
+    lines = []
+    for point in history.points:
+        commit, state = point.commit, point.state
+        count = f"{state.count:,}" if state.count is not None else "not counted"
+        change = f" ({point.change:+,})" if point.change else ""
+        lines.append(clean(f"{commit.sha[:7]} {commit.date} {count}{change} {commit.subject}"))
     return doc.Document(
         "history",
         lambda: _data(history),
         lambda options: _page(history, options),
         history.error,
-        lines=tuple(_in_one_line(point) for point in history.points),
-    )
-
-
-def _in_one_line(point: Point) -> str:
-    count = f"{point.state.count:,}" if point.state.count is not None else "not counted"
-    change = f" ({point.change:+,})" if point.change else ""
-    return clean(
-        f"{point.commit.sha[:7]} {point.commit.date} {count}{change} {point.commit.subject}"
+        lines=tuple(lines),
     )
 
 
@@ -91,14 +89,18 @@ def _data(history: History) -> HistoryDocument:
         )
         for point in history.points
     ]
-    summary = HistorySummary(
-        commits=len(commits),
-        changes=sum(bool(commit.change) for commit in commits),
-        gaps=sum(commit.count is None for commit in commits),
-        cached=sum(commit.cached for commit in commits),
+    return record(HistoryDocument, history, commits=commits, summary=_summary(history))
+
+
+def _summary(history: History) -> HistorySummary:
+    points = history.points
+    return HistorySummary(
+        commits=len(points),
+        changes=sum(bool(point.change) for point in points),
+        gaps=sum(point.state.count is None for point in points),
+        cached=sum(point.cached for point in points),
         seconds=history.seconds,
     )
-    return record(HistoryDocument, history, commits=commits, summary=summary)
 
 
 def _page(history: History, options: doc.Options) -> doc.Page:
@@ -109,28 +111,34 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         nothing = f"No commit has {name}."
         return doc.Page((), "–", nothing, nothing)
     shown = points if options.verbose else [*_telling(points)]
-    left = len(points) - len(shown)
-    notes = (f"{plural(left, 'commit')} without a change (-v lists them)",) if left else ()
-    table = doc.Table(
-        _COLUMNS, tuple(_row(point, history.target) for point in shown), notes=notes, noun="commit"
-    )
-    about = [doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes]
+    hidden = len(points) - len(shown)
+    notes = (f"{plural(hidden, 'commit')} without a change (-v lists them)",) if hidden else ()
+    rows = []
+    for point in shown:
+        commit, state, change = point.commit, point.state, point.change or 0
+        count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
+        delta = doc.Cell(f"{change:+,}" if change else "", "green" if change > 0 else "red")
+        below = (f"not counted: {_short_reason(point, history.target)}",) if state.reason else ()
+        cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
+        rows.append(doc.Row(cells, below=below))
+    table = doc.Table(_COLUMNS, tuple(rows), notes=notes, noun="commit")
     blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
     first, last = points[-1].commit, points[0].commit
     span = f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
     sections = (
         doc.Section((*blocks, doc.Text(span, "dim")), title=name, always=True),
         doc.Section((table,), always=True),
-        doc.Section(tuple(about)),
+        doc.Section(tuple(doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes)),
     )
-    counted = [plural(len(points), "commit")]
-    counted.append(plural(sum(bool(point.change) for point in points), "change"))
-    if gaps := sum(point.state.count is None for point in points):
-        counted.append(f"{gaps:,} not counted")
-    cached = sum(point.cached for point in points)
-    reused = [f"{cached:,} from the cache"] if cached else []
-    parts = (*(("", part) for part in (*counted, *reused)), ("dim", f"{history.seconds:.1f} s"))
-    return doc.Page(sections, headline=" · ".join(counted), summary=(doc.Parts(parts),))
+    summary = _summary(history)
+    counts = [plural(summary.commits, "commit"), plural(summary.changes, "change")]
+    if summary.gaps:
+        counts.append(f"{summary.gaps:,} not counted")
+    headline = " · ".join(counts)
+    if summary.cached:
+        counts.append(f"{summary.cached:,} from the cache")
+    parts = (*(("", count) for count in counts), ("dim", f"{history.seconds:.1f} s"))
+    return doc.Page(sections, headline=headline, summary=(doc.Parts(parts),))
 
 
 def _telling(points: Sequence[Point]) -> Iterator[Point]:
@@ -144,22 +152,7 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
             yield point
 
 
-def _row(point: Point, name: str) -> doc.Row:
-    commit, state = point.commit, point.state
-    count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
-    change = point.change or 0
-    tone = "green" if change > 0 else "red"
-    cells = (
-        commit.sha[:7],
-        commit.date,
-        count,
-        doc.Cell(f"{change:+,}" if change else "", tone),
-        commit.subject,
-    )
-    return doc.Row(cells, below=(f"not counted: {_why(point, name)}",) if state.reason else ())
-
-
-def _why(point: Point, target: str) -> str:
+def _short_reason(point: Point, target: str) -> str:
     """Without the name of what was to be counted."""
     return style.short_reason(point.state.reason, target.partition("::")[2])
 
@@ -168,12 +161,10 @@ def _chart(history: History) -> doc.Chart:
     points = []
     for point in reversed(history.points):
         commit, state = point.commit, point.state
-        said = (
-            f"not counted: {_why(point, history.target)}"
-            if state.count is None
-            else f"{state.count:,}"
-        )
-        said += f" ({point.change:+,})" if point.change else ""
-        title = f"{commit.sha[:7]} {commit.date} {commit.subject}: {said}"
-        points.append(doc.ChartPoint(f"{commit.sha[:7]} {commit.date}", title, state.count))
+        why = f"not counted: {_short_reason(point, history.target)}"
+        text = why if state.count is None else f"{state.count:,}"
+        text += f" ({point.change:+,})" if point.change else ""
+        label = f"{commit.sha[:7]} {commit.date}"
+        title = f"{label} {commit.subject}: {text}"
+        points.append(doc.ChartPoint(label, title, state.count))
     return doc.Chart(history.target, tuple(points))

@@ -29,24 +29,17 @@ class SweepResult:
 
 
 def sweep_document(result: SweepResult) -> Document:
-    return Document(
-        "sweep", dict, lambda _: Page((Section((_table(result),)),), summary=_lines(result))
-    )
-
-
-def _table(result: SweepResult) -> Table:
     columns = (*(Column(name, "number") for name in result.names), Column("parameters", "number"))
     rows = []
     for row in result.rows:
         cells = [clean(str(row.point.get(name, "–"))) for name in result.names]
-        counted = "–" if row.count is None else f"{row.count:,}"
-        failed = row.count is None
-        rows.append(
-            Row((*cells, counted, Cell(clean(row.reason or row.by), "red" if failed else "dim")))
-        )
-    left = result.tally.rows - len(rows)
-    notes = (f"… and {left:,} more: --out FILE.csv keeps all of them",) if left > 0 else ()
-    return Table((*columns, Column("by", "words")), tuple(rows), notes=notes)
+        count = "–" if row.count is None else f"{row.count:,}"
+        by = Cell(clean(row.reason or row.by), "red" if row.count is None else "dim")
+        rows.append(Row((*cells, count, by)))
+    more = result.tally.rows - len(rows)
+    notes = (f"… and {more:,} more: --out FILE.csv keeps all of them",) if more > 0 else ()
+    table = Table((*columns, Column("by", "words")), tuple(rows), notes=notes)
+    return Document("sweep", dict, lambda _: Page((Section((table,)),), summary=_lines(result)))
 
 
 def summary(result: SweepResult) -> list[str]:
@@ -57,8 +50,8 @@ def summary(result: SweepResult) -> list[str]:
 def _lines(result: SweepResult) -> tuple[Parts, ...]:
     tally = result.tally
     kinds = [(tally.form, "by form"), (tally.built, "built"), (tally.failed, "not counted")]
-    counted = ", ".join(f"{number:,} {what}" for number, what in kinds if number)
-    head = f"{plural(tally.rows, 'configuration')}: {counted or 'nothing to count'}"
+    counts = ", ".join(f"{number:,} {what}" for number, what in kinds if number)
+    head = f"{plural(tally.rows, 'configuration')}: {counts or 'nothing to count'}"
     parts = [("", head)]
     if tally.checked:
         parts.append(("", f"{tally.checked:,} of those by form built as well: they agree"))
@@ -66,9 +59,9 @@ def _lines(result: SweepResult) -> tuple[Parts, ...]:
         parts.append(("yellow", f"{tally.unchecked:,} were too large to be built for that"))
     lines = [Parts((*parts, ("", f"{result.seconds:.1f} s")))]
     lines += [Parts((("dim", form),)) for form in result.forms]
-    worst = sorted(tally.reasons.items(), key=lambda one: -one[1])
+    worst = sorted(tally.reasons.items(), key=lambda item: -item[1])
     for reason, number in worst[:_REASONS]:
         lines.append(Parts((("red", f"not counted: {number:,}× {clean(reason)}"),)))
-    if (left := len(worst) - _REASONS) > 0:
-        lines.append(Parts((("dim", f"… and {plural(left, 'more reason')}"),)))
+    if (more := len(worst) - _REASONS) > 0:
+        lines.append(Parts((("dim", f"… and {plural(more, 'more reason')}"),)))
     return tuple(lines)

@@ -129,17 +129,16 @@ class RoleTree:
         for parameter in parameters:
             name = parameter.name.rpartition(".")[2]
             self._layer(parameter.name).shapes[name] = parameter.shape
-        self._says = cache(self._own_role)
+        self._says = cache(self._role_by_name)
         self._shapes_say = cache(self._roles_by_shape)
 
     def _layer(self, parameter: str) -> _Module:
         """The layer that has a parameter: a reparametrised one keeps it in a part of its own."""
         path = parameter.rpartition(".")[0]
-        layer, inner, _ = path.partition(".parametrizations.")
-        return self.modules[layer if inner and layer in self.modules else path]
+        layer = path.partition(".parametrizations.")[0]
+        return self.modules[layer if layer in self.modules else path]
 
     def is_embedding(self, name: str) -> bool:
-        """Whether the parameter of this name belongs to an embedding layer."""
         return words.EMBEDDING_CLASS.search(self._layer(name).type) is not None
 
     def role_of(self, row: ParameterRow) -> tuple[Role, str]:
@@ -148,45 +147,41 @@ class RoleTree:
             if self.is_embedding(name):
                 return "embedding", f"held by {self._layer(name).type}"
         module, name = self._layer(row.name), row.name.rpartition(".")[2]
-        layer_role = self._by_layer(module, name)
-        if layer_role is not None:
+        if layer_role := self._by_layer(module, name):
             return layer_role
         if words.embeds_directly(name):
             return "embedding", f"called {name}"
         if name in words.OUTPUT_NAMES:
             return "output", f"called {name}"
-        decided = self._decided(module.path)
+        decision = self._decision(module.path)
         is_convolution = words.CONVOLUTION_CLASS.search(module.type) or (
             "Conv" in module.type and len(module.weight) > 2
         )
-        if is_convolution and not (decided and self._reaches(module, *decided)):
+        if is_convolution and not (decision and self._reaches(module, *decision)):
             return "convolution", f"held by {module.type}"
-        if decided is None:
+        if decision is None:
             return self._by_place(module)
-        role, path = decided
+        role, path = decision
         if path != module.path:
             return role, f"in {path or '(root)'}, {self.modules[path].type}"
         return role, "beside its counterpart" if self._is_paired(module) else "by its name or class"
 
     def _by_layer(self, module: _Module, name: str) -> tuple[Role, str] | None:
         """What the class of the layer itself says, or the shapes that it holds."""
+        is_linear = "Linear" in module.type
         if module.embedding and not module.children:
-            linear = "Linear" in module.type or "Conv" in module.type
-            if linear or words.is_output_name(module.name, True):
+            if is_linear or "Conv" in module.type or words.is_output_name(module.name, True):
                 return "output", "turns states into tokens"
             return "embedding", f"held by {module.type}"
-        if module.type in words.TORCH_NORMS:
+        is_vector = all(math.prod(s) == max(s, default=1) for s in module.shapes.values())
+        is_called_norm = words.NORM_WORDS & {*words.words_of(module.name)} and not is_linear
+        is_norm = is_vector and (is_called_norm or words.NORM_CLASS.search(module.type))
+        if module.type in words.TORCH_NORMS or is_norm:
             return "norm", f"held by {module.type}"
-        if all(math.prod(shape) == max(shape, default=1) for shape in module.shapes.values()):
-            named = (
-                set(words.words_of(module.name)) & words.NORM_WORDS and "Linear" not in module.type
-            )
-            if words.NORM_CLASS.search(module.type) or named:
-                return "norm", f"held by {module.type}"
-        recurrent = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
+        is_cell = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
             module.type
         )
-        if recurrent or words.RECURRENT_PARAMETER.match(name):
+        if is_cell or words.RECURRENT_PARAMETER.match(name):
             return "recurrent", f"held by {module.type}"
         return None
 
@@ -224,14 +219,14 @@ class RoleTree:
         block = self.modules[path]
         dense = {n: c for n, c in block.children.items() if _is_dense(c)}
         free = {n: c.weight for n, c in dense.items() if self._says(c.path) is None}
-        is_chain = all(taken[0] == given[1] for taken, given in pairwise(free.values()))
+        is_chain = all(first[0] == second[1] for first, second in pairwise(free.values()))
         if block.type == "Sequential" and len(free) > 2 and is_chain:
             return dict.fromkeys(free, "feed-forward")
-        named = {c.weight for c in dense.values() if self._says(c.path) == "attention"}
+        attention = {c.weight for c in dense.values() if self._says(c.path) == "attention"}
         beside = self.modules[_above(path)].children.values() if path else ()
         forward = any(c is not block and self._is_feed_forward(c) for c in beside)
-        roles = shape_roles(free, named, beside_feed_forward=forward)
-        attends = named or block.attends or "attention" in roles.values()
+        roles = shape_roles(free, attention, beside_feed_forward=forward)
+        attends = attention or block.attends or "attention" in roles.values()
         return {**roles} if path or attends else {}
 
     def _is_feed_forward(self, module: _Module) -> bool:
@@ -243,13 +238,14 @@ class RoleTree:
 
     # --- what is around a layer ---------------------------------------------------------------
 
-    def _decided(self, path: str) -> _Decision:
+    def _decision(self, path: str) -> _Decision:
         """What the nearest module at or above `path` says that says anything."""
         above = ((role, at) for at in (*_upwards(path), "") if (role := self._says(at)))
-        inner = next(above, None)
-        if inner is None:
+        nearest = next(above, None)
+        if nearest is None:
             return next((("output", at) for at in _upwards(path) if self._is_head(at)), None)
-        return self._around_mlp(inner[1]) or inner if inner[0] == "feed-forward" else inner
+        role, at = nearest
+        return self._around_mlp(at) or nearest if role == "feed-forward" else nearest
 
     def _around_mlp(self, path: str) -> _Decision:
         """An MLP in a head belongs to the head, one directly in an embedding (`t_embedder.mlp`) to
@@ -277,11 +273,11 @@ class RoleTree:
             or words.OUTPUT_CLASS.search(module.type) is not None
         )
 
-    def _own_role(self, path: str) -> Role | None:
+    def _role_by_name(self, path: str) -> Role | None:
         """The role of a module, and of the layers inside it, by its class and name."""
         module = self.modules[path]
-        name, own = module.name, set(words.words_of(module.name))
-        gate = words.GATES & {*words.words_of(module.type), *own}
+        name, name_words = module.name, set(words.words_of(module.name))
+        gate = words.GATES & {*words.words_of(module.type), *name_words}
         if words.FEED_FORWARD_CLASS.search(module.type):
             return "feed-forward"
         if words.ATTENTION_CLASS.search(module.type):
@@ -294,9 +290,9 @@ class RoleTree:
             return "recurrent"
         if words.EMBEDDING_CLASS.search(module.type) or words.embeds(name):
             return "embedding"
-        if own & words.ATTENTION_WORDS or name.lower() in words.PROJECTIONS:
+        if name_words & words.ATTENTION_WORDS or name.lower() in words.PROJECTIONS:
             return None if gate else "attention"
-        forward = own & words.FEED_FORWARD_WORDS or {"feed", "forward"} <= own
+        forward = name_words & words.FEED_FORWARD_WORDS or {"feed", "forward"} <= name_words
         return "feed-forward" if forward or self._is_paired(module) else None
 
     def _is_paired(self, module: _Module) -> bool:
@@ -304,17 +300,17 @@ class RoleTree:
         weights are of transposed shapes, and that stand beside an attention or widen and narrow
         again (the two layers of a gate narrow first)."""
         block = self.modules[_above(module.path)]
-        named = block.children
+        children = block.children
         for pair in words.PAIRS:
-            if module.name in pair and set(pair) <= set(named):
+            if module.name in pair and set(pair) <= children.keys():
                 # BERT's two layers are held by modules of their own, beside a norm.
-                layers = (named[part] for part in pair)
+                layers = (children[name] for name in pair)
                 up, down = (layer.children.get("dense", layer).weight for layer in layers)
                 if _transposed(up, down) and (up[0] > up[1] or block.attends):
                     return True
         if block.type != "Sequential" or module.type != "Linear":
             return False
-        linear = [child.weight for child in named.values() if child.type == "Linear"]
+        linear = [layer.weight for layer in children.values() if layer.type == "Linear"]
         return len(linear) == 2 and _transposed(*linear) and linear[0][0] > linear[0][1]
 
 

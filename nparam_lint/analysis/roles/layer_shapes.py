@@ -24,35 +24,31 @@ def shape_roles(
     else decides; `attention`: shapes of others in it that are known to attend, as are `layers`
     then. Four projections are those of an attention only where a feed-forward stands beside them: a
     recurrent cell has such gates, too."""
-    found: dict[str, ShapeRole] = {}
-    found |= dict.fromkeys(_fused(layers), "attention")
-    found |= dict.fromkeys(_outputs(layers, attention), "attention")
-    left = {name: shape for name, shape in layers.items() if name not in found}
-    projections = _projections(left)
-    others = {name: shape for name, shape in left.items() if name not in projections}
-    forward = _feed_forward(others)
+    roles: dict[str, ShapeRole] = {}
+    roles |= dict.fromkeys(_fused(layers), "attention")
+    # The output, where the projections are known by other means, gives back their width.
+    widths = {width for _, width in attention}
+    inner = {out // parts for out, _ in attention for parts in (1, 3) if out % parts == 0}
+    outputs = [name for name, (out, width) in layers.items() if out in widths and width in inner]
+    if len(outputs) == 1:
+        roles[outputs[0]] = "attention"
+    free = {name: shape for name, shape in layers.items() if name not in roles}
+    projections = _projections(free)
+    forward = _feed_forward({n: shape for n, shape in free.items() if n not in projections})
     if projections and (forward or beside_feed_forward):
-        found |= dict.fromkeys(projections, "attention")
+        roles |= dict.fromkeys(projections, "attention")
     else:
-        forward = _feed_forward(left)
-    return found | dict.fromkeys(forward, "feed-forward")
+        forward = _feed_forward(free)
+    return roles | dict.fromkeys(forward, "feed-forward")
 
 
 def _fused(layers: Mapping[str, Shape]) -> Sequence[str]:
     """Queries, keys and values in one layer, and the output: 3d × d and d × d."""
     for name, (out, width) in layers.items():
-        outputs = [other for other, shape in layers.items() if shape == (width, width)]
+        outputs = [output for output, shape in layers.items() if shape == (width, width)]
         if out == 3 * width and len(outputs) == 1:
             return name, *outputs
     return ()
-
-
-def _outputs(layers: Mapping[str, Shape], attention: Set[Shape]) -> Sequence[str]:
-    """The output, where the projections are known by other means: it gives back their width."""
-    widths = {width for _, width in attention}
-    inner = {out // parts for out, _ in attention for parts in (1, 3) if out % parts == 0}
-    found = [name for name, (out, width) in layers.items() if out in widths and width in inner]
-    return found if len(found) == 1 else ()
 
 
 def _projections(layers: Mapping[str, Shape]) -> Sequence[str]:
@@ -69,10 +65,10 @@ def _projections(layers: Mapping[str, Shape]) -> Sequence[str]:
 def _feed_forward(layers: Mapping[str, Shape]) -> Sequence[str]:
     """One layer or two of a shape that widens, and one after them that narrows again."""
     names = [*layers]
-    found: list[str] = []
+    forward: list[str] = []
     for place, name in enumerate(names):
         out, width = layers[name]
-        ups = [other for other in names[:place] if layers[other] == (width, out)]
-        if out < width and 1 <= len(ups) <= _UPS and not set(ups) & set(found):
-            found += [*ups, name]
-    return found
+        ups = [before for before in names[:place] if layers[before] == (width, out)]
+        if out < width and 1 <= len(ups) <= _UPS and not set(ups) & set(forward):
+            forward += [*ups, name]
+    return forward

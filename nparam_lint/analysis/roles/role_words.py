@@ -82,8 +82,8 @@ def embeds(name: str) -> bool:
 def embeds_directly(name: str) -> bool:
     """The same for a parameter that a module holds itself: `cls_token`, `pos_embed`."""
     words = set(words_of(name))
-    named = words & {"token", "tokens", *_EMBEDDED} and words & _CLASS_NAMES
-    return embeds(name) or bool(named)
+    is_class = words & {"token", "tokens", *_EMBEDDED} and words & _CLASS_NAMES
+    return embeds(name) or bool(is_class)
 
 
 def is_output_name(name: str, at_top: bool) -> bool:

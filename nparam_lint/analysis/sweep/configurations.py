@@ -16,11 +16,11 @@ from nparam_lint.evidence.config_outline import outline
 from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point, Value
 
-_SEEN = 1000  # rows of a file in which the values of choices are looked for
+_LOOKED_AT = 1000  # rows of a file in which the values of choices are looked for
 _OVERRIDE = re.compile(r"-\s*['\"]?\+{0,2}([\w.@/]+)=(.*?)['\"]?\s*$")
 
 
@@ -28,7 +28,7 @@ _OVERRIDE = re.compile(r"-\s*['\"]?\+{0,2}([\w.@/]+)=(.*?)['\"]?\s*$")
 class Configurations:
     """Gives every configuration, each time that it is iterated. `names`: the arguments that any of
     them sets; `count`: how many there are, None if only the end tells. An argument that one leaves
-    out keeps the value of the call. `job`: whether each has a name, of the run that it was."""
+    out keeps the value of the call."""
 
     names: tuple[str, ...]
     points: Callable[[], Iterator[Point]]
@@ -43,15 +43,15 @@ class Configurations:
 
     def values(self, name: str) -> tuple[Value, ...]:
         """The values of an argument among the first configurations, each once."""
-        found = {repr(p[name]): p[name] for p in islice(self, _SEEN) if name in p}
-        return tuple(found.values())
+        values = {repr(p[name]): p[name] for p in islice(self, _LOOKED_AT) if name in p}
+        return tuple(values.values())
 
 
 def of_grid(values: Mapping[str, Sequence[Value]]) -> Configurations:
     """All combinations; the last argument changes first."""
 
     def points() -> Iterator[Point]:
-        return (dict(zip(values, one, strict=True)) for one in _combinations([*values.values()]))
+        return (dict(zip(values, row, strict=True)) for row in _combinations([*values.values()]))
 
     return Configurations(tuple(values), points, prod(map(len, values.values())))
 
@@ -62,8 +62,8 @@ def _combinations(columns: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, .
         yield ()
         return
     for value in columns[0]:
-        for rest in _combinations(columns[1:]):
-            yield (value, *rest)
+        for row in _combinations(columns[1:]):
+            yield (value, *row)
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -73,12 +73,12 @@ def of_file(name: str) -> Configurations:
     """The rows of a CSV file, whose first line has the names, or of JSON Lines. Raises
     UsageError."""
     readers = {".csv": _csv_points, ".jsonl": _json_points, ".ndjson": _json_points}
-    read = readers.get(Path(name).suffix)
-    if read is None:
+    reader = readers.get(Path(name).suffix)
+    if reader is None:
         raise UsageError(f"option --from is {name!r}, expected a .csv or .jsonl file")
     names: dict[str, None] = {}
     try:
-        for point in read(name):
+        for point in reader(name):
             names.update(dict.fromkeys(point))
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
@@ -86,7 +86,7 @@ def of_file(name: str) -> Configurations:
         raise UsageError(f"{name} is not text in UTF-8") from None
     if not names:
         raise UsageError(f"{name} has no configurations")
-    return Configurations(tuple(names), lambda: read(name))
+    return Configurations(tuple(names), lambda: reader(name))
 
 
 def _csv_points(name: str) -> Iterator[Point]:
@@ -142,7 +142,7 @@ def of_hydra(
         return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
     jobs.sort(key=order)
-    keys = _keys(_config(jobs[0]), arguments, mapping, jobs[0])
+    keys = _keys(jobs[0], arguments, mapping)
 
     def points() -> Iterator[Point]:
         for job in jobs:
@@ -159,7 +159,7 @@ def _config(job: Path) -> dict[str, Value]:
         if (file := place / "config.yaml").is_file():
             entries = outline(file.name, file.read_text(encoding="utf-8"))
             plain = (entry for entry in entries if entry.value)
-            return {".".join(map(str, one.keys)): _yaml_value(one.value) for one in plain}
+            return {".".join(map(str, entry.keys)): _yaml_value(entry.value) for entry in plain}
         file = place / "overrides.yaml"
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -169,33 +169,28 @@ def _config(job: Path) -> dict[str, Value]:
 
 
 def _yaml_value(text: str) -> Value:
-    plain: dict[str, Value] = {"true": True, "false": False, "null": None, "~": None}
-    return plain[text.lower()] if text.lower() in plain else value_of(text)
+    words: dict[str, Value] = {"true": True, "false": False, "null": None, "~": None}
+    return words[text.lower()] if text.lower() in words else value_of(text)
 
 
-def _keys(
-    config: Mapping[str, Value], arguments: Sequence[str], mapping: Mapping[str, str], job: Path
-) -> dict[str, str]:
+def _keys(job: Path, arguments: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
     """The key of each argument: as the mapping says, else its own name, else the only key that ends
     in it."""
+    config = _config(job)
+    listed = ", ".join(islice(config, 12)) or "no keys"
     for name, key in mapping.items():
         if key not in config:
-            there = _listed(config)
-            raise UsageError(f"option --map: {job} has no key {key!r} for {name}; it has {there}")
-    found = dict(mapping)
+            raise UsageError(f"option --map: {job} has no key {key!r} for {name}; it has {listed}")
+    keys = dict(mapping)
     for name in arguments:
         ends = [key for key in config if key == name or key.endswith(f".{name}")]
-        if name in found or not ends:
+        if name in keys or not ends:
             continue
         if len(ends) > 1 and name not in config:
             step = f"next: --map {name}={ends[0]}"
             raise UsageError(f"{job}: {name} may be {' or '.join(ends)}\n{step}")
-        found[name] = name if name in config else ends[0]
-    if not found:
-        said = f"{job} sets no argument of the model; it has {_listed(config)}"
-        raise UsageError(f"{said}\nnext: --map {next(iter(arguments), 'd_model')}=KEY")
-    return found
-
-
-def _listed(config: Iterable[str]) -> str:
-    return ", ".join(islice(config, 12)) or "no keys"
+        keys[name] = name if name in config else ends[0]
+    if not keys:
+        what = f"{job} sets no argument of the model; it has {listed}"
+        raise UsageError(f"{what}\nnext: --map {next(iter(arguments), 'd_model')}=KEY")
+    return keys

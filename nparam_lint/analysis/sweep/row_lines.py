@@ -44,13 +44,13 @@ def csv_head(names: Sequence[str]) -> str:
 def csv_line(names: Sequence[str], row: SweepRow) -> str:
     """A cell has a value as Python writes it, and texts without quotes; an empty one, none."""
     cells = [_cell(row.point[name]) if name in row.point else "" for name in names]
-    counted = "" if row.count is None else str(row.count)
-    return _csv_line([*cells, counted, row.by, row.reason or ""])
+    count = "" if row.count is None else str(row.count)
+    return _csv_line([*cells, count, row.by, row.reason or ""])
 
 
 def _cell(value: Value) -> str:
-    plain = isinstance(value, str) and value.strip() == value and value_of(value) == value
-    return str(value) if plain and value and "\n" not in str(value) else repr(value)
+    is_plain = isinstance(value, str) and value.strip() == value and value_of(value) == value
+    return str(value) if is_plain and value and "\n" not in str(value) else repr(value)
 
 
 def _csv_line(cells: Sequence[str]) -> str:

@@ -74,8 +74,8 @@ class Sweep:
 
     def __init__(self, model: Model, forms: Iterable[Derived]) -> None:
         self.model = model
-        found = (form for form in forms if isinstance(form, ClosedForm))
-        self.cases = [ProvedCase(form) for form in found if form.is_proved]
+        closed = (form for form in forms if isinstance(form, ClosedForm))
+        self.cases = [ProvedCase(form) for form in closed if form.is_proved]
         self.tally, self.chance = Tally(), random.Random(0)
 
     def rows(self, points: Iterable[Point]) -> Iterator[list[SweepRow]]:
@@ -83,7 +83,7 @@ class Sweep:
         points = iter(points)
         checks, size = CHECKED_FIRST, CHUNK if self.cases else BUILDS
         while chunk := list(islice(points, size)):
-            rows = self.counted(chunk, checks)
+            rows = self.count(chunk, checks)
             for row in rows:
                 self.tally.add(row)
             yield rows
@@ -92,44 +92,44 @@ class Sweep:
             size = CHUNK if 2 * by_form > len(rows) else BUILDS
             checks = CHECKED
 
-    def counted(self, chunk: Sequence[Point], checks: int) -> list[SweepRow]:
-        rows = [SweepRow(point, self.by_form(point), "form") for point in chunk]
-        left = [place for place, row in enumerate(rows) if row.count is None]
-        known = [place for place, row in enumerate(rows) if row.count is not None]
-        sample = self.chance.sample(known, min(checks, len(known)))
-        places = [*left, *sample]
-        for place, found in zip(places, self.model.counts([chunk[p] for p in places]), strict=True):
+    def count(self, chunk: Sequence[Point], checks: int) -> list[SweepRow]:
+        """By form; what no case is about is built, with a sample of the others."""
+        rows = []
+        for point in chunk:
+            by_form = (case.count(point) for case in self.cases)
+            count = next((count for count in by_form if count is not None), None)
+            rows.append(SweepRow(point, count, "form"))
+        places = [place for place, row in enumerate(rows) if row.count is None]
+        by_form_places = [place for place, row in enumerate(rows) if row.count is not None]
+        places += self.chance.sample(by_form_places, min(checks, len(by_form_places)))
+        outcomes = self.model.counts([chunk[place] for place in places])
+        for place, outcome in zip(places, outcomes, strict=True):
             if rows[place].count is not None:
-                self.check(rows[place], found)
-            elif isinstance(found, NotMeasured):
-                rows[place] = SweepRow(chunk[place], None, "built", self.why(found))
+                self.check(rows[place], outcome)
+            elif isinstance(outcome, NotMeasured):
+                # In one line, without the call, which the row says.
+                call = rf"{re.escape(self.model.target.callable)}\(.*\) (?=raised )"
+                reason = re.sub(call, "", " ".join(outcome.reason.split()))
+                rows[place] = SweepRow(chunk[place], None, "built", reason)
             else:
-                rows[place] = SweepRow(chunk[place], found, "built")
+                rows[place] = SweepRow(chunk[place], outcome, "built")
         return rows
 
-    def by_form(self, point: Point) -> int | None:
-        """None where no case is about it: then it has to be built."""
-        counts = (case.count(point) for case in self.cases)
-        return next((count for count in counts if count is not None), None)
-
-    def why(self, failure: NotMeasured) -> str:
-        """The reason in one line, without the call, which the row says."""
-        call = rf"{re.escape(self.model.target.callable)}\(.*\) (?=raised )"
-        return re.sub(call, "", " ".join(failure.reason.split()))
-
-    def check(self, row: SweepRow, found: int | NotMeasured) -> None:
+    def check(self, row: SweepRow, outcome: int | NotMeasured) -> None:
         """Compare what the form says with what was built."""
-        if isinstance(found, NotMeasured) and found.cause in _TOO_LARGE:
+        if isinstance(outcome, int):
+            what = f"has {outcome:,}"
+        elif outcome.cause in _TOO_LARGE:
             self.tally.unchecked += 1
             return
+        else:
+            what = f"cannot be built: {outcome.reason}"
         self.tally.checked += 1
-        if found != row.count:
-            built = f"{found:,}" if isinstance(found, int) else f"cannot be built: {found.reason}"
+        if outcome != row.count:
             where = ", ".join(f"{name}={value!r}" for name, value in row.point.items())
             raise Mismatch(
                 f"the closed form is wrong at {where}: it gives {row.count:,}, the model that was "
-                f"built {'has ' if isinstance(found, int) else ''}{built}\n"
-                "next: nparam-lint sweep --built, and please report this model"
+                f"built {what}\nnext: nparam-lint sweep --built, and please report this model"
             )
 
 
@@ -153,10 +153,10 @@ class ProvedCase:
                 return None
         values: dict[str, Value] = {}
         for name, value in self.numbers.items():
-            values[name] = own = point.get(name, value)
-            if type(own) is not type(value) or not (own > 0 or own == value):  # type: ignore[operator]
+            values[name] = number = point.get(name, value)
+            if type(number) is not type(value) or not (number > 0 or number == value):  # type: ignore[operator]
                 return None
         if not self.rules.hold(values):  # type: ignore[arg-type]
             return None
-        found = self.form(*values.values())
-        return None if found == NOWHERE else int(found)
+        count = self.form(*values.values())
+        return None if count == NOWHERE else int(count)

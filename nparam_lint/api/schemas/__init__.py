@@ -9,6 +9,9 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nparam_lint.api.schemas.config_schema import config_schema
+from nparam_lint.api.schemas.report_schemas import REPORTS, report_schema
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,10 +20,10 @@ if TYPE_CHECKING:
 
 def schemas() -> dict[str, Callable[[], Schema]]:
     """By name, what makes each."""
-    from nparam_lint.api.schemas.config_schema import config_schema
-    from nparam_lint.api.schemas.report_schemas import REPORTS, report_schema
-
-    return {"config": config_schema, **{name: partial(report_schema, name) for name in REPORTS}}
+    return {
+        "config": config_schema,
+        **{name: partial(report_schema, name) for name in REPORTS},
+    }
 
 
 def text_of(schema: Schema) -> str:

@@ -87,9 +87,9 @@ def connect(address: str) -> Machines:
     try:
         machines: Machines = engine.connect(address)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        said = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
+        why = re.sub(r"\s+", " ", str(error)).strip() or type(error).__name__
         raise UsageError(
-            f"{address} cannot be reached: {said}\nnext: see that it runs, and that this machine "
+            f"{address} cannot be reached: {why}\nnext: see that it runs, and that this machine "
             f"may connect to it; or leave out --on to count here"
         ) from None
     return machines

@@ -31,8 +31,8 @@ class DaskMachines(Machines):
     def submit(self, fn: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
         if self._avoided:
             more.setdefault("workers", list(self._workers()))
-        found: Future[Any] = self._executor.submit(fn, *arguments, **more)
-        return found
+        future: Future[Any] = self._executor.submit(fn, *arguments, **more)
+        return future
 
     def slots(self) -> int:
         return sum(self._workers().values())
@@ -46,15 +46,15 @@ class DaskMachines(Machines):
     def _idle(self) -> dict[str, int]:
         """The workers that could do more, and how much."""
         try:
-            taken = {name: len(keys) for name, keys in self._client.processing().items()}
+            calls = {name: len(keys) for name, keys in self._client.processing().items()}
         except OSError:  # it is gone
             return {}
-        free = {name: n - taken.get(name, 0) for name, n in self._workers().items()}
-        return {name: n for name, n in free.items() if n > 0}
+        slots = {name: n - calls.get(name, 0) for name, n in self._workers().items()}
+        return {name: n for name, n in slots.items() if n > 0}
 
     def ask(self, function: Callable[..., Any], *arguments: object) -> dict[str, object]:
-        found: dict[str, object] = self._client.run(function, *arguments, on_error="return")
-        return found
+        replies: dict[str, object] = self._client.run(function, *arguments, on_error="return")
+        return replies
 
     def share(self, data: bytes) -> object:
         # Not `scatter`: what that sends is gone with the workers that have it, and needs some.
@@ -74,11 +74,11 @@ class DaskMachines(Machines):
     def _workers(self) -> dict[str, int]:
         """How many calls each worker that may be used runs at a time, by its address."""
         try:
-            known = self._client.scheduler_info(n_workers=-1)["workers"]
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
         except OSError:  # it is gone
             return {}
-        usable = [name for name in known if name not in self._avoided] or list(known)
-        return {name: known[name]["nthreads"] for name in usable}
+        usable = [name for name in workers if name not in self._avoided] or list(workers)
+        return {name: workers[name]["nthreads"] for name in usable}
 
 
 def connect(address: str) -> DaskMachines:

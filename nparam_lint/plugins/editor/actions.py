@@ -6,16 +6,18 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.plugins.editor.answers import lines_of, session_of
+from nparam_lint.rewrite import budget_updates, module_lists, new_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pygls.workspace import PositionCodec
 
@@ -68,28 +70,22 @@ def plan(
     data: Mapping[str, Any], environ: Mapping[str, str], progress: Progress
 ) -> tuple[FileEdit, ...]:
     """The files as an offer changes them. Raises UsageError where it cannot be done."""
-    from pathlib import Path
 
     path = Path(data["path"])
     session = replace(session_of(path, environ).session, progress=progress)
     if data["do"] == FIX:
-        from nparam_lint.rewrite.module_lists import plan_fixes
-
-        fixes = plan_fixes(session, [path], data["line"])
+        fixes = module_lists.plan_fixes(session, [path], data["line"])
         reasons = "; ".join(reason for _, reason in fixes.left)
         return _made(fixes.files, reasons)
     if data["do"] == UPDATE:
-        from nparam_lint.claims import parse_selector, parse_target
-        from nparam_lint.rewrite.budget_updates import Named, plan_update
-
         target = parse_target(data["target"])
-        named = Named(str(target), target.location, target, parse_selector(data["selector"]))
-        planned = plan_update(session, [named])
+        named = budget_updates.Named(
+            str(target), target.location, target, parse_selector(data["selector"])
+        )
+        planned = budget_updates.plan_update(session, [named])
     else:
-        from nparam_lint.rewrite.new_budgets import Wishes, plan_init
-
-        wishes = Wishes(every=True, only=data["target"])
-        planned = plan_init(session, [path], wishes)
+        wishes = new_budgets.Wishes(every=True, only=data["target"])
+        planned = new_budgets.plan_init(session, [path], wishes)
     reasons = "; ".join(left.reason for left in planned.left if left.origin != "prose")
     return _made(planned.files, planned.error or reasons)
 

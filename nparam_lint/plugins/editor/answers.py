@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
+from nparam_lint.cache import housekeeping
+from nparam_lint.changes import causes
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import Session, open_session
 from nparam_lint.config.settings import Settings
@@ -100,7 +102,7 @@ def check_file(
     text = read_lines(path)
     if not inside:
         alone = Session(Settings(path.parent), environ, list_below=lambda _: [path.name])
-        report = check(alone, [path], static_only=True, dependents=False)
+        report = check(alone, [path], static_only=True, with_dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
     listing = FileListing(folders)
     answer = replace(session_of(path, environ), text=text)
@@ -109,7 +111,9 @@ def check_file(
     session, problem = replace(answer.session, progress=progress, list_below=listing), ""
     session.store.late = []
     try:
-        report = check(session, [path], static_only=not builds, dependents=False, analysis=ANALYSIS)
+        report = check(
+            session, [path], static_only=not builds, with_dependents=False, analysis=ANALYSIS
+        )
         if builds and (report.models or report.skipped):
             lines = with_lines_of(answer.place, report, session)
             report = replace(lines, findings=report.findings)
@@ -129,21 +133,18 @@ def check_around(
     answer = session_of(paths[0], environ)
     if answer.problem or answer.report.findings:
         return None
-    from nparam_lint.changes.causes import causes_since
 
     def open_copy(_: Path, copy: Snapshot, root: Path) -> Session:
         return open_session(root, environ, snapshot=copy)
 
     session = replace(answer.session, progress=progress)
-    find_causes = partial(causes_since, None, None, open_copy)
+    find_causes = partial(causes.causes_since, None, None, open_copy)
     try:
         report = check(session, paths, analysis=ANALYSIS, find_causes=find_causes)
     except UsageError:
         return None
     if session.store.wants_trim():
-        from nparam_lint.cache.housekeeping import trim
-
-        trim(session.store.base or "")
+        housekeeping.trim(session.store.base or "")
     return None if report.error else report.findings
 
 

@@ -9,7 +9,18 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from nparam_lint.report import Chart, Facts, Listing, Parts, Table, Text, style
+from nparam_lint.report import (
+    Chart,
+    Facts,
+    Listing,
+    Parts,
+    Table,
+    Text,
+    chart,
+    findings,
+    lines_by_file,
+    style,
+)
 from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint, clean
 
@@ -32,10 +43,8 @@ def render(document: Document, options: Options) -> str:
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
-        from nparam_lint.report.findings import findings_lines
-
         found, brief = document.report.findings, options.is_brief
-        parts.append(findings_lines(found, options.width, paint, brief=brief))
+        parts.append(findings.findings_lines(found, options.width, paint, brief=brief))
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
     parts.append([line for block in page.summary for line in _joined(block, options.width, paint)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n" if any(parts) else ""
@@ -58,17 +67,13 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
     if isinstance(block, Parts):
         return _joined(block, width, paint)
     if isinstance(block, ModelBudgets | Listing):
-        from nparam_lint.report import lines_by_file  # a passing hook has none
-
         if isinstance(block, ModelBudgets):
             return lines_by_file.verdict_lines(block, width, paint)
         return lines_by_file.listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
     if isinstance(block, Chart):
-        from nparam_lint.report.chart import sparkline
-
-        return [paint("cyan", sparkline(block, width))]
+        return [paint("cyan", chart.sparkline(block, width))]
     return _modules(block, width, paint)
 
 

@@ -1,0 +1,139 @@
+"""What is loaded when it is first used, and the one place that says so.
+
+A file imports all that it needs at its top. A module that is listed here is then in `sys.modules`,
+but its file is read when something asks for a name in it: so a run pays for what it does. What
+imports a library that takes long (libcst, pygls, msgspec) is such a module, never the library.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import RLock  # without `threading`, which a run that changes nothing does not need
+from importlib import import_module
+from importlib.machinery import PathFinder, SourceFileLoader
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+
+LATE = frozenset(
+    f"nparam_lint.{name}"
+    for name in """
+    analysis.boundaries
+    analysis.formula_budget
+    analysis.missing_term
+    analysis.roles
+    analysis.roles.module_roles
+    api.notebook
+    cache.housekeeping
+    changes
+    changes.causes
+    claims.comment_budgets
+    claims.doc_comments
+    claims.expression
+    claims.prose
+    claims.suppressions
+    cli.main
+    cli.progress
+    config.load
+    config.positions
+    config.session
+    count.reasons
+    count.recall
+    count.remote_machines
+    count.remote_run
+    count.worker_process
+    discover
+    discover.parallel_scan
+    discover.unread_claims
+    evidence.configs
+    evidence.containment
+    evidence.sources
+    gate
+    gate.dependents
+    gate.explanations
+    gate.fill_in
+    gate.formula_check
+    gate.inside
+    gate.report
+    gate.shards
+    gate.ways
+    ground.version
+    report
+    report.chart
+    report.check_data
+    report.check_document
+    report.findings
+    report.folded_modules
+    report.formats
+    report.formats.markdown
+    report.lines_by_file
+    report.not_counted
+    report.overview
+    report.shard_data
+    report.show_document
+    repository.git
+    repository.snapshot
+    rewrite.budget_updates
+    rewrite.edits
+    rewrite.module_lists
+    rewrite.new_budgets
+    rules.lint
+    rules.source_file
+    rules.values
+    worker.in_process
+    worker.tracing.failures
+""".split()
+)
+_reading = RLock()
+
+
+class UnreadModule(ModuleType):
+    """A module whose file has not been read; any name that it lacks is the reason to do so."""
+
+    def __getattr__(self, name: str) -> object:
+        if f"{self.__name__}.{name}" in LATE:  # a module of this package, which stays unread
+            return import_module(f"{self.__name__}.{name}")
+        with _reading:  # another thread waits until all names are there
+            loader = self.__spec__ and self.__spec__.loader
+            if type(self) is UnreadModule and isinstance(loader, LateLoader):
+                loader.read(self)
+        return ModuleType.__getattribute__(self, name)
+
+
+class LateLoader(SourceFileLoader):
+    """Makes the module, and runs its file later."""
+
+    is_reading = False
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__class__ = UnreadModule
+
+    def read(self, module: ModuleType) -> None:
+        """Run the file, unless it is being run: then the name is not there yet."""
+        if self.is_reading:
+            return
+        self.is_reading = True
+        try:
+            super().exec_module(module)
+            module.__class__ = ModuleType
+        finally:
+            self.is_reading = False
+
+
+class LateFinder(PathFinder):
+    """Finds the modules of the list where Python would."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = super().find_spec(fullname, path, target) if fullname in LATE else None
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = LateLoader(fullname, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, LateFinder)
