@@ -60,7 +60,6 @@ class RecipePattern:
         return self.text.partition("::")[0]
 
     def matches(self, target: Target) -> bool:
-
         name = self.text.partition("::")[2]
         return fnmatchcase(target.callable, name) and matcher((self.files,))(target.location)
 
