@@ -30,8 +30,8 @@ class HiddenParameters:
     def __init__(self, count):
         self.count, self.torch = count, count.originals
         # What is in the model already, and the worker's own notes, which hold all that was made.
-        own = (STATE, count, count.origins, count.originals, *vars(STATE).values())
-        self.seen = {*count.parameters, *count.buffers, *count.first_path, *map(id, own)}
+        notes = (STATE, count, count.origins, count.originals, *vars(STATE).values())
+        self.seen = {*count.parameters, *count.buffers, *count.first_path, *map(id, notes)}
         self.left = MOST_OBJECTS
         self.rows = [
             self.row(path, name, value, hidden)
@@ -112,7 +112,7 @@ class HiddenParameters:
             if type(count.model).parameters is not self.torch.parameters:
                 most = 2 * len(count.parameters)  # it may not end
                 returned = {id(p) for p in islice(count.model.parameters(), most)}
-                lost = [held for key, held in count.parameters.items() if key not in returned]
+                lost = [entry for key, entry in count.parameters.items() if key not in returned]
         what = "overridden parameters()"
-        size = sum(held.size for held in lost)
+        size = sum(entry.size for entry in lost)
         return [{"path": "", "count": size, "what": what, "source": None}] if lost else []

@@ -45,8 +45,9 @@ def is_empty(torch, module, name):
     registered = dict([*torch.own_parameters(module), *torch.own_children(module)])
     value = registered.get(name, attributes.get(name))
     is_list = issubclass(type(value), torch.containers)
-    held = torch.own_children(value) or torch.own_parameters(value) if is_list else ()
-    return not held if is_list else value is None
+    if is_list:
+        return not (torch.own_children(value) or torch.own_parameters(value))
+    return value is None
 
 
 def late_layers(torch, kind, has_run):
@@ -131,11 +132,10 @@ def meaning(node, function):
 
 def meanings(torch, function):
     """What the names in the code of a function may mean."""
-    names, own = names_in(function.__code__), function.__globals__
-    spaces = [vars(own[name]) for name in names if type(own.get(name)) is ModuleType]
-    return [
-        space[name] for space in (own, torch.layers, *spaces) for name in names if name in space
-    ]
+    names, globals_ = names_in(function.__code__), function.__globals__
+    modules = [globals_[name] for name in names if type(globals_.get(name)) is ModuleType]
+    spaces = globals_, torch.layers, *map(vars, modules)
+    return [space[name] for space in spaces for name in names if name in space]
 
 
 def names_in(code):
@@ -146,7 +146,7 @@ def names_in(code):
 
 def has_parameters(torch, value, above=()):
     """Whether it is the class of parameters, or of modules whose constructor names one that is."""
-    if not issubclass(type(value), type) or any(value is other for other in above):
+    if not issubclass(type(value), type) or any(value is holder for holder in above):
         return False
     if value is torch.Parameter:
         return True
