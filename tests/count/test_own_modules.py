@@ -16,7 +16,7 @@ PACKAGE = Path(WORKER).parent
 GROUND = PACKAGE.parent / "ground"  # as much of it as the worker reads
 SHARED = [
     GROUND / name
-    for name in ("__init__.py", "facts.py", "metrics.py", "orders.py", "script_words.py")
+    for name in ("__init__.py", "facts.py", "metrics.py", "nearest.py", "orders.py", "script_words.py")
 ]
 PARTS = sorted([*PACKAGE.rglob("*.py"), *SHARED])
 NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})
