@@ -99,7 +99,6 @@ class State:
         self.origins = None  # the OriginLines of its parts, meanwhile
         self.keeps_arguments = False  # whether they hold the arguments, too
         self.own_classes = {}  # id of a class -> its OwnClass
-        self.config_classes = {}  # id of a class -> it, whose objects constructors got
         self.trace = None  # the Recorder, while a model is built with traced numbers
         self.signatures = {}  # id of a constructor's code -> its Signature
 
