@@ -169,8 +169,8 @@ class Count:
         return Part(name, size, entry.width, entry.trains, key in self.embedding, idle)
 
     def weighed(self, name):
-        """(id, entry, what a metric counts of one element) of all parameters and buffers of which it
-        counts anything."""
+        """(id, entry, what a metric counts of one element) of the parameters and buffers of which
+        it counts anything."""
         metric = METRICS[name]
         kinds = ((self.parameters, metric.parameter), (self.buffers, metric.buffer))
         for tensors, adder in kinds:

@@ -38,16 +38,15 @@ class InputLog:
         if something has changed since, or if it is unknown what was read."""
         if not self.is_complete:
             return None
-        found = {}
-        new = [*itertools.islice(reversed(self.facts.items()), len(self.facts) - start)]
-        for (question, path), known in reversed(new):
-            value = known
+        answers = {}
+        for (question, path), value in [*itertools.islice(self.facts.items(), start, None)]:
+            state = value
             if question in ("content", "names", "distributions"):
                 value = answer(question, path)
-                if answer("state", path) != known:
+                if answer("state", path) != state:
                     return None
-            found[fact(question, front_end_path(path))] = value
-        return found
+            answers[fact(question, front_end_path(path))] = value
+        return answers
 
     def report(self):
         """All of it, as JSON; None as above."""

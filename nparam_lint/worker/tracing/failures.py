@@ -64,9 +64,9 @@ def obstacle(error):
 def root_cause(error):
     """The exception that an exception was made of, as a library does that adds where it happened;
     itself where it was made of none."""
-    seen = []
-    while error is not None and error.__cause__ is not None and error not in seen:
-        seen.append(error)
+    chain = []
+    while error is not None and error.__cause__ is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__
     return error
 
