@@ -135,7 +135,7 @@ class Importer(Parent):
         last = next(reversed(sys.modules))
         with self.told_packages(channel), importing(self.jobs[0]):
             before = shared_with_forks()
-            ready, others = self.import_all()
+            ready, deeper = self.import_all()
             self.is_shared = CAN_FORK and not shared_with_forks() <= before
         if self.is_shared and len(self.jobs) > 1:
             channel.tell(events.Apart())
@@ -144,14 +144,14 @@ class Importer(Parent):
         self.is_project = any(is_ours(sys.modules[name]) for name in names)
         gc.disable()  # a module may have turned it on again
         stays = self.settings["reuse"] and CAN_FORK and not self.is_shared
-        if len(ready) == 1 and not (others or stays):
+        if len(ready) == 1 and not (deeper or stays):
             self.build(channel, ready[0], ready[0].failures)
             return
         self.tell_record()
         channel.limit += GRACE
         channel.tell(events.Imported())
         gc.freeze()
-        self.build_all(ready, others)
+        self.build_all(ready, deeper)
         if stays and len(ready) == len(self.jobs):
             channel.tell(events.Idle())
             for jobs in orders:  # of one run after the other, that rest on what was read before
@@ -173,12 +173,13 @@ class Importer(Parent):
         channel.tell(events.Packages([*installed]))
 
     def import_all(self):
-        """(jobs whose module is loaded, the others); those that cannot be imported are answered."""
+        """(jobs whose module is loaded, those that lie deeper in the package); those that cannot be
+        imported are answered."""
         mark_output(self.settings["nonce"])
         self.channel.tell(events.Importing(self.jobs[0].id))
         set_arguments(self.jobs[0])
         name = common_package(self.jobs)
-        ready, others, failure = [], [], None
+        ready, deeper, failure = [], [], None
         if any(job.module != name for job in self.jobs):
             try:
                 check_name(self.jobs[0])
@@ -191,7 +192,7 @@ class Importer(Parent):
             # The modules of installed packages may be loaded one beside the other.
             is_loaded = job.module == name or job.module in sys.modules
             if job.file and not (is_loaded or failure):
-                others.append(job)
+                deeper.append(job)
                 continue
             try:
                 if failure:
@@ -204,16 +205,15 @@ class Importer(Parent):
             else:
                 ready.append(job)
         STATE.on_running = None
-        return ready, others
+        return ready, deeper
 
-    def build_all(self, ready, others):
+    def build_all(self, ready, deeper):
         """Build the models of what is loaded, and have the others imported."""
         package = common_package(self.jobs)
-        branch = Branch(ready, others, self.width, package, self.files, self.packages)
-        if len(branch.tasks) > MANY:
+        self.branch = Branch(ready, deeper, self.width, package, self.files, self.packages)
+        if len(self.branch.tasks) > MANY:
             use_large_pages()
-        self.branch = branch
-        Supervision(branch, self).run(branch.tasks, self.channel.orders)
+        Supervision(self.branch, self).run(self.branch.tasks, self.channel.orders)
 
     def start(self, task):
         if type(task) is ImportGroup:
