@@ -189,14 +189,14 @@ def left_to(other, number):
 def arithmetic(sign, name):
     function = getattr(operator, name if name not in ("and", "or") else name + "_")
 
-    def compute(left, right):
-        first, second = plain(left), plain(right)
-        if sign in DIVISIONS and isinstance(right, Traced):
-            STATE.trace.decide("!=", right.row, STATE.trace.number(0), second != 0)
-        value = function(first, second)
-        if type(value) is int and sign == "**" and second > 64:
+    def compute(first, second):
+        operand = plain(second)
+        if sign in DIVISIONS and isinstance(second, Traced):
+            STATE.trace.decide("!=", second.row, STATE.trace.number(0), operand != 0)
+        value = function(plain(first), operand)
+        if type(value) is int and sign == "**" and operand > 64:
             return value
-        return made(value, sign, left, right)
+        return made(value, sign, first, second)
 
     kinds = int if sign in OF_WHOLE else (int, float)
 
