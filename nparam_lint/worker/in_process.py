@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from .building.call_target import bound_arguments, resolve_names
-from .building.device_ladder import RUNGS, make_mode, rung
+from .building.device_ladder import RUNGS, rung
 from .counting.count_model import Count
 from .counting.late_layers import why_incomplete
 from .job import NOT_THE_DEVICE, only_module
@@ -50,7 +50,6 @@ def count_here(model, args, kwargs, names):
 def build(torch, model, args, kwargs, text):
     """(a module, the rung on which it was built): the first rung that builds it, and on which its
     constructor does not look at the device. No random number generator is advanced."""
-    mode = make_mode(torch)
     state, directory = random.getstate(), tempfile.tempdir
     numpy = sys.modules.get("numpy.random")
     drawn = numpy.get_state() if numpy else None
@@ -61,7 +60,7 @@ def build(torch, model, args, kwargs, text):
             for name in RUNGS:
                 STATE.begin_model()
                 try:
-                    with rung(mode, name):
+                    with rung(torch, name):
                         module = only_module(torch, model(*args, **kwargs), text)
                 except (Failure, *NOT_THE_DEVICE):
                     raise

@@ -71,7 +71,6 @@ class ModelBuild:
     module: types.ModuleType
     torch: types.ModuleType
     originals: Originals
-    mode: type
     failures: list
     traced: bool
 
@@ -214,7 +213,7 @@ class ModelBuild:
         torch = self.torch
         seed(torch, 0)
         before = random_state(torch)
-        model, call = self.build(rung(self.mode, name))
+        model, call = self.build(rung(torch, name))
         text = call.text
         count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
@@ -234,7 +233,7 @@ class ModelBuild:
         is_checked = bool(self.job.ask.points)  # a job without points came before
         for number in (1, 2, 3) if not is_checked and drew(before, random_state(torch)) else ():
             seed(torch, number)
-            again, _ = self.build(rung(self.mode, name))
+            again, _ = self.build(rung(torch, name))
             next_total = Count(self.originals, again, self.origins).count_rows()["total"]
             if next_total != total:
                 reason = f"{text} has {total:,} parameters in one build and {next_total:,} in the "
@@ -260,7 +259,7 @@ class ModelBuild:
         more = {"hint": hint, "source": where}
         seed(self.torch, 0)
         try:
-            model, _ = self.build(rung(self.mode, RUNGS[1]))
+            model, _ = self.build(rung(self.torch, RUNGS[1]))
             cpu_count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
             row = cpu_count.count_rows()
         except Exception as error:
@@ -282,7 +281,7 @@ class ModelBuild:
             seed(self.torch, 0)
             try:
                 with answering(gpu), imported_anew(self):
-                    model, _ = self.build(rung(self.mode, name))
+                    model, _ = self.build(rung(self.torch, name))
             except (Exception, SystemExit):  # it may lack what only a GPU has
                 continue
             gpu_count = Count(self.originals, model, self.origins)

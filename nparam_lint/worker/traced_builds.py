@@ -19,7 +19,7 @@ LAYERS = "torch.nn.modules."
 
 
 def traces(build, model_types, variables):
-    """What `records.Traces` has: one run for each point of the job, as many as there is time for.
+    """What `measured.Traces` has: one run for each point of the job, as many as there is time for.
     `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it;
     `variables`: the arguments of its call."""
     values = {
@@ -61,7 +61,7 @@ def run(build, point, seconds):
     build.job = job.with_build(vary=point)
     parameters, error = [], None
     try:
-        model, _ = build.build(rung(build.mode, RUNGS[0]), carried(torch))
+        model, _ = build.build(rung(torch, RUNGS[0]), carried(torch))
         trace.paused += 1
         metric = METRICS[job.ask.metric]
         declared = job.build.recipe.experts_per_token

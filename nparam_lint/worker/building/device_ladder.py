@@ -258,8 +258,10 @@ def elements(args, kwargs):
     return math.prod(int(n) for n in size if isinstance(n, int))
 
 
+@functools.lru_cache(maxsize=None)
 def make_mode(torch):
-    """The function mode under which models are built: a class, since torch comes late."""
+    """The function mode under which models are built: a class, since torch comes late. To be called
+    before any code of the project runs, which may put its own in the place of torch's functions."""
     from torch.overrides import TorchFunctionMode
 
     replacements = Replacements(torch)
@@ -302,11 +304,11 @@ def make_mode(torch):
 
 
 @contextlib.contextmanager
-def rung(mode, name):
+def rung(torch, name):
     """The context in which a model is built on one rung of the ladder."""
     STATE.skips_initialisers = name in SKIPPING
     try:
-        with mode(name.split()[0]):
+        with make_mode(torch)(name.split()[0]):
             yield
     finally:
         STATE.skips_initialisers = False

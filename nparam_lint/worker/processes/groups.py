@@ -50,9 +50,8 @@ class Parent:
     """A process that forks others, and imports for them what they would import of installed
     packages. `files`: the Files of the project that have ended a process."""
 
-    def __init__(self, settings, files, torch, mode, originals):
-        self.settings, self.files = settings, files
-        self.torch, self.mode, self.originals = torch, mode, originals
+    def __init__(self, settings, files, torch, originals):
+        self.settings, self.files, self.torch, self.originals = settings, files, torch, originals
         self.channel = None  # to the process above, or to the front end
         self.packages = {}  # names of modules that children had to import, as keys
         self.environ = environment.contents()
@@ -66,7 +65,7 @@ class Parent:
             return group.child
         if CAN_FORK:
             self.import_packages()
-            more = self.settings, self.files, self.torch, self.mode, self.originals
+            more = self.settings, self.files, self.torch, self.originals
             body = Importer(group.jobs, group.width, *more).run
             return fork_child(group, self.settings["timeout"], body, self.settings["nonce"])
         isolated = ["-I"] if sys.flags.isolated else []
@@ -250,7 +249,6 @@ class Importer(Parent):
             module=self.modules[job.module],
             torch=self.torch,
             originals=self.originals,
-            mode=self.mode,
             failures=failures,
             traced=self.is_traced(job),
         )

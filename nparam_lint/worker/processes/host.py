@@ -73,6 +73,7 @@ def import_torch():
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
     wrap_construction(torch, note_construction, note_copy)
+    make_mode(torch)
     return torch
 
 
@@ -200,7 +201,7 @@ def main():
     elif is_group:
         guard_process(torch)
         channel.tell(events.Guards(STATE.guards))
-        more = settings, Files(**request["files"]), torch, make_mode(torch), Originals(torch)
+        more = settings, Files(**request["files"]), torch, Originals(torch)
         jobs = [Job(**job) for job in request["jobs"]]
         Importer(jobs, 1, *more).run(channel, None)
         channel.tell(events.Done())

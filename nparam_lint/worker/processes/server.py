@@ -4,7 +4,6 @@ import os
 import sys
 
 from ...ground.facts import fact
-from ..building.device_ladder import make_mode
 from ..building.devices import DEVICES
 from ..building.kernel_guard import prctl, restrict
 from ..building.side_effect_guard import guard, refuse_interpreters
@@ -42,7 +41,7 @@ class Server(Parent):
     def __init__(self, settings, torch, sites):
         """`sites`: the states of what belongs to the interpreter, by path."""
         files = Files(STATE.root)
-        super().__init__(settings, files, torch, make_mode(torch), Originals(torch))
+        super().__init__(settings, files, torch, Originals(torch))
         self.sites = sites
         self.guards = STATE.guards if CAN_FORK else None
         self.idle = None  # a process that has done the jobs of the run before, and waits for others
