@@ -36,7 +36,7 @@ def number_devices(torch):
     what kind of device it has."""
     parse = torch._C._nn._parse_to
 
-    def named(value):
+    def device_of(value):
         return torch.device("cuda", value) if type(value) is int else value
 
     @functools.wraps(parse)
@@ -44,7 +44,7 @@ def number_devices(torch):
         try:
             return parse(*args, **kwargs)
         except RuntimeError:
-            return parse(*map(named, args), **{key: named(v) for key, v in kwargs.items()})
+            return parse(*map(device_of, args), **{key: device_of(v) for key, v in kwargs.items()})
 
     torch._C._nn._parse_to = parse_to
 
@@ -240,10 +240,7 @@ def wrap_construction(torch, note, note_copy):
     @functools.wraps(make)
     def __init__(self, *args, **kwargs):
         note(self)
-        if args or kwargs:
-            make(self, *args, **kwargs)
-        else:  # as nearly always, and quicker
-            make(self)
+        make(self, *args, **kwargs)
 
     @functools.wraps(restore)
     def __setstate__(self, state):

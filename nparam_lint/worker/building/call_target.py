@@ -63,8 +63,11 @@ class Call:
     def missing(self, holder, where, name, error):
         """The Failure for a name that its holder does not have, or for which its `__getattr__`
         failed, which may import something."""
-        reason = f"{where} has no {name!r}"
-        loss = self.why_lost(name) if holder is self.module else None
+        reason, loss = f"{where} has no {name!r}", None
+        if holder is self.module:  # its file, or one that it star-imports, was read in part
+            part = partial_file_of(self.module)
+            _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
+            loss = loss or (Loss(describe(part.failure)) if part and part.failure else None)
         if loss is None and not is_about(error, holder, name):
             loss = Loss(describe(error), line_of_error(error), missing_package(error))
         if loss is None:
@@ -78,13 +81,6 @@ class Call:
             package=loss.package,
             hint=install(loss.package),
         )
-
-    def why_lost(self, name):
-        """The Loss of a name of the module, if it is missing because its file, or one that it
-        star-imports, was read in part."""
-        read = partial_file_of(self.module)
-        _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
-        return loss or (Loss(describe(read.failure)) if read and read.failure else None)
 
     def namespace(self):
         names = Namespace()

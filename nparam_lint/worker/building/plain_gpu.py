@@ -1,7 +1,7 @@
 """Answers to what is asked of CUDA, as a machine with one plain GPU gives them.
 
 A project is first imported and built with the answers of this machine. Where that fails, and CUDA
-was asked, both are done once more in another process (`Server.answer`), which answers as the first
+was asked, both are done once more in another process (`Job.take_gpu`), which answers as the first
 of `GPUS` from the beginning: so no module of it was imported with other answers. What is not
 answered (graphs, sensors, memory pools) fails as it does without a GPU.
 """

@@ -70,11 +70,11 @@ class Routing:
             if path:
                 self.children[path.rpartition(".")[0]].append(path)
         mixtures, unclear = [], None
-        self.stated = {}  # path -> how many experts a module says that it has, where it does
+        self.stated_numbers = {}  # path -> how many experts a module says that it has
         for path, module in modules.items():
             numbers = numbers_of_experts(originals.attributes(module))
             if numbers:
-                self.stated[path] = numbers
+                self.stated_numbers[path] = numbers
         holders = [path for path in modules if self.is_called_so(path)]
         for path in holders:
             experts, why = self.experts_in(path, holders)
@@ -100,7 +100,7 @@ class Routing:
         kind = self.kind(module)
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = self.stated.get(path)
+        numbers = self.stated_numbers.get(path)
         shapes = self.held_shapes(module) if numbers else ()
         return any(len(shape) > 2 and shape[0] in numbers for _, shape in shapes)
 
@@ -145,7 +145,7 @@ class Routing:
         values = self.originals.attributes(module)
         shapes = self.held_shapes(module)
         heights = {shape[0] for _, shape in shapes if len(shape) > 1}
-        numbers = self.stated.get(path, {})
+        numbers = self.stated_numbers.get(path, {})
         sizes = {plain(v) for v in values.values() if is_whole(v) and plain(v) > 1}
         for number in numbers if heights else ():
             is_product = all(h % number == 0 and h // number in sizes for h in heights)
@@ -159,7 +159,7 @@ class Routing:
         number, and none are in it or beside it."""
         places = {experts.path for experts in mixtures}
         holders = {above for path in places for above in upwards(path)}
-        for path, numbers in self.stated.items():
+        for path, numbers in self.stated_numbers.items():
             if ROUTER.search(self.kind(self.modules[path])):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):

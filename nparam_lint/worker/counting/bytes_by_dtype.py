@@ -6,7 +6,7 @@ FIELDS = ("parameters", "trainable", "tensors", "buffers", "saved")
 
 
 def bytes_by_dtype(count):
-    """Rows as `records.DtypeRow` has them. `count`: a `Count`."""
+    """Rows as `measured.DtypeRow` has them. `count`: a `Count`."""
     rows = {}
     for kind, tensors in (("parameters", count.parameters), ("buffers", count.buffers)):
         for key, entry in tensors.items():

@@ -4,7 +4,7 @@ from ..tracing.project_paths import is_project, relative, upwards
 
 
 def line_rows(count):
-    """What `records.LineRow` has, for the lines of a counted model, file by file; nothing where no
+    """What `measured.LineRow` has, for the lines of a counted model, file by file; nothing where no
     lines were noted."""
     if not count.origins.sites:
         return []

@@ -146,7 +146,7 @@ class Count:
             # A module that holds its own ancestor would count it all again.
             inside = first != row["path"] and is_below(row["path"], first)
             amounts = nothing if inside else below.get(first, nothing)
-            row.update(row_fields(self.finished(amounts)))
+            row.update(self.row_fields(amounts))
         return self.rows[0]
 
     def amounts_by_owners(self):
@@ -179,15 +179,19 @@ class Count:
                 if amount:
                     yield key, entry, amount
 
-    def finished(self, amounts):
-        """Name -> the count that a sum makes; None where it is unknown."""
+    def row_fields(self, amounts):
+        """The counts that sums make, as `measured.ModuleRow` has them: those without a field there
+        under `more`. None where one is unknown."""
         counts = dict(zip(COUNTED, amounts))
         for name, metric in COUNTED.items():
             if metric.needs_routing and self.routing.unknown:
                 counts[name] = None
             elif metric.finish:
                 counts[name] = metric.finish(counts[name])
-        return counts
+        more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
+        fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
+        fields["embedding"] = fields["total"] - fields.pop("non_embedding")
+        return dict(fields, more=more) if more else fields
 
     def output_heads(self):
         """The ids of the weights that turn states back into tokens: published counts without
@@ -298,11 +302,3 @@ class Count:
                 "lines": line_rows(self),
                 "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],
             }
-
-
-def row_fields(counts):
-    """Counts as `records.ModuleRow` has them: those without a field there under `more`."""
-    more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
-    fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
-    fields["embedding"] = fields["total"] - fields.pop("non_embedding")
-    return dict(fields, more=more) if more else fields

@@ -13,7 +13,7 @@ import math
 import types
 
 from ..state import STATE
-from .traced_numbers import Traced, TracedInt, constant, made, plain
+from .traced_numbers import Traced, TracedInt, constant, plain, traced_result
 
 ASKING = ("ceil", "floor", "trunc", "prod")  # they ask a number's own methods
 MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
@@ -53,7 +53,7 @@ class Whole(int, metaclass=LikeThe):
 class Real(float, metaclass=LikeThe):
     def __new__(cls, *values):
         if is_traced(values):
-            return made(float(plain(values[0])), "float", values[0])
+            return traced_result(float(plain(values[0])), "float", values[0])
         return float(*values)
 
 
@@ -78,7 +78,7 @@ def extreme(original, name):
             return original(candidates)
         best = candidates[0]
         for candidate in candidates[1:]:
-            best = made(original(plain(best), plain(candidate)), name, best, candidate)
+            best = traced_result(original(plain(best), plain(candidate)), name, best, candidate)
         return best
 
     return choose
@@ -99,7 +99,7 @@ def function_of_math(original, name):
     def compute(*values):
         if not is_traced(values):
             return original(*values)
-        return made(original(*map(plain, values)), name, *values)
+        return traced_result(original(*map(plain, values)), name, *values)
 
     return compute
 

@@ -76,7 +76,7 @@ def note_construction(module):
             return
         parts, arguments = (UNKNOWN,), None
         frame = constructor_of(module, module_class, caller)
-        origins.note_made(module, frame.f_back if frame else caller)
+        origins.keep(module, origins.site_of(frame.f_back if frame else caller))
         if frame is not None:
             arguments = arguments_of(frame)
             parts = call_parts(frame.f_code, arguments, module_class)

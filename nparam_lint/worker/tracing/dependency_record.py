@@ -71,7 +71,9 @@ class DependencyRecord:
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
         self.last_module = ""  # of those whose files were recorded
-        self.held = set()  # files that are mapped or open, and need not be recorded any more
+        self.settled_files = (
+            set()
+        )  # files that are mapped or open, and need not be recorded any more
         self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
 

@@ -87,8 +87,8 @@ class LostName(ModuleNotFoundError):
 
 
 class Failure(Exception):
-    """Why a job was not measured. `code`: of the finding; `cause`: one of `records.Cause`; `more`:
-    other fields of `records.NotMeasured`."""
+    """Why a job was not measured. `code`: of the finding; `cause`: one of `measured.Cause`; `more`:
+    other fields of `measured.NotMeasured`."""
 
     def __init__(self, code, cause, reason, **more):
         super().__init__(reason)
@@ -120,7 +120,7 @@ class BarredImport(ImportError):
 
 
 class Ending(NamedTuple):
-    """How a process ended that should not have: a cause of `records.Cause`, and the same in
+    """How a process ended that should not have: a cause of `measured.Cause`, and the same in
     words that follow the name of the process."""
 
     cause: str

@@ -50,11 +50,7 @@ class OriginLines:
         """A hook of torch's: the module is registered. It is of interest where its constructor was
         not seen."""
         if module is not None and id(module) not in self.sites:
-            self.note_made(module, sys._getframe(1))
-
-    def note_made(self, module, frame):
-        """A module is being made, called for by `frame`."""
-        self.keep(module, self.site_of(frame))
+            self.keep(module, self.site_of(sys._getframe(1)))
 
     def note_copy(self, original, copied):
         """A copy was made where its original was: that is the line that says its sizes."""

@@ -121,10 +121,10 @@ def record_held():
     """What is mapped or open now, and was not before: opened by whatever compiled code."""
     record = STATE.record
     record.record_modules()
-    for path in held_files() - record.held if record.looks_at_held else ():
+    for path in held_files() - record.settled_files if record.looks_at_held else ():
         recordable = recordable_path(path)
         if recordable is None:
-            record.held.add(path)
+            record.settled_files.add(path)
             continue
         if recordable.endswith(_DELETED):
             record_unseen(sys._getframe(1))
@@ -132,7 +132,7 @@ def record_held():
             record.inputs().note("content", recordable)
         else:  # a library, as a rule
             record.record_outside(recordable)
-            record.held.add(path)
+            record.settled_files.add(path)
 
 
 def held_files():
@@ -261,7 +261,7 @@ def start_recording(torch):
     watch_machine()
     watch_imports()
     watch_path_queries()
-    STATE.record.held = held_files()
+    STATE.record.settled_files = held_files()
     STATE.record.on = True
 
 
