@@ -59,9 +59,9 @@ def is_present(name: str) -> bool:
 
 
 class Part(NamedTuple):
-    """One distinct parameter or buffer of a model, or many that are alike. `name`: in the module
-    that holds it first; `size`: its elements; `element_size`: bytes of one; `idle`: the share of it
-    that one token does not use."""
+    """One distinct parameter or buffer of a model. `name`: in the module that holds it first;
+    `size`: its elements; `element_size`: bytes of one; `idle`: the share of it that one token does
+    not use."""
 
     name: str
     size: int
