@@ -82,9 +82,27 @@ def patch_initialisers(torch):
 
         return initialise
 
+    def unless_on_meta(original):
+        @functools.wraps(original)
+        def reset_parameters(self):
+            parameters = [p for p in vars(self)["_parameters"].values() if p is not None]
+            with quietly():
+                is_needless = parameters and all(p.is_meta for p in parameters)
+            if not (STATE.skips_initialisers and is_needless):
+                original(self)
+
+        return reset_parameters
+
     for name, function in list(vars(init).items()):
         if name.endswith("_") and not name.startswith("_") and callable(function):
             setattr(init, name, quiet(function, name.startswith(("xavier", "kaiming"))))
+    # Torch's own layers do nothing there but call these, and fill buffers with what they hold: it
+    # saves a sixth of the time in which 1,200 of them are made.
+    layers = [torch.nn.Module]
+    for layer in layers:
+        layers += [kind for kind in layer.__subclasses__() if kind not in layers]
+        if "reset_parameters" in vars(layer):
+            layer.reset_parameters = unless_on_meta(layer.reset_parameters)
 
 
 class Replacements:

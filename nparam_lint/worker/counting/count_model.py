@@ -141,12 +141,15 @@ class Count:
                 below[above] = tuple(map(add, below.get(above, nothing), below[path]))
         for path, amounts in shared.items():
             below[path] = tuple(map(add, below.get(path, nothing), amounts))
+        fields = {}  # amounts -> fields of a row; many modules are alike
         for row in self.rows:
             first = row.get("shared_with", row["path"])
             # A module that holds its own ancestor would count it all again.
             inside = first != row["path"] and is_below(row["path"], first)
             amounts = nothing if inside else below.get(first, nothing)
-            row.update(self.row_fields(amounts))
+            if amounts not in fields:
+                fields[amounts] = self.row_fields(amounts)
+            row.update(fields[amounts])
         return self.rows[0]
 
     def amounts_by_owners(self):
