@@ -24,13 +24,11 @@ class CallSite:
 
 class OriginLines:
     """Where the parts of a model were made: for each the calls, as CallSites, the outermost first.
-    While it is built they are known by their instructions, since to work out a line takes longer,
-    and there are a hundred times as many parts as places that make them."""
+    The same calls are one tuple for all parts that they make."""
 
     def __init__(self):
         self.sites = {}  # id of a module or parameter -> its calls
-        self.sites_of = {(): ()}  # the instructions of some calls, the innermost first -> the calls
-        self.calls = {}  # the same of all calls up to one -> that one
+        self.inner_sites = {}  # (id of some calls, an instruction) -> them, and the call made there
         self.objects = []  # of which an id is kept, and must not be given away
 
     def note_parameter(self, module, name, parameter):
@@ -75,31 +73,22 @@ class OriginLines:
     def calls_above(self, frame, place):
         """Those at or above `frame` whose code belongs to a place (`place_of_frame`); called for
         every module."""
-        start, instructions, place_of_file = frame, [], STATE.file_kinds.get
+        start, frames, place_of_file = frame, [], STATE.file_kinds.get
         while frame is not None:
-            code = frame.f_code
-            frame_place = place_of_file(code.co_filename) or place_of_frame(frame)
+            frame_place = place_of_file(frame.f_code.co_filename) or place_of_frame(frame)
             if frame_place == place:
-                instructions += id(code), frame.f_lasti
+                frames.append(frame)
             elif frame_place == "call":
                 break
             frame = frame.f_back
-        instructions = tuple(instructions)
-        if instructions not in self.sites_of:
-            self.sites_of[instructions] = self.new_site(instructions, start, place)
-        return self.sites_of[instructions]
-
-    def new_site(self, instructions, frame, place):
-        record_callers(frame)
-        site = []
-        while len(site) < len(instructions) // 2:
-            if place_of_frame(frame) == place:
-                key = instructions[2 * len(site) :]
-                if key not in self.calls:
-                    self.calls[key] = CallSite(frame)
-                site.append(self.calls[key])
-            frame = frame.f_back
-        return tuple(reversed(site))
+        site = ()
+        for frame in reversed(frames):
+            key = id(site), id(frame.f_code), frame.f_lasti
+            if key not in self.inner_sites:
+                record_callers(start)
+                self.inner_sites[key] = (*site, CallSite(frame))
+            site = self.inner_sites[key]
+        return site
 
     def line(self, part):
         """The innermost call that made a module or parameter, as `path:line`; None where it is
