@@ -143,14 +143,14 @@ class Calls:
 
     def variables(self, arguments):
         """The arguments that can be varied. `arguments`: those of the outermost call."""
-        rows = {}
+        self.rows = {}
         for node, signature in self.calls[:1]:
-            self.add_rows(rows, "", node, signature, constants(node, signature) | arguments)
+            self.add_rows("", node, signature, constants(node, signature) | arguments)
         for node, signature in self.calls[1:]:
-            self.add_fields(rows, "", node, signature)
-        return list(rows.values())
+            self.add_fields("", node, signature)
+        return list(self.rows.values())
 
-    def add_fields(self, rows, above, node, signature):
+    def add_fields(self, above, node, signature):
         """Those of a config object, and of the objects in it. `above`: its place."""
         values = {}
         with contextlib.suppress(Exception):
@@ -165,7 +165,7 @@ class Calls:
                 if "label" in name or (is_plain and isinstance(value, (list, tuple, dict))):
                     open_.add(name)
             values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
-        self.add_rows(rows, above, node, signature, values)
+        self.add_rows(above, node, signature, values)
         for name in [name for name, value in values.items() if is_config(value)]:
             with contextlib.suppress(Exception):
                 inner = self.inner.get(above + name)
@@ -175,16 +175,16 @@ class Calls:
                     if not alike(self.value(copied), config):
                         continue
                     inner = call, signature_of(self.value(call.func), call)
-                self.add_fields(rows, f"{above}{name}.", *inner)
+                self.add_fields(f"{above}{name}.", *inner)
 
-    def add_rows(self, rows, above, node, signature, values):
+    def add_rows(self, above, node, signature, values):
         choices = literals(self.value(node.func))
         holder = "" if node is self.calls[0][0] else ast.unparse(node.func)
         for name, parameter in signature.parameters.items():
             value = values.get(name, parameter.default)
             for part, number in parts(name, value) if parameter.kind in NAMED else ():
                 row = {"name": above + part, "value": number, "holder": holder}
-                rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
+                self.rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
 
 
 def prime_from(number):

@@ -75,7 +75,7 @@ class Routing:
             numbers = numbers_of_experts(originals.attributes(module))
             if numbers:
                 self.stated_numbers[path] = numbers
-        holders = [path for path in modules if self.is_called_so(path)]
+        holders = [path for path in modules if self.holds_experts(path)]
         for path in holders:
             experts, why = self.experts_in(path, holders)
             mixtures += experts
@@ -89,7 +89,7 @@ class Routing:
         elif self.wrong:
             self.misdeclared = self.unknown = self.wrong
 
-    def is_called_so(self, path):
+    def holds_experts(self, path):
         """Whether a module is one that holds routed experts, by its name, its class, or what it
         says of itself."""
         module, name = self.modules[path], path.rpartition(".")[2].lower()
@@ -241,7 +241,7 @@ class Routing:
         for above in upwards(path):
             paths.append(above)
             if above != path and not (
-                self.is_list(self.modules[above]) or self.is_called_so(above)
+                self.is_list(self.modules[above]) or self.holds_experts(above)
             ):
                 break
         beside = [(p, self.modules[p]) for above in paths for p in self.children[above]]

@@ -230,12 +230,10 @@ def record_import(name, namespace, level=0, names=()):
     importers = [STATE.record.imports(), *([holder.imports] if holder else [])]
     for inner in dotted:
         path = project_file(inner)
-        if path is None:
-            continue
         if path in STATE.record.files:
             for imports in importers:
                 imports.add(path)
-        else:  # an archive, or an extension
+        elif path is not None:  # an archive, or an extension
             loader = getattr(sys.modules[inner], "__loader__", None)
             archive = getattr(loader, "archive", None) or path
             STATE.record.inputs().note("content", archive)
@@ -301,7 +299,12 @@ def watch_machine():
     def recording(original, question):
         @functools.wraps(original)
         def ask(*args, **kwargs):
-            record_machine(question, sys._getframe(1))
+            frame = sys._getframe(1)
+            while frame and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
+                frame = frame.f_back
+            # Libraries ask how many threads to use, and on which system they run: that is no size.
+            if STATE.record.on and frame and is_project(frame.f_code.co_filename):
+                STATE.record.inputs().facts.setdefault(("machine", question), None)
             return original(*args, **kwargs)
 
         return ask
@@ -313,14 +316,6 @@ def watch_machine():
         setattr(module, name, recording(getattr(module, name), "node"))
     if hasattr(os, "uname"):
         os.uname = recording(os.uname, "node")
-
-
-def record_machine(question, frame):
-    """Libraries ask how many threads to use, and on which system they run: that is no size."""
-    while frame is not None and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
-        frame = frame.f_back
-    if STATE.record.on and frame is not None and is_project(frame.f_code.co_filename):
-        STATE.record.inputs().facts.setdefault(("machine", question), None)
 
 
 def watch_path_queries():
