@@ -137,7 +137,7 @@ class Importer(Parent):
             ready, deeper = self.import_all()
             self.is_shared = CAN_FORK and not shared_with_forks() <= before
         if self.is_shared and len(self.jobs) > 1:
-            channel.tell(events.Apart())
+            channel.tell(events.Unforkable())
             return
         names = modules_after(last)
         self.is_project = any(is_ours(sys.modules[name]) for name in names)

@@ -158,7 +158,7 @@ class ImportGroup:
         elif kind in (events.Result, events.RungFailed):
             self.building.discard(event.id)
             self.answered.add(event.id)
-        elif kind is events.Apart:
+        elif kind is events.Unforkable:
             jobs = self.unanswered()
             self.answered.update(self.by_id)
             return [ImportGroup([job]) for job in jobs]
