@@ -181,12 +181,12 @@ class DeferredCompiler:
         disabled = None
 
         @functools.wraps(fn)
-        def call(*given, **named):
+        def call(*values, **options):
             nonlocal disabled
             really = getattr(sys.modules.get(_COMPILER), "disable", None)
             if really is not None and disabled is None:
                 disabled = really(fn, *args, **kwargs)
-            return (disabled or fn)(*given, **named)
+            return (disabled or fn)(*values, **options)
 
         return call
 

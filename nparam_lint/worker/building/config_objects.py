@@ -46,9 +46,9 @@ def alike(value, original):
     if type(value) is not type(original):
         return False
     if is_config(value) and hasattr(value, "__dict__"):
-        fields, others = vars(value), vars(original)
-        if fields.keys() == others.keys():
-            return all(alike(field, others[name]) for name, field in fields.items())
+        fields, original_fields = vars(value), vars(original)
+        if fields.keys() == original_fields.keys():
+            return all(alike(field, original_fields[name]) for name, field in fields.items())
     return bool(value == original)
 
 
