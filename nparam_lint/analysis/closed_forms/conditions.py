@@ -6,7 +6,7 @@ import operator
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
@@ -102,11 +102,11 @@ class Condition:
     @property
     def constants(self) -> set[int]:
         """The numbers that stand alone in it, or divide."""
-        found = {abs(self.form.constant_term.numerator)} - {0}
-        for own in self.form.generators:
-            if isinstance(own, Operation):
-                found.update(abs(c.numerator) for _, c in own.right.terms)
-        return found
+        numbers = {abs(self.form.constant_term.numerator)} - {0}
+        for generator in self.form.generators:
+            if isinstance(generator, Operation):
+                numbers.update(abs(c.numerator) for _, c in generator.right.terms)
+        return numbers
 
     def test(self) -> Test:
         """Whether it holds at a point, as Python finds it; not where it has no value there."""
@@ -145,10 +145,9 @@ def remainder_of(form: Polynomial) -> tuple[Polynomial, Polynomial, Number] | No
         if isinstance(generator, Operation) and generator.kind == "floor":
             top, bottom = generator.left, generator.right
             remainder = top - bottom * Polynomial.generator(generator)
-            rests = ((one - remainder).number for one in (form, -form))
-            rest = next((number for number in rests if number is not None), None)
-            if rest is not None:
-                return top, bottom, -rest
+            for constant in ((form - remainder).number, (-form - remainder).number):
+                if constant is not None:
+                    return top, bottom, -constant
     return None
 
 
@@ -160,8 +159,8 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
-        if not constant and _is_first(negative, positive, order):
-            positive, negative = negative, positive
+        if not constant:
+            positive, negative = sorted((positive, negative), key=partial(_place, order))
         right = negative - Polynomial.constant(constant)
         return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
     if not positive.terms:  # at most
@@ -175,14 +174,10 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
-def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
-    """Whether an equation begins with one side: a name alone, the first of two."""
-
-    def place(form: Polynomial) -> int:
-        is_name = form.factors is not None and form.factors[0] == 1 and len(form.factors[1]) == 1
-        return next((n for n, name in enumerate(order) if is_name and name in form.names), 1000)
-
-    return place(one) < place(other)
+def _place(order: Sequence[str], side: Polynomial) -> int:
+    """An equation begins with a name alone, the first of two."""
+    names = [Polynomial.generator(name) for name in order]
+    return names.index(side) if side in names else len(names)
 
 
 def _bound(text: str, operation: str, bound: Number) -> str:
@@ -199,17 +194,16 @@ def _digits(number: Number) -> int:
 
 def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    one, other = as_quotient(left), as_quotient(right)
-    if one and other and one.bottom.number and other.bottom.number:
-        return _whole(operation, one.top * other.bottom - other.top * one.bottom)
+    first, second = as_quotient(left), as_quotient(right)
+    if first and second and first.bottom.number and second.bottom.number:
+        return _whole(operation, first.top * second.bottom - second.top * first.bottom)
     if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
         return condition_of(operation, left.parts[0], right)
-    first, second = as_opaque(left), as_opaque(right)
-    if first == second:
+    sides = as_opaque(left), as_opaque(right)
+    if sides[0] == sides[1]:
         return operation in ("==", "<=", ">=")
-    if not (first.names | second.names):
-        return True
-    return Condition(operation, ZERO, first, second)
+    condition = Condition(operation, ZERO, *sides)
+    return condition if condition.names else True
 
 
 def _whole(operation: str, form: Polynomial) -> Condition | bool:
@@ -219,12 +213,12 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
         return _COMPARED[operation](number, 0)
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
-        case (((((Operation(kind="floor") as own), 1),), _),) if all(map(is_positive, own.parts)):
+        case ((((Operation(kind="floor") as ratio, 1),), _),) if all(map(is_positive, ratio.parts)):
             # ⌊a/b⌋ is nothing below b.
             if operation == "==":
-                return Condition(">=", own.right - own.left - ONE)
+                return Condition(">=", ratio.right - ratio.left - ONE)
             if operation == "!=":
-                return Condition(">=", own.left - own.right)
+                return Condition(">=", ratio.left - ratio.right)
     if operation in ("==", "!="):
         share = gcd(*(c.numerator for _, c in form.terms))
         sign = -1 if form.terms[-1][1] < 0 else 1
@@ -238,9 +232,9 @@ def _without_floor(form: Polynomial) -> Polynomial:
     """`d//4 >= 17` is `d >= 68`."""
     constant = form.constant_term
     match [(m, c) for m, c in form.terms if m]:
-        case [(((Operation(kind="floor") as own, 1),), sign)] if is_positive(own.right):
+        case [(((Operation(kind="floor") as ratio, 1),), sign)] if is_positive(ratio.right):
             if sign == 1:
-                return _without_floor(own.left + own.right * constant)
+                return _without_floor(ratio.left + ratio.right * constant)
             if sign == -1:
-                return _without_floor(own.right * (constant + 1) - own.left - ONE)
+                return _without_floor(ratio.right * (constant + 1) - ratio.left - ONE)
     return form
