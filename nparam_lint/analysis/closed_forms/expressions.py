@@ -184,10 +184,9 @@ def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
             quotient = _applied("floor", first, second)
             return None if quotient is None else first - second * quotient
         case "/" if second != ZERO:
-            is_power = isinstance(number, int) and number > 0 and number.bit_count() == 1
-            return (
-                _shortened(first, second) if is_power else Quotient(first, second, is_exact=False)
-            )
+            if isinstance(number, int) and number > 0 and number.bit_count() == 1:
+                return _shortened(first, second)
+            return Quotient(first, second, is_exact=False)
         case "**":
             if isinstance(number, int) and 0 <= number <= _MOST_POWER:
                 return first**number
