@@ -344,7 +344,7 @@ class Derivation(PathForms):
         for case in cases:
             divides = [r.condition for r in case.rules if r.condition is not None]
             case.total = divided(case.total, divides)
-            shapes = shape_forms(case.parts[0].runs, case.parts[0].fitted, case.runs[0].numbers)
+            shapes = shape_forms(case.parts[0].runs, case.parts[0].symbols, case.runs[0].numbers)
             case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
         self.zeros(cases)
         # Keys of a table: there may be others than those that were refused.
