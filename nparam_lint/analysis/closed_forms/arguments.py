@@ -62,10 +62,10 @@ def _values(text: str, node: ast.expr) -> Iterator[tuple[str, PointValue]]:
     """What a name alone is, by an equation."""
     match node:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            for side, other in ((left, right), (right, left)):
-                if isinstance(side, ast.Name | ast.Subscript | ast.Attribute):
-                    formula = parse_formula(ast.get_source_segment(text, other) or "")
-                    yield ast.unparse(side), PointValue(formula.names, partial(_value, formula))
+            for name, value in ((left, right), (right, left)):
+                if isinstance(name, ast.Name | ast.Subscript | ast.Attribute):
+                    formula = parse_formula(ast.get_source_segment(text, value) or "")
+                    yield ast.unparse(name), PointValue(formula.names, partial(_value, formula))
 
 
 def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
@@ -124,11 +124,11 @@ class Arguments:
 
     def behind(self, names: Iterable[str]) -> set[str]:
         """These, and what they are computed from."""
-        found = set(names)
+        sources = set(names)
         for name, form in reversed(self.ties.items()):
-            if name in found:
-                found |= form.names
-        return found
+            if name in sources:
+                sources |= form.names
+        return sources
 
     def limit(self, condition: Condition) -> None:
         """Take the limit of an unknown from a condition such as `d_model <= 1024`."""
@@ -146,7 +146,7 @@ class Arguments:
 def told_apart(unknowns: Mapping[str, Unknown], rules: Sequence[ArgumentRule]) -> Arguments:
     """`d_ff == 4*d_model` ties one to the other, if that one is unknown; a comparison with a number
     limits an unknown; the rest are conditions."""
-    arguments, rest = Arguments(dict(unknowns), {}, []), list(rules)
+    arguments, conditions = Arguments(dict(unknowns), {}, []), list(rules)
 
     def is_tie(rule: ArgumentRule) -> bool:
         """Of a name that stands alone on a side, in what is known or asked for."""
@@ -157,13 +157,13 @@ def told_apart(unknowns: Mapping[str, Unknown], rules: Sequence[ArgumentRule]) -
             if (form := forms.get(name)) is not None
         )
 
-    while tied := [*filter(is_tie, rest)]:
-        rest = [rule for rule in rest if rule not in tied]
+    while ties := [*filter(is_tie, conditions)]:
+        conditions = [rule for rule in conditions if rule not in ties]
     for unknown in unknowns.values():
         if unknown.step > 1:
             start = unknown.low % unknown.step
             arguments.rules += rules_of(f"{unknown.name} % {unknown.step} == {start}")
-    for condition in (comparison for rule in rest for comparison in rule.comparisons):
-        arguments.limit(condition)
-    arguments.rules += rest
+    for comparison in (comparison for rule in conditions for comparison in rule.comparisons):
+        arguments.limit(comparison)
+    arguments.rules += conditions
     return arguments

@@ -192,17 +192,16 @@ def _digits(number: Number) -> int:
     return len(str(number).rstrip("0"))
 
 
-def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
+def condition_of(operation: str, first: Value, second: Value) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    first, second = as_quotient(left), as_quotient(right)
-    if first and second and first.bottom.number and second.bottom.number:
-        return _whole(operation, first.top * second.bottom - second.top * first.bottom)
-    if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
-        return condition_of(operation, left.parts[0], right)
-    sides = as_opaque(left), as_opaque(right)
-    if sides[0] == sides[1]:
+    p, q = as_quotient(first), as_quotient(second)
+    if p and q and p.bottom.number and q.bottom.number:
+        return _whole(operation, p.top * q.bottom - q.top * p.bottom)
+    if isinstance(first, Opaque) and first.operation == "sqrt" and second == ZERO:
+        return condition_of(operation, first.parts[0], second)
+    condition = Condition(operation, ZERO, as_opaque(first), as_opaque(second))
+    if condition.left == condition.right:
         return operation in ("==", "<=", ">=")
-    condition = Condition(operation, ZERO, *sides)
     return condition if condition.names else True
 
 

@@ -54,10 +54,6 @@ class Aim:
     is_free: bool = False
     until: float = inf
 
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.until
-
 
 @dataclass(frozen=True, slots=True)
 class Solution:
@@ -106,13 +102,10 @@ def limited(
         share = max(1, _last(lambda share: count(*scaled(share)), 1, MOST * FINE, budget))
     else:
         share = min((FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)), key=off)
-    found = []
-    for unknown, base in zip(unknowns, scaled(share), strict=True):
-        unknown = replace(unknown, base=max(base, 1))
-        if unknown.high is None and not aim.is_free and (len(free) > 1 or not grows):
-            unknown = around(unknown)
-        found.append(unknown)
-    return found
+    bases = zip(unknowns, scaled(share), strict=True)
+    based = [replace(unknown, base=max(base, 1)) for unknown, base in bases]
+    is_narrow = not aim.is_free and (len(free) > 1 or not grows)
+    return [around(unknown) for unknown in based] if is_narrow else based
 
 
 def around(unknown: Unknown) -> Unknown:
@@ -169,14 +162,14 @@ class Searching:
         by_width = sorted(self.ranges, key=lambda name: (len(self.ranges[name]), name))
         self.solved = next((name for name in reversed(by_width) if name in growing), "")
         self.order = [name for name in by_width if name != self.solved]
-        rest = [*self.order, self.solved] if self.solved else self.order
+        names = [*self.order, self.solved] if self.solved else self.order
         # From which place on all that is still open grows.
-        self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
+        self.bounded = [all(n in growing for n in names[place:]) for place in range(len(names) + 1)]
         self.bases = {u.name: u.base for u in self.unknowns}
         self.choices = [_nearest_first(u) for u in self.passive]
         self.best: list[tuple[int, Fraction, int, Solution]] = []
         self.turn = count_up()
-        self.seen = 0
+        self.combinations = 0
 
     def count_of(self, name: str) -> Callable[[int], int]:
         """The count as a function of one unknown, the others as they are."""
@@ -199,8 +192,8 @@ class Searching:
                 self.descend(0, {})
         except _Enough:
             cut = True
-        found = sorted(self.best, reverse=True)  # no two are of one turn
-        return Search(tuple(s for *_, s in found), self.seen, cut, self.limits)
+        best = sorted(self.best, reverse=True)  # no two are of one turn
+        return Search(tuple(s for *_, s in best), self.combinations, cut, self.limits)
 
     @property
     def reach(self) -> int | None:
@@ -210,7 +203,7 @@ class Searching:
         return -self.best[0][0] if len(self.best) == self.aim.number else None
 
     def look_at_the_clock(self) -> None:
-        if self.aim.is_over:
+        if time.monotonic() > self.aim.until:
             raise _Enough
 
     def descend(self, place: int, fixed: dict[str, int]) -> None:
@@ -248,7 +241,7 @@ class Searching:
 
     def solve(self, fixed: dict[str, int]) -> None:
         """The nearest values of the last unknown that are allowed, below the budget and above."""
-        self.seen += 1
+        self.combinations += 1
         if not self.solved:
             self.offer(fixed, self.count(*self.values.values()))
             return
@@ -263,13 +256,13 @@ class Searching:
 
     def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
         """Away from the budget, until it is too far; of values that give the same, one is taken."""
-        taken = None
+        last = None
         for value in values:
             count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
-            if count != taken and self.offer({**fixed, self.solved: value}, count):
-                taken = count
+            if count != last and self.offer({**fixed, self.solved: value}, count):
+                last = count
 
     def offer(self, point: Whole, count: int) -> bool:
         """Whether this is a solution."""
