@@ -19,7 +19,7 @@ from nparam_lint.claims import FormulaError, read_expression
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.requirements import Tie
     from nparam_lint.analysis.closed_forms.search import Unknown
@@ -42,6 +42,9 @@ def rules_of(text: str) -> list[ArgumentRule]:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         parts = (ast.get_source_segment(formula.text, part) or "" for part in node.values)
         return [rule for part in parts for rule in rules_of(part)]
+    comparison = _comparison(formula.text, node)
+    if comparison is not None:
+        return [comparison]
 
     def holds(point: Mapping[str, NameValue]) -> bool:
         try:
@@ -49,23 +52,15 @@ def rules_of(text: str) -> list[ArgumentRule]:
         except FormulaError:  # it divides by zero, for instance
             return False
 
-    test = PointTest(formula.names, holds)
-    values = tuple(_values(formula.text, node))
-    alone = tuple(name for name, _ in values)
-    return [
-        _compared(formula.text, node)
-        or ArgumentRule(formula.text, ((test,),), alone=alone, values=values)
-    ]
-
-
-def _values(text: str, node: ast.expr) -> Iterator[tuple[str, PointValue]]:
-    """What a name alone is, by an equation."""
+    values: dict[str, PointValue] = {}  # what a name alone is, by an equation
     match node:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             for name, value in ((left, right), (right, left)):
                 if isinstance(name, ast.Name | ast.Subscript | ast.Attribute):
-                    formula = parse_formula(ast.get_source_segment(text, value) or "")
-                    yield ast.unparse(name), PointValue(formula.names, partial(_value, formula))
+                    side = parse_formula(ast.get_source_segment(formula.text, value) or "")
+                    values[ast.unparse(name)] = PointValue(side.names, partial(_value, side))
+    tests = ((PointTest(formula.names, holds),),)
+    return [ArgumentRule(formula.text, tests, alone=(*values,), values=(*values.items(),))]
 
 
 def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
@@ -76,7 +71,7 @@ def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
     return int(value) if value.denominator == 1 else None
 
 
-def _compared(text: str, node: ast.expr) -> ArgumentRule | None:
+def _comparison(text: str, node: ast.expr) -> ArgumentRule | None:
     """None for all but comparisons of polynomials."""
     if not isinstance(node, ast.Compare):
         return None
@@ -85,10 +80,10 @@ def _compared(text: str, node: ast.expr) -> ArgumentRule | None:
         signs = [_SIGNS[type(operation)] for operation in node.ops]
     except (ArithmeticError, KeyError):
         return None
-    compared = [*map(condition_of, signs, forms, forms[1:])]
-    conditions = tuple(c for c in compared if isinstance(c, Condition))
+    links = [*map(condition_of, signs, forms, forms[1:])]
+    conditions = tuple(link for link in links if isinstance(link, Condition))
     alone = tuple(n for form in forms for n in form.names if form == Polynomial.generator(n))
-    return ArgumentRule(text, (conditions,), alone=alone) if all(compared) and conditions else None
+    return ArgumentRule(text, (conditions,), alone=alone) if all(links) and conditions else None
 
 
 # --- what it says -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import operator
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +132,10 @@ class Condition:
             return f"{left} {self.operation} {right}"
         remainder = remainder_of(self.form) if self.operation != ">=" else None
         if remainder is not None:
-            top, bottom, rest = remainder
+            top, bottom, value = remainder
             texts = expanded(top, order), expanded(bottom, order)
             sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
-            return f"{' % '.join(sides)} {self.operation} {rest}"
+            return f"{' % '.join(sides)} {self.operation} {value}"
         return _two_sides(self.operation, self.form, order)
 
 
@@ -153,14 +153,15 @@ def remainder_of(form: Polynomial) -> tuple[Polynomial, Polynomial, Number] | No
 
 def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     constant = form.constant_term
-    rest = form - Polynomial.constant(constant)
-    positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
-    negative = positive - rest
+    positive = Polynomial.of({m: c for m, c in form.terms if m and c > 0})
+    negative = positive + Polynomial.constant(constant) - form
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
-        if not constant:
-            positive, negative = sorted((positive, negative), key=partial(_place, order))
+        if not constant:  # a name alone comes first, the first of two
+            places = {Polynomial.generator(name): place for place, name in enumerate(order)}
+            sides = sorted((positive, negative), key=lambda side: places.get(side, len(places)))
+            positive, negative = sides
         right = negative - Polynomial.constant(constant)
         return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
     if not positive.terms:  # at most
@@ -174,17 +175,11 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
-def _place(order: Sequence[str], side: Polynomial) -> int:
-    """An equation begins with a name alone, the first of two."""
-    names = [Polynomial.generator(name) for name in order]
-    return names.index(side) if side in names else len(names)
-
-
 def _bound(text: str, operation: str, bound: Number) -> str:
     """`x > 10000` rather than `x >= 10001`."""
-    other = bound - 1 if operation == ">=" else bound + 1
-    if bound.denominator == 1 and _digits(other) < _digits(bound):
-        return f"{text} {operation[0]} {other}"
+    excluded = bound - 1 if operation == ">=" else bound + 1
+    if bound.denominator == 1 and _digits(excluded) < _digits(bound):
+        return f"{text} {operation[0]} {excluded}"
     return f"{text} {operation} {bound}"
 
 

@@ -26,13 +26,13 @@ from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 from nparam_lint.discover.syntax import TooSlow, time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
     from nparam_lint.analysis.closed_forms.paths import PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
-    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
     from nparam_lint.count.measured import Traces
 
     class TracedModel(Protocol):
@@ -204,14 +204,6 @@ def _effective_values(history: BuildHistory, switch: Variable) -> list[Value]:
 # --- of one case ------------------------------------------------------------------------------
 
 
-def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
-    """What is not proved, as text: `a, b: a key of a table`."""
-    reasons: dict[str, dict[str, None]] = {}
-    for names, why in doubts:
-        reasons.setdefault(why, {}).update(dict.fromkeys(names))
-    return tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
-
-
 class Derivation(PathForms):
     """From the first build to the closed forms. Each is held against builds with plain numbers
     too: whoever asks for the class of a number may tell one that is traced."""
@@ -375,7 +367,7 @@ class Derivation(PathForms):
                     fixed=dict(self.fixed),
                     built=len(self.tracer.runs),
                     verified=len(runs) - 1,
-                    unproved=_by_reason(case.doubts),
+                    unproved=case.unproved,
                     left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )

@@ -225,9 +225,15 @@ def _rational(residue: int) -> Number | None:
 def _bounded(samples: Samples, names: Sequence[str]) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
     observed = samples.observed
+    multiples = []  # names, times what is most often observed for one of each
+    for name in names:
+        pairs = zip(samples.points, observed, strict=True)
+        ratios = Counter(Fraction(value, point[name]) for point, value in pairs if point[name])
+        factors = dict.fromkeys([Fraction(1), *(ratio for ratio, _ in ratios.most_common(2))])
+        multiples += [Polynomial.generator(name) * factor for factor in factors if factor > 0]
     ends: tuple[tuple[Kind, Number], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
-        for bound in [Polynomial.constant(end), *_multiples(samples, names)]:
+        for bound in [Polynomial.constant(end), *multiples]:
             bounds = [bound.value(point) for point in samples.points]
             free = [i for i, o in enumerate(observed) if o != bounds[i]]
             is_crossed = any((observed[i] < bounds[i]) is (kind == "max") for i in free)
@@ -239,19 +245,6 @@ def _bounded(samples: Samples, names: Sequence[str]) -> Polynomial | None:
                 if samples.agree(form):
                     return form
     return None
-
-
-def _multiples(samples: Samples, names: Sequence[str]) -> Iterator[Polynomial]:
-    """Names, times what is most often observed for one of each."""
-    for name in names:
-        ratios = Counter(
-            Fraction(observed, point[name])
-            for point, observed in zip(samples.points, samples.observed, strict=True)
-            if point[name]
-        )
-        for factor in dict.fromkeys([Fraction(1), *(ratio for ratio, _ in ratios.most_common(2))]):
-            if factor > 0:
-                yield Polynomial.generator(name) * factor
 
 
 def _doubling(samples: Samples, names: Sequence[str]) -> Polynomial | None:

@@ -53,8 +53,10 @@ class PathNode:
     def decide(self, condition: Condition) -> None:
         """Become a decision."""
         self.decision = condition
-        both = {True: condition, False: condition.negated}
-        self.sides = {side: PathNode([*self.conditions, one]) for side, one in both.items()}
+        self.sides = {
+            True: PathNode([*self.conditions, condition]),
+            False: PathNode([*self.conditions, condition.negated]),
+        }
 
     @property
     def is_refused(self) -> bool:

@@ -101,7 +101,11 @@ class Opaque:
         """Its value as Python has it. Raises what Python raises there."""
         if self.operation == "number":
             return float(self.text)
-        return _PYTHON[self.operation](*(_as_python(part, values) for part in self.parts))
+        parts = [
+            part.number(values) if isinstance(part, Opaque) else plain(part.value(values))
+            for part in self.parts
+        ]
+        return _PYTHON[self.operation](*(p if isinstance(p, int) else float(p) for p in parts))
 
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where Python has no value."""
@@ -138,13 +142,6 @@ _PYTHON: dict[str, Callable[..., float]] = {
     **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
     **{name: getattr(math, name) for name in ("trunc", "floor", "ceil")},
 }
-
-
-def _as_python(part: Polynomial | Opaque, values: Values) -> float:
-    if isinstance(part, Opaque):
-        return part.number(values)
-    exact = part.value(values)
-    return exact.numerator if exact.denominator == 1 else float(exact)
 
 
 Composed = Operation | Opaque

@@ -41,6 +41,14 @@ class FormCase:
     def doubts(self) -> list[Doubt]:
         return [doubt for part in self.parts for doubt in part.doubts]
 
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """What is not proved, as text: `a, b: a key of a table`."""
+        reasons: dict[str, dict[str, None]] = {}
+        for names, why in self.doubts:
+            reasons.setdefault(why, {}).update(dict.fromkeys(names))
+        return tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+
 
 def merged(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from nparam_lint.analysis.closed_forms.polynomial import Generator, Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Generator, Opaque, Polynomial
 
 # Never below zero where their parts are not.
 _RISING = frozenset(
@@ -42,7 +42,14 @@ def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, str):
         return Fraction(0)
     if isinstance(generator, Opaque):
-        return _least_of_opaque(generator)
+        if generator.operation == "number":
+            return Fraction(0) if float(generator.text) >= 0 else None
+        if generator.operation not in _RISING or not all(map(is_positive, generator.parts)):
+            return None
+        match generator.operation, generator.parts[0]:
+            case "**", Polynomial() as base if is_positive(base - ONE):
+                return Fraction(1)
+        return Fraction(0)
     if generator.kind == "**":
         return Fraction(1) if is_positive(generator.right) else None
     bounds = [low for part in generator.parts if (low := lower_bound(part)) is not None]
@@ -53,13 +60,3 @@ def _least(generator: Generator) -> Fraction | None:
     if generator.kind == "min":
         return min(bounds)
     return Fraction(0) if min(bounds) >= 0 else None
-
-
-def _least_of_opaque(opaque: Opaque) -> Fraction | None:
-    if opaque.operation == "number":
-        return Fraction(0) if float(opaque.text) >= 0 else None
-    if opaque.operation not in _RISING or not all(map(is_positive, opaque.parts)):
-        return None
-    base = opaque.parts[0]
-    low = lower_bound(base) if opaque.operation == "**" and isinstance(base, Polynomial) else None
-    return Fraction(1) if low is not None and low >= 1 else Fraction(0)
