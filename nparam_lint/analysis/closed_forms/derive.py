@@ -246,7 +246,7 @@ class Derivation(PathForms):
         self.base = base
         for kind, form in base.lost:
             if kind == "loop":
-                self.lose(set(form.names), LOOP)
+                self.lose(form.names, LOOP)
         self.ignore_loops(base)
         as_deep = [
             run
@@ -261,8 +261,8 @@ class Derivation(PathForms):
         tries = (self.forms(tree) for _ in range(limits.RESTARTS + 1))
         traced = next((forms for forms in tries if forms is not None), [])
         forms = self.agreeing(traced)
-        if not any(map(self.is_asked, forms)):
-            none = UNLIKE if any(map(self.is_asked, traced)) else NONE
+        if not any(map(self.is_of_call, forms)):
+            none = UNLIKE if any(map(self.is_of_call, traced)) else NONE
             return NoForm(LATE if self.learned.is_late else none, dict(self.lost))
         self.doubt_refusals(tree)
         closed = self.closed(tree, forms, call)

@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSea
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Value
@@ -87,7 +87,7 @@ class Exploration:
         for (place, _, variable_part), conditions in comparisons.items():
             if variable_part.terms and len(conditions) > most:
                 self.ignored.add(place)
-                self.lose(set(variable_part.names), IN_LOOP)
+                self.lose(variable_part.names, IN_LOOP)
 
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
@@ -135,7 +135,7 @@ class Exploration:
         elif first.form != second.form:
             self.lose(names, UNSEEN)
 
-    def lose(self, names: set[str], why: str) -> None:
+    def lose(self, names: Collection[str], why: str) -> None:
         for name in self.tracer.names:  # in their order, so that each run tells the same
             if name in names:
                 self.lost.setdefault(name, why)

@@ -181,7 +181,7 @@ class _Writer:
         names_alone = all(isinstance(g, str) for g in first.form.generators)
         if not more and first.left is None and names_alone:
             return None
-        least = int(self.tracer.least[name])
+        least = self.tracer.least[name]
         end = limits.LISTED_VALUES
         far = [v for k in range(13, 31) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k)]
         far += [v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= end]

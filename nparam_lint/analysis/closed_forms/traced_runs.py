@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
@@ -125,12 +126,9 @@ class Tracer:
         return frozenset(v.name for v in self.variables if isinstance(v.base, int))
 
     @cached_property
-    def least(self) -> dict[str, Fraction]:
+    def least(self) -> dict[str, int]:
         """The least value that is tried, of each."""
-        return {
-            v.name: Fraction(int(v.base != 0)) if isinstance(v.base, int) else Fraction(0)
-            for v in self.variables
-        }
+        return {v.name: int(isinstance(v.base, int) and v.base != 0) for v in self.variables}
 
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
         """None for a point that could not be traced, or for which there was no time."""
@@ -152,9 +150,10 @@ class Tracer:
                 todo = batch[len(answer.runs) :] + todo
         return [self.runs.get(key) for key, _ in full]
 
-    def accepted(self, points: Sequence[Mapping[str, Value]]) -> list[Run]:
-        """The runs that the model did not refuse."""
-        return [run for run in self.build(points) if run is not None and run.error is None]
+    def build_groups(self, groups: Sequence[Sequence[Mapping[str, Value]]]) -> list[list[Run]]:
+        """At once: the runs of each group."""
+        runs = iter(self.build([*chain(*groups)]))
+        return [[r for r in islice(runs, len(group)) if r is not None] for group in groups]
 
     def plain(self, runs: Sequence[Run]) -> list[int | None]:
         """What is counted with plain numbers at the points of runs; None where nothing is built."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ class PathForm:
 class PathForms(Exploration):
     """The forms of the paths of a tree."""
 
-    def is_asked(self, form: PathForm) -> bool:
+    def is_of_call(self, form: PathForm) -> bool:
         return self.tracer.holds(form.leaf.conditions, self.base.point)
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
@@ -70,7 +70,7 @@ class PathForms(Exploration):
         whether that was new."""
         before = len(self.lost)
         for kind, form in self.base.lost:
-            self.lose(set(form.names) if kind == "shape" else set(), USES["shape"])
+            self.lose(form.names if kind == "shape" else (), USES["shape"])
         return len(self.lost) > before
 
     def of_leaves(
@@ -100,12 +100,11 @@ class PathForms(Exploration):
 
     def samples(self, leaves: Sequence[PathNode]) -> dict[PathNode, list[Run]]:
         """Node of a path → runs on it with several values of what was lost."""
-        grids = [self.grid(leaf) for leaf in leaves]
-        runs = iter(self.tracer.build([*chain(*grids)]))
+        groups = self.tracer.build_groups([self.grid(leaf) for leaf in leaves])
         samples = {}
-        for leaf, grid in zip(leaves, grids, strict=True):
-            on_path = [*leaf.runs, *(run for run in islice(runs, len(grid)) if run is not None)]
-            samples[leaf] = list({id(run): run for run in on_path if run.error is None}.values())
+        for leaf, runs in zip(leaves, groups, strict=True):
+            good = {id(run): run for run in [*leaf.runs, *runs] if run.error is None}
+            samples[leaf] = list(good.values())
         return samples
 
     def grid(self, leaf: PathNode) -> list[dict[str, Value]]:
@@ -131,10 +130,10 @@ class PathForms(Exploration):
         base = self.tracer.base[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
-        values = [*range(int(self.tracer.least[name]), limits.LINE - 2 * self.is_large), base]
+        values = [*range(self.tracer.least[name], limits.LINE - 2 * self.is_large), base]
         if base > 3 * limits.LINE:
-            runs = self.tracer.accepted([{**start, name: number} for number in (base, 2 * base)])
-            is_repeated = len({len(run.parameters) for run in runs}) > 1
+            runs = self.tracer.build([{**start, name: number} for number in (base, 2 * base)])
+            is_repeated = len({len(run.parameters) for run in runs if run and not run.error}) > 1
             # Of what counts layers, no more than are soon made.
             most = 4 * base + limits.DEEP if is_repeated else inf
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
@@ -194,10 +193,9 @@ class PathForms(Exploration):
         """The forms that are right at points that were chosen to break them; None where a mistake
         shows that another variable is lost."""
         points = [self.trials(form) for form in forms]
-        answers = iter(self.tracer.build([*chain(*points)]))
+        groups = self.tracer.build_groups(points)
         verified = []
-        for form, trials in zip(forms, points, strict=True):
-            runs = [run for run in islice(answers, len(trials)) if run is not None]
+        for form, trials, runs in zip(forms, points, groups, strict=True):
             if trials and not runs:
                 continue
             good = [run for run in runs if run.error is None]
@@ -210,7 +208,7 @@ class PathForms(Exploration):
 
     def trials(self, form: PathForm) -> list[Point]:
         """Points on a form's path, also beyond the values that it was fitted with."""
-        is_wide = self.is_asked(form) and not self.is_large
+        is_wide = self.is_of_call(form) and not self.is_large
         number = limits.BASE_VERIFIED if is_wide else limits.VERIFIED
         near, values = form.runs[0].point, FURTHER[:1] if self.is_large else FURTHER
         loops = [name for name in self.lost if name in self.tracer.whole]
