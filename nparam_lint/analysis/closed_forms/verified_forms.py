@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Point, Value
     from nparam_lint.analysis.closed_forms.path_forms import Symbols
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run
 
 FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
@@ -132,10 +133,9 @@ class PathForms(Exploration):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
         values = [*range(self.tracer.least[name], limits.LINE - 2 * self.is_large), base]
         if base > 3 * limits.LINE:
-            runs = self.tracer.build([{**start, name: number} for number in (base, 2 * base)])
-            is_repeated = len({len(run.parameters) for run in runs if run and not run.error}) > 1
-            # Of what counts layers, no more than are soon made.
-            most = 4 * base + limits.DEEP if is_repeated else inf
+            points = [{**start, name: number} for number in (base, 2 * base)]
+            (runs,) = self.tracer.build_groups([points])
+            most = self.most(name, [run for run in runs if run.error is None])
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
             larger = (*steps, *(n << k for k in range(2, 12) for n in (1, 3)))
             values += [value for value in larger if value <= most]
@@ -148,6 +148,11 @@ class PathForms(Exploration):
             variable = next(v for v in self.tracer.variables if v.name == name)
             line += on_path(v for v in self.search.pool(variable) if v not in line)[: limits.LINE]
         return line or [start[name]]
+
+    def most(self, name: str, runs: Sequence[Run]) -> Number | float:
+        """The largest value that is tried: of what counts layers, no more than are soon made."""
+        is_repeated = len({len(run.parameters) for run in runs}) > 1
+        return 4 * self.base.numbers[name] + limits.DEEP if is_repeated else inf
 
     def meets(self, leaf: PathNode, point: Point) -> bool:
         return self.tracer.holds(leaf.conditions, point)
@@ -221,22 +226,18 @@ class PathForms(Exploration):
 
     def at_literals(self, form: PathForm, number: int) -> list[Point]:
         """At numbers that stand in the source, and beside them; where a number was made a text,
-        also with more and fewer digits. Of what may count layers, no more than are soon made."""
-        start = form.runs[0]
+        also with more and fewer digits."""
+        start, least = form.runs[0], self.tracer.least
         texts = {name for kind, lost in start.lost if kind == "text" for name in lost.names}
-        least = {n: self.tracer.least[n] for n in self.tracer.whole - self.fixed.keys()}
-        names = [name for name in self.tracer.names if name in least]
+        names = [n for n in self.tracer.names if n in self.tracer.whole and n not in self.fixed]
+        most = {n: self.most(n, form.runs) if n in self.lost else inf for n in names}
         places = [(name, literal) for name in names if name in texts for literal in DIGITS]
         places += [(name, literal) for literal in self.hints for name in names]
-        is_repeated = len({len(run.parameters) for run in form.runs}) > 1
-        deep = {
-            name: 4 * self.base.numbers[name] + limits.DEEP for name in self.lost if is_repeated
-        }
         points: Iterator[Point] = (
             {**start.point, name: literal + step}
             for name, literal in places
             for step in (0, 1, -1)
-            if least[name] <= literal + step <= deep.get(name, literal + step)
+            if least[name] <= literal + step <= most[name]
         )
         return list(islice((p for p in points if self.meets(form.leaf, p)), number))
 
