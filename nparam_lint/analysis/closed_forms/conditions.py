@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
@@ -54,28 +54,29 @@ class Condition:
     right: Opaque | None = None
 
     @property
-    def names(self) -> frozenset[str]:
+    def sides(self) -> tuple[Polynomial, Polynomial]:
         if self.left is None or self.right is None:
-            return self.form.names
-        return self.left.names | self.right.names
+            return self.form, ZERO
+        return Polynomial.generator(self.left), Polynomial.generator(self.right)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(side.names for side in self.sides))
 
     @property
     def negated(self) -> Condition:
-        if self.left is not None:
-            return Condition(_NEGATED[self.operation], ZERO, self.left, self.right)
-        if self.operation == ">=":
+        if self.left is None and self.operation == ">=":
             return Condition(">=", -self.form - ONE)
-        return Condition(_NEGATED[self.operation], self.form)
+        return replace(self, operation=_NEGATED[self.operation])
 
     @cached_property
     def ray(self) -> Ray | None:
         """A float, how it compares, and the number that it is compared with."""
         if self.left is None or self.right is None:
             return None
-        sides = (self.left, self.operation, self.right)
-        if not self.left.names:
-            sides = (self.right, _TURNED.get(self.operation, self.operation), self.left)
-        value, operation, bound = sides
+        value, operation, bound = self.left, self.operation, self.right
+        if not value.names:
+            value, operation, bound = bound, _TURNED.get(operation, operation), value
         return None if bound.names else (value, operation, bound.number({}))
 
     def is_settled(self, least: Mapping[str, Number]) -> bool:
@@ -88,8 +89,10 @@ class Condition:
             value, operation, bound = self.ray
             is_above = bound < 0 or (bound == 0 and operation == ">=")
             return operation in (">", ">=") and is_above and is_positive(value)
-        if self.left is not None or self.operation == "==":
-            return not self.names and self.left is None and self.form == ZERO
+        if self.left is not None:
+            return False
+        if self.operation == "==":
+            return self.form == ZERO
         try:
             shifted = from_least(self.form, least)
         except ArithmeticError:
@@ -110,10 +113,7 @@ class Condition:
 
     def test(self) -> Test:
         """Whether it holds at a point, as Python finds it; not where it has no value there."""
-        both = self.form, ZERO
-        if self.left is not None and self.right is not None:
-            both = Polynomial.generator(self.left), Polynomial.generator(self.right)
-        left, right = map(at_point, both)
+        left, right = map(at_point, self.sides)
         compare: Test = function(f"lambda point: {left} {self.operation} {right}")
 
         def holds(point: Mapping[str, NameValue]) -> bool:
@@ -126,9 +126,8 @@ class Condition:
 
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
-        if self.left is not None and self.right is not None:
-            both = map(Polynomial.generator, (self.left, self.right))
-            left, right = (expanded(side, order) for side in both)
+        if self.left is not None:
+            left, right = (expanded(side, order) for side in self.sides)
             return f"{left} {self.operation} {right}"
         remainder = remainder_of(self.form) if self.operation != ">=" else None
         if remainder is not None:

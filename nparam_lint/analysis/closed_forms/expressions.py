@@ -96,11 +96,9 @@ def as_quotient(value: Value) -> Quotient | None:
 def as_opaque(value: Value) -> Opaque:
     if isinstance(value, Opaque):
         return value
-    if isinstance(value, Quotient) and value.bottom == ONE:
-        return Opaque("whole", (value.top,))
-    if isinstance(value, Quotient):
+    if isinstance(value, Quotient) and value.bottom != ONE:
         return Opaque("/", (value.top, value.bottom))
-    return Opaque("whole", (value,))
+    return Opaque("whole", (value.top if isinstance(value, Quotient) else value,))
 
 
 def part_of(value: Value) -> Polynomial | Opaque:
