@@ -85,23 +85,23 @@ def limited(
     From there, those without limits may be half or twice as large where there are several: what
     meets a budget by one layer of ten thousand units is of no use. A single one needs no limit
     where more of it gives more, since the budget sets it."""
-    budget = aim.budget
     free = [u.name for u in unknowns if u.high is None]
 
     def scaled(share: int) -> list[int]:
         return [
-            max(1, (u.base * share + FINE // 2) // FINE) if u.name in free else u.base
+            max(1, (u.base * share + FINE // 2) // FINE) if u.high is None else u.base
             for u in unknowns
         ]
 
-    def off(share: int) -> int:
-        return abs(count(*scaled(share)) - budget)
+    def total(share: int) -> int:
+        return count(*scaled(share))
 
     grows = all(name in growing for name in free)
     if grows:
-        share = max(1, _last(lambda share: count(*scaled(share)), 1, MOST * FINE, budget))
+        share = max(1, _last(total, 1, MOST * FINE, aim.budget))
     else:
-        share = min((FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)), key=off)
+        shares = [FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)]
+        share = min(shares, key=lambda share: abs(total(share) - aim.budget))
     bases = zip(unknowns, scaled(share), strict=True)
     based = [replace(unknown, base=max(base, 1)) for unknown, base in bases]
     is_narrow = not aim.is_free and (len(free) > 1 or not grows)
@@ -154,9 +154,12 @@ class Searching:
         scales = [Fraction(u.base, was.base) for u, was in pairs if was.high is None and was.base]
         scale = max(scales, default=Fraction(1))
         self.passive = [around(replace(u, base=max(1, round(u.base * scale)))) for u in passive]
-        without = {u.name for u in (*unknowns, *passive) if u.high is None}
-        free = [u for u in (*self.unknowns, *self.passive) if u.name in without]
-        self.limits = {u.name: (u.low, u.high) for u in free if u.high}
+        free = {u.name for u in (*unknowns, *passive) if u.high is None}
+        self.limits = {
+            u.name: (u.low, u.high)
+            for u in (*self.unknowns, *self.passive)
+            if u.high and u.name in free
+        }
         self.values = {u.name: u.low for u in self.unknowns}  # what is open has its least
         self.ranges = {u.name: range(u.low, self.highest(u) + 1) for u in self.unknowns}
         by_width = sorted(self.ranges, key=lambda name: (len(self.ranges[name]), name))
@@ -267,8 +270,8 @@ class Searching:
     def offer(self, point: Whole, count: int) -> bool:
         """Whether this is a solution."""
         distance, reach = abs(count - self.budget), self.reach
-        beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
-        if beyond or (reach is not None and distance > reach):
+        is_beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
+        if is_beyond or (reach is not None and distance > reach):
             return False
         full = self.completed(point)
         if full is None:
