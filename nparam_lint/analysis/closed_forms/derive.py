@@ -16,9 +16,10 @@ from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
-from nparam_lint.analysis.closed_forms.implications import divided, solved
+from nparam_lint.analysis.closed_forms.implications import divided
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.regions import FormCase, merged
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -277,42 +278,34 @@ class Derivation(PathForms):
     def pin(self, tree: PathTree, cases: Sequence[FormCase]) -> None:
         """What the model accepts one value of alone is no argument of the form."""
         for case in cases:
-            for rule in list(case.rules):
-                condition = rule.condition
-                if rule.is_limit or condition is None or condition.operation != "==":
-                    continue
-                name, *more_names = condition.names
-                value = None if more_names else solved(condition.form, name)
-                if value is None:
-                    continue
-                self.fixed[name] = next(
-                    (
+            for rule in [rule for rule in case.rules if not rule.is_limit]:
+                for name, value in rule.solutions.items():
+                    if not isinstance(value, Polynomial) or value.number is None:
+                        continue
+                    refusals = (
                         run.error
                         for leaf in tree.leaves()
                         for run in leaf.runs
                         if run.error and differs(run.point[name], self.base.point[name])
-                    ),
-                    "it has no other values",
-                )
-                case.rules.remove(rule)
-                case.total = substituted(case.total, {name: value})
-                case.shapes = [s.substituted({name: value}) for s in case.shapes]
+                    )
+                    self.fixed[name] = next(refusals, "it has no other values")
+                    case.rules.remove(rule)
+                    case.total = substituted(case.total, {name: value})
+                    case.shapes = [s.substituted({name: value}) for s in case.shapes]
 
     def zeros(self, cases: Sequence[FormCase]) -> None:
         """Limit the forms that do not hold where an argument is zero: something is off there."""
         for case in cases:
             start = case.runs[0].point
-            names = [v.name for v in self.tracer.variables if v.base and v.name in case.total.names]
-            points = [
-                {**start, name: 0.0 if isinstance(start[name], float) else 0} for name in names
-            ]
-            for name, run in zip(names, self.tracer.build(points), strict=True):
-                if run is None or run.error is not None:
+            points = {
+                v.name: {**start, v.name: 0.0 if isinstance(v.base, float) else 0}
+                for v in self.tracer.variables
+                if v.base and v.name in case.total.names
+            }
+            for name, run in zip(points, self.tracer.build([*points.values()]), strict=True):
+                if run is None or run.error is not None or self.is_right(case.total, run):
                     continue
-                is_within = any(
-                    self.tracer.holds(part.leaf.conditions, run.point) for part in case.parts
-                )
-                if is_within and not self.is_right(case.total, run):
+                if any(self.meets(part.leaf, run.point) for part in case.parts):
                     case.rules.append(positive_rule(name))
 
     @staticmethod

@@ -128,10 +128,6 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 # --- by a closed form -------------------------------------------------------------------------
 
 
-class _Enough(Exception):
-    """The time is over."""
-
-
 class Searching:
     """Looks for the best solutions; of equally good ones, those nearest to the proportions of the
     call. `count`: of the unknowns, in their order; `growing`: those of which more never gives less:
@@ -193,7 +189,7 @@ class Searching:
         try:
             if self.requirements.hold({}):
                 self.descend(0, {})
-        except _Enough:
+        except TimeoutError:
             cut = True
         best = sorted(self.best, reverse=True)  # no two are of one turn
         return Search(tuple(s for *_, s in best), self.combinations, cut, self.limits)
@@ -207,7 +203,7 @@ class Searching:
 
     def look_at_the_clock(self) -> None:
         if time.monotonic() > self.aim.until:
-            raise _Enough
+            raise TimeoutError
 
     def descend(self, place: int, fixed: dict[str, int]) -> None:
         """Give the unknowns from a place on all values that may be of use, those near the
