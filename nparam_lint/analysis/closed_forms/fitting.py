@@ -251,27 +251,21 @@ def _doubling(samples: Samples, names: Sequence[str]) -> Polynomial | None:
     """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
     number of levels in no other place, then with it."""
     for name in names:
-        if not _doubles(samples.line(name, names), name):
+        power, line = power_of_two(name), samples.line(name, names)
+        levels = {point[name] for point in line.points}
+        if not all(n.denominator == 1 and 0 <= n <= limits.LEVELS for n in levels):
+            continue
+        # Where the levels alone differ, there is such a form, and no polynomial in them.
+        ways: tuple[list[Generator], ...] = ([power], [name, power])
+        if polynomial(line, [name], range(limits.DEGREE + 1), spare=1) or not any(
+            polynomial(line, way, range(1, limits.DEGREE)) for way in ways
+        ):
             continue
         for bases in ([base for base in names if base != name], names):
-            generators: list[Generator] = [*bases, power_of_two(name)]
-            form = polynomial(samples, generators, range(1, limits.DEGREE + 3))
+            form = polynomial(samples, [*bases, power], range(1, limits.DEGREE + 3))
             if form:
                 return form
     return None
-
-
-def _doubles(line: Samples, name: str) -> bool:
-    """Whether there is such a form along the line on which the exponent alone differs from the
-    first point, and no polynomial in the exponent."""
-    numbers = {point[name] for point in line.points}
-    if min(numbers) < 0 or max(numbers) > limits.LEVELS or any(n.denominator > 1 for n in numbers):
-        return False
-    if polynomial(line, [name], range(limits.DEGREE + 1), spare=1) is not None:
-        return False
-    power = power_of_two(name)
-    ways: tuple[list[Generator], ...] = ([power], [name, power])
-    return any(polynomial(line, way, range(1, limits.DEGREE)) for way in ways)
 
 
 # --- rounded quotients ------------------------------------------------------------------------

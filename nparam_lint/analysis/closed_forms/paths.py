@@ -71,7 +71,7 @@ class PathNode:
             if node.decision is None:
                 yield node
 
-    def built(self) -> list[Run]:
+    def runs_below(self) -> list[Run]:
         """The runs that ended at or below it, those that were not refused first."""
         below = (run for end in self.ends() for run in end.runs)
         return sorted(below, key=lambda run: run.error is not None)
@@ -96,10 +96,10 @@ class PathTree:
                 for refused in early:
                     node.sides[self.tracer.test(condition)(refused.point)].runs.append(refused)
             if node.decision not in (condition, condition.negated):
-                raise Diverged(node.built()[0], run)
+                raise Diverged(node.runs_below()[0], run)
             node = node.sides[node.decision == condition]
         if node.decision is not None and run.error is None:
-            raise Diverged(node.built()[0], run)
+            raise Diverged(node.runs_below()[0], run)
         while node.decision is not None:  # refused, where others went on
             node = node.sides[self.tracer.test(node.decision)(run.point)]
         node.runs.append(run)
@@ -132,10 +132,10 @@ class PathTree:
 
     def neighbour(self, end: PathNode) -> Run:
         """A run that took the same decisions as far as possible."""
-        node, runs = self.root, self.root.built()
+        node, runs = self.root, self.root.runs_below()
         for condition in end.conditions:
             node = node.sides[node.decision == condition]
-            runs = node.built() or runs
+            runs = node.runs_below() or runs
         return runs[0]
 
 

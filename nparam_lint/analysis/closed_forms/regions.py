@@ -63,11 +63,15 @@ def merged(
         return form is not form_of_call, equalities, len(conditions)
 
     for form in sorted(forms, key=place):
-        case = next((case for case in cases if _covers(case.total, form)), None)
-        if case is None:
-            cases.append(FormCase(form.total, [form]))
+        conditions = form.leaf.conditions
+        for case in cases:
+            # The form of a path may be simpler by what holds there.
+            difference = case.total - form.total
+            if difference == ZERO or any(ZERO in with_value(difference, c) for c in conditions):
+                case.parts.append(form)
+                break
         else:
-            case.parts.append(form)
+            cases.append(FormCase(form.total, [form]))
     writer = _Writer(tracer, base)
     accepted = {end for end in tree.root.ends() if not end.runs or not end.is_refused}
     required, _ = writer.split(_region(tree.root, accepted) or [()])
@@ -75,14 +79,6 @@ def merged(
         ends = {part.leaf for part in case.parts}
         case.rules = writer.rules(_region(tree.root, ends) or [()], required)
     return cases
-
-
-def _covers(total: Polynomial, form: PathForm) -> bool:
-    """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
-    difference = total - form.total
-    return difference == ZERO or any(
-        ZERO in with_value(difference, condition) for condition in form.leaf.conditions
-    )
 
 
 def _region(node: PathNode, ends: set[PathNode]) -> list[Conjunction] | None:

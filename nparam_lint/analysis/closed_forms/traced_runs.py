@@ -132,8 +132,10 @@ class Tracer:
 
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
         """None for a point that could not be traced, or for which there was no time."""
-        full = [(key_of({**self.base, **point}), {**self.base, **point}) for point in points]
-        todo = list({key: point for key, point in full if key not in self.runs}.items())
+        full = [{**self.base, **point} for point in points]
+        keys = [key_of(point) for point in full]
+        new = dict(zip(keys, full, strict=True))
+        todo = [(key, point) for key, point in new.items() if key not in self.runs]
         while todo and not self.is_late():
             some, todo = todo[: limits.BATCH], todo[limits.BATCH :]
             size = max(limits.JOB_POINTS, -(-len(some) // limits.JOBS_AT_ONCE))
@@ -148,7 +150,7 @@ class Tracer:
                     self.runs[key] = None if run is None else self._read(rows, point, run)
                 # There was no time for the others.
                 todo = batch[len(answer.runs) :] + todo
-        return [self.runs.get(key) for key, _ in full]
+        return [self.runs.get(key) for key in keys]
 
     def build_groups(self, groups: Sequence[Sequence[Mapping[str, Value]]]) -> list[list[Run]]:
         """At once: the runs of each group."""
