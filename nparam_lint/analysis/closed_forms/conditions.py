@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, from_least, function
 from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
     Test = Callable[[Mapping[str, NameValue]], bool]
 
 Ray = tuple[Opaque, str, float]
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -203,7 +194,9 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
     """With whole coefficients that have nothing in common, and one sign for both of `==`."""
     number = form.number
     if number is not None:
-        return _COMPARED[operation](number, 0)
+        if number == 0:
+            return operation in ("==", "<=", ">=")
+        return operation == "!=" or operation[0] == ("<" if number < 0 else ">")
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
         case ((((Operation(kind="floor") as ratio, 1),), _),) if all(map(is_positive, ratio.parts)):
