@@ -193,13 +193,12 @@ def _values(variable: Variable) -> list[Value]:
 
 def _effective_values(history: BuildHistory, switch: Variable) -> list[Value]:
     """The choices that, alone, give other parameters, whatever those are called."""
-    values = _values(switch)
-    sizes = [
-        model.sizes if isinstance(model, Built) else None
-        for _, model in history.build([{switch.name: value} for value in values])
+    (_, first), *models = history.build([{switch.name: value} for value in _values(switch)])
+    return [
+        point[switch.name]
+        for point, model in models
+        if isinstance(model, Built) and isinstance(first, Built) and model.sizes != first.sizes
     ]
-    pairs = zip(values, sizes, strict=True)
-    return [v for v, s in pairs if sizes[0] is not None and s not in (None, sizes[0])]
 
 
 # --- of one case ------------------------------------------------------------------------------

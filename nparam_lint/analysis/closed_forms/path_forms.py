@@ -6,11 +6,11 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import combinations, count, product
+from itertools import chain, combinations, count, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.compiled_form import substituted, transformed
 from nparam_lint.analysis.closed_forms.fitting import Samples, fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -19,7 +19,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Generator,
     Opaque,
     Polynomial,
-    monomial_of,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
 
@@ -82,13 +81,10 @@ def _fitted(
 def _coefficient(samples: Samples, names: Sequence[str]) -> Polynomial | None:
     if len(set(samples.observed)) == 1:
         return Polynomial.constant(samples.observed[0])
-    for number in range(1, len(names) + 1):  # in as few of them as will do
-        for some_names in combinations(names, number):
-            if samples.depend_only_on(some_names):
-                form = fit(samples, some_names)
-                if form is not None:
-                    return form
-    return None
+    # In as few of the names as will do.
+    subsets = chain.from_iterable(combinations(names, n) for n in range(1, len(names) + 1))
+    forms = (fit(samples, subset) for subset in subsets if samples.depend_only_on(subset))
+    return next((form for form in forms if form is not None), None)
 
 
 def _aligned(
@@ -100,20 +96,15 @@ def _aligned(
     for place, row in enumerate(rows):
         for generator in row.generators:
             alike[outline(generator)].append((place, generator))
-    renamed: list[dict[Generator, Generator]] = [{} for _ in rows]
+    renamed: list[dict[Generator, Polynomial]] = [{} for _ in rows]
     for members in _groups([*alike.values()]):
         places, operations = zip(*members, strict=True)
         if len(set(operations)) > 1 and not any(g in renamed[place] for place, g in members):
             joint = _joint(operations, samples.some(places), names)
             if joint is not None:
                 for place, operation in members:
-                    renamed[place][operation] = joint
-    return [
-        Polynomial.of({monomial_of((new.get(g, g), e) for g, e in m): c for m, c in row.terms})
-        if new
-        else row
-        for row, new in zip(rows, renamed, strict=True)
-    ]
+                    renamed[place][operation] = Polynomial.generator(joint)
+    return [transformed(row, new.get) for row, new in zip(rows, renamed, strict=True)]
 
 
 def _groups(alike: Sequence[_Members]) -> Iterator[_Members]:
