@@ -20,7 +20,7 @@ from nparam_lint.analysis.closed_forms.implications import divided
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.regions import FormCase, merged
+from nparam_lint.analysis.closed_forms.regions import FormCase, cases_of
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
@@ -254,7 +254,7 @@ class Derivation(PathForms):
             if run is not None
             and not any(differs(run.point[name], base.point[name]) for name in self.lost)
         ]
-        tree = self.grown([base, *(as_deep or self.vary_alone())])
+        tree = self.path_tree([base, *(as_deep or self.vary_alone())])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
@@ -265,7 +265,7 @@ class Derivation(PathForms):
             none = UNLIKE if any(map(self.is_of_call, traced)) else NONE
             return NoForm(LATE if self.learned.is_late else none, dict(self.lost))
         self.doubt_refusals(tree)
-        closed = self.closed(tree, forms, call)
+        closed = self.closed_forms(tree, forms, call)
         if closed:
             return closed
         reason = "too few other arguments could be built to verify a form"
@@ -316,10 +316,10 @@ class Derivation(PathForms):
             for name in case.total.names & names
         )
 
-    def closed(
+    def closed_forms(
         self, tree: PathTree, forms: Sequence[PathForm], call: Mapping[str, Value]
     ) -> list[ClosedForm]:
-        cases = merged(tree, forms, self.tracer, self.base.point)
+        cases = cases_of(tree, forms, self.tracer, self.base.point)
         if not self.rests_on_enough(cases[0]):
             return []
         cases = [*filter(self.rests_on_enough, cases)]

@@ -140,7 +140,7 @@ class Exploration:
             if name in names:
                 self.lost.setdefault(name, why)
 
-    def grown(self, runs: list[Run]) -> PathTree | None:
+    def path_tree(self, runs: list[Run]) -> PathTree | None:
         """The tree of all paths; None where builds differ for no visible reason."""
         for _ in range(limits.RESTARTS):
             tree = PathTree(self.tracer, frozenset(self.ignored))

@@ -50,7 +50,7 @@ class FormCase:
         return tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 
-def merged(
+def cases_of(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
 ) -> list[FormCase]:
     """The cases, that of the call first, then the more general ones."""
