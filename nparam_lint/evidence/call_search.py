@@ -14,14 +14,13 @@ from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work
+from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, source_of
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.values import Position
@@ -80,12 +79,14 @@ class CallSearch:
         """Whether a text calls something that has one of the names, or gives it another name. To
         load weights is no call of a model. `bound`: the names that there are; "*": any."""
         for name in names:
-            is_known = "*" in bound or name.decode() in bound
+            is_bound = "*" in bound or name.decode() in bound
             at = content.find(name)
             while at >= 0:
-                is_found = is_known or content.endswith(b".", 0, at)
-                is_found = is_found and not _IS_OTHER.search(content, max(0, at - 6), at)
-                if is_found and _IS_CALLED.match(content, at + len(name)):
+                if (
+                    (is_bound or content.endswith(b".", 0, at))
+                    and not _IS_OTHER.search(content, max(0, at - 6), at)
+                    and _IS_CALLED.match(content, at + len(name))
+                ):
                     return True
                 at = content.find(name, at + 1)
         return False
@@ -97,9 +98,9 @@ class CallSearch:
     def bound(self, path: str) -> set[str]:
         """The names that imports and definitions bind at the top level of a file."""
         facts = self.found.tree.facts(path)
-        own = {item.qualname for item in (*facts.classes, *facts.functions)}
-        own |= {name for name, _ in facts.aliases}
-        return own.union(item.bound for item in facts.imports)
+        names = {item.qualname for item in (*facts.classes, *facts.functions)}
+        names |= {name for name, _ in facts.aliases}
+        return names.union(item.bound for item in facts.imports)
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
@@ -131,14 +132,13 @@ class CallSearch:
     @cached_property
     def called_in(self) -> dict[bytes, list[str]]:
         """The files, scripts first, in which something of each name is called."""
-        found: dict[bytes, list[str]] = {}
+        files: dict[bytes, list[str]] = {}
         tree = self.found.tree
-        for path in sorted(tree.files) if len(tree.files) < _MANY else ():
+        paths = tree.files if len(tree.files) < _MANY else ()
+        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
             for name in set(_CALLED.findall(tree.source(path))):
-                found.setdefault(name, []).append(path)
-        for paths in found.values():
-            paths.sort(key=lambda path: (path.count("/"), path))
-        return found
+                files.setdefault(name, []).append(path)
+        return files
 
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another."""
@@ -163,33 +163,40 @@ class CallSearch:
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
         text = source.decode("utf-8", "replace")
-        read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
-        for name in read.keys() - {*options}:
+        places = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
+        for name in places.keys() - {*options}:
             raise NoWay(f"{name} depends on data")
-        return note_on(read)
+        return note_on(places)
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""
-        for name in names - BUILTINS:
-            here, there = self.names.lookup(path, name), self.names.lookup(target.location, name)
-            if here is None or here != there:
-                return False
-        return True
+        symbols = {name: self.names.lookup(path, name) for name in names - BUILTINS}
+        return all(
+            symbol is not None and symbol == self.names.lookup(target.location, name)
+            for name, symbol in symbols.items()
+        )
 
     def evidence(
         self,
         target: Target,
         call: ast.Call,
-        made: Sequence[ast.stmt],
+        statements: Iterable[ast.stmt],
         at: Position,
         rank: int,
         file: str,
     ) -> Evidence:
         """That a call, with the statements that it needs, builds a model."""
-        setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
+        setup = source_of(statements)
         recipe = Recipe(setup=setup or None, call=ast.unparse(call))
+        # The arguments by name, as far as names are known.
         parameters = self.parameters.get((target.location, target.callable), ())
-        key = (target, setup, _arguments(call, parameters))
+        names = [p.name for p in parameters if p.kind == "positional"]
+        positional = [*names, *range(len(names), len(call.args))]
+        pairs = zip(positional, call.args, strict=False)
+        arguments = {(name, ast.unparse(value)) for name, value in pairs}
+        arguments |= {(item.arg or "**", ast.unparse(item.value)) for item in call.keywords}
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        key = target, setup, frozenset(arguments), method if method.startswith("from_") else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
@@ -197,12 +204,3 @@ class CallSearch:
         parameters = self.parameters.get((target.location, target.callable), ())
         is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
-
-
-def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> Hashable:
-    """The arguments by name, as far as names are known."""
-    names = [p.name for p in parameters if p.kind == "positional"]
-    given = [(names[n] if n < len(names) else n, ast.unparse(a)) for n, a in enumerate(call.args)]
-    given += [(item.arg or "**", ast.unparse(item.value)) for item in call.keywords]
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return frozenset(given), method if method.startswith("from_") else ""

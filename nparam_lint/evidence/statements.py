@@ -20,7 +20,7 @@ from nparam_lint.ground.script_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
@@ -164,6 +164,10 @@ def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
     """The statement `target = value`."""
     name = ast.Name(target, ast.Store()) if isinstance(target, str) else target
     return ast.fix_missing_locations(ast.Assign([name], value))
+
+
+def source_of(statements: Iterable[ast.stmt]) -> str:
+    return "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
 
 
 def expression(text: str) -> ast.expr:
