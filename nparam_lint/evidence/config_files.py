@@ -73,10 +73,6 @@ class ConfigFile:
     def entries(self) -> Sequence[OutlineEntry]:
         return outline(self.path, self.text)
 
-    def line(self, *keys: str | int) -> int:
-        """Where a key stands; 1 if it is not there."""
-        return next((entry.line for entry in self.entries if entry.keys == keys), 1)
-
 
 class ConfigFiles:
     """The files of `paths` that may hold a model of the project, by what `read` gives."""
@@ -98,14 +94,13 @@ class ConfigFiles:
     def with_words(self) -> dict[str, list[str]]:
         """The Python files that have something to do with configs, by the word that says so. Each
         file is read but once."""
-        found: dict[str, list[str]] = {word: [] for word in _WORDS}
-        words = [(word, word.encode()) for word in _WORDS]
+        paths: dict[str, list[str]] = {word: [] for word in _WORDS}
         for path in sorted(self.found.tree.files):
             source = self.found.tree.source(path)
-            for word, text in words:
-                if text in source:
-                    found[word].append(path)
-        return found
+            for word in _WORDS:
+                if word.encode() in source:
+                    paths[word].append(path)
+        return paths
 
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
@@ -117,7 +112,7 @@ class ConfigFiles:
 
     def nodes(self, file: ConfigFile) -> list[ModelNode]:
         """The nodes of the file that describe models, outer ones first."""
-        found: dict[Keys, ModelNode] = {}
+        nodes: dict[Keys, ModelNode] = {}
         for keys, line, value in file.entries:
             kind = _KINDS.get(str(keys[-1]))
             if kind == "architectures":
@@ -126,14 +121,14 @@ class ConfigFiles:
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind and symbol and self.makes_model(symbol):
-                found[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
-        nodes = [
-            replace(node, is_inner=any(keys[:end] in found for end in range(len(keys))))
-            for keys, node in found.items()
+                nodes[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
+        placed = [
+            replace(node, is_inner=any(keys[:end] in nodes for end in range(len(keys))))
+            for keys, node in nodes.items()
         ]
-        return sorted(nodes, key=lambda node: (node.is_inner, node.line))
+        return sorted(placed, key=lambda node: (node.is_inner, node.line))
 
-    def named(self, file: ConfigFile) -> tuple[Symbol | None, int]:
+    def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
         """The class of the project that the file names somewhere, and the line."""
         for entry in file.entries:
             if _NAME.match(entry.value) and "." not in entry.value:
@@ -154,14 +149,13 @@ class ConfigFiles:
     def meaning(self, dotted: str) -> Symbol | None:
         """What a dotted name means for an import statement: in the project, or outside."""
         if "." not in dotted:
-            own = self.class_named(dotted)
-            return own or Symbol("outside", "", f"transformers.{dotted}")
+            return self.class_named(dotted) or Symbol("outside", "", f"transformers.{dotted}")
         for file, name in self._places(dotted):
             symbol = self.found.models.names.resolve(file, name)
             if symbol is not None and symbol.kind in ("class", "function", "method"):
                 return symbol
-        is_own = dotted.partition(".")[0] in self.found.tree.holders
-        return None if is_own else Symbol("outside", "", dotted)
+        is_in_project = dotted.partition(".")[0] in self.found.tree.holders
+        return None if is_in_project else Symbol("outside", "", dotted)
 
     def class_named(self, name: str) -> Symbol | None:
         """The class of a name, if the project has one such class and it is a model."""
@@ -172,11 +166,11 @@ class ConfigFiles:
     @cached_property
     def _classes(self) -> dict[str, list[str]]:
         """The files that define the classes of each name."""
-        tree, found = self.found.tree, dict[str, list[str]]()
+        tree, paths = self.found.tree, dict[str, list[str]]()
         for path in sorted(tree.files):
             for name in set(_CLASS.findall(tree.source(path))):
-                found.setdefault(name.decode(), []).append(path)
-        return found
+                paths.setdefault(name.decode(), []).append(path)
+        return paths
 
     def _places(self, dotted: str) -> Iterator[tuple[str, str]]:
         """The files that a dotted name may lead to, each with what is left of the name there."""
@@ -189,7 +183,6 @@ class ConfigFiles:
     def root(self, dotted: str) -> str | None:
         """The directory from which the project imports what a dotted name leads to."""
         head = dotted.partition(".")[0]
-        for file, _ in self._places(dotted):
-            holders = self.found.tree.holders[head]
-            return next(root for root in holders if file.startswith(join(root, head)))
-        return None
+        file = next((path for path, _ in self._places(dotted)), None)
+        roots = self.found.tree.holders[head] if file else ()
+        return next((root for root in roots if file and file.startswith(join(root, head))), None)

@@ -61,27 +61,15 @@ class ConfigModels:
         for node, recipe in self._recipes.of_wholes(wholes):
             yield ConfigModel(node, recipe)
         for path in self._files.paths:
-            for node in marked.get(path, ()):
-                if own := self._recipes.recipe(node):
-                    yield ConfigModel(node, own)
-            if not marked.get(path) and (model := self._by_script(path)):
-                yield model
+            nodes = marked.get(path, ())
+            for node in nodes:
+                if recipe_of_node := self._recipes.recipe(node):
+                    yield ConfigModel(node, recipe_of_node)
+            file = None if nodes else self._files.file(path)
+            if file and (built := self._scripts.model(file)):
+                yield ConfigModel(*built)
         for node, recipe in self._registry:
             yield ConfigModel(node, recipe)
-
-    def _by_script(self, path: str) -> ConfigModel | None:
-        """What a script builds from the file; its class is that of the call, or the one that the
-        file names."""
-        file = self._files.file(path)
-        found = self._scripts.model(file) if file else None
-        if file is None or found is None:
-            return None
-        script, recipe = found
-        named = self._files.named(file)
-        symbol, line = script.symbol or named[0], named[1]
-        return symbol and ConfigModel(
-            ModelNode(path, (), line, "script", script.call, symbol), recipe, script.note
-        )
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
         """The files, each with the one model that it stands for; or with several, if it does not
