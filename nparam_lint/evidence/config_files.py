@@ -58,8 +58,13 @@ class ModelNode:
     @property
     def target(self) -> Target:
         """What is called, if the project defines it; else the config file."""
-        is_own = self.symbol.kind != "outside"
-        return Target(self.symbol.where, self.symbol.name) if is_own else Target(self.path, "")
+        is_outside = self.symbol.kind == "outside"
+        return Target(self.path, "") if is_outside else Target(self.symbol.where, self.symbol.name)
+
+    @property
+    def home(self) -> str:
+        """The file, or the package, whose names its recipe uses."""
+        return "torch" if self.symbol.kind == "outside" else self.symbol.where
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,9 @@ class ConfigFiles:
     """The files of `paths` that may hold a model of the project, by what `read` gives."""
 
     def __init__(
-        self, found: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+        self, discovery: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
     ) -> None:
-        self.found = found
+        self.found = discovery
         self.paths = paths
         self._read = read
 

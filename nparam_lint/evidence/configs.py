@@ -44,12 +44,12 @@ class ConfigModels:
 
     def __init__(
         self,
-        found: Discovery,
+        discovery: Discovery,
         paths: Sequence[str],
-        read: Callable[[str], bytes],
-        texts: Callable[[], Sequence[str]] = tuple,
+        content_of: Callable[[str], bytes],
+        texts: Callable[[], Sequence[str]],
     ) -> None:
-        self._files = ConfigFiles(found, paths, read)
+        self._files = ConfigFiles(discovery, paths, content_of)
         self._recipes = ConfigRecipes(self._files)
         self._scripts = ConfigScripts(self._files, texts)
         self._registry = RegistryConfigs(self._files)
