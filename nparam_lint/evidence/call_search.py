@@ -14,12 +14,12 @@ from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, source_of
+from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, expression, source_of
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
@@ -113,10 +113,6 @@ class CallSearch:
         """The names of wanted models in a text."""
         return self.words.intersection(words_in(content))
 
-    def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
-        """What the name of a wanted model means; then attributes of it."""
-        return self.names.resolve(target.location, ".".join((target.callable, *attributes)))
-
     def target_of(self, symbol: Symbol | None) -> Target | None:
         """The wanted model that a call of this gives."""
         if symbol is None or symbol.kind not in ("class", "function", "method"):
@@ -198,6 +194,20 @@ class CallSearch:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         key = target, setup, frozenset(arguments), method if method.startswith("from_") else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
+
+    def evidence_at_home(
+        self,
+        target: Target,
+        symbol: Symbol | None,
+        call: ast.Call,
+        statements: Iterable[ast.stmt],
+        at: Position,
+        rank: int,
+    ) -> Evidence:
+        """As `evidence`, in the names of the model's own file; `symbol`: what is called."""
+        name = symbol.name if symbol and symbol.kind == "method" else target.callable
+        plain = ast.copy_location(ast.Call(expression(name), call.args, call.keywords), call)
+        return self.evidence(target, plain, statements, at, rank, target.location)
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""

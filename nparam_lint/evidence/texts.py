@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.claims import DOC_SUFFIXES, is_rest
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import imported
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import FileCalls
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import parsed
@@ -188,26 +188,24 @@ class TextCalls(FileCalls):
 
     @cached_property
     def bound(self) -> set[str]:
-        return {item.bound for item in self.imports}.union(self.named_here)
+        return {item.bound for item in self.imports}.union(self.model_names)
 
     def places(self) -> Iterator[Place]:
-        bound = [(item.bound, item.name or item.module) for item in self.imports]
-        by_name = self.search.by_name
-        used = {*self.named_here}
-        used |= {alias for alias, name in bound if tail(name) in by_name}
-        return self.text.places(_CALL, used)
+        return self.text.places(_CALL, self.names_for_models(self.imports))
 
     def resolve(self, dotted: str) -> Symbol | None:
-        head, *rest = dotted.split(".")
-        for item in self.imports:
-            if item.bound == head and (found := self.search.names.follow(self.path, item, rest)):
-                return found
-        if any(item.bound == head for item in self.imports):
-            return None
+        head, *attributes = dotted.split(".")
+        names = self.search.names
+        imports = [item for item in self.imports if item.bound == head]
+        if imports:
+            symbols = (names.follow(self.path, item, attributes) for item in imports)
+            return next(filter(None, symbols), None)
         if self.path.endswith(".py") and head in self.search.found.names(self.path):
-            return self.search.names.resolve(self.path, dotted)
-        named = self.search.by_name.get(head, ())
-        return self.search.symbol(named[0], rest) if len(named) == 1 else None
+            return names.resolve(self.path, dotted)
+        targets = self.search.by_name.get(head, ())
+        if len(targets) != 1:
+            return None
+        return names.resolve(targets[0].location, ".".join((targets[0].callable, *attributes)))
 
     def targets(self, call: ast.Call) -> Iterator[Target]:
         self.line = call.lineno
@@ -221,10 +219,6 @@ class TextCalls(FileCalls):
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> Evidence:
-        name, self.line = dotted_name(call.func), call.lineno
-        symbol = self.resolve(name)
-        is_method = symbol is not None and symbol.kind == "method"
-        called = symbol.name if symbol and is_method else target.callable
-        function = ast.parse(called, mode="eval").body
-        plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-        return self.search.evidence(target, plain, cut.made, at, rank, target.location)
+        self.line = call.lineno
+        symbol = self.resolve(dotted_name(call.func))
+        return self.search.evidence_at_home(target, symbol, call, cut.statements, at, rank)
