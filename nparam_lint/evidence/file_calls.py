@@ -253,10 +253,10 @@ class FileCalls:
         except NeedsCommand as why:
             for command in self.search.commands.of(cut.home.path):
                 with suppress(NoWay):
-                    return filled(given=command.given(text.options)), f"as in {command.place}"
+                    return filled(command=command.given(text.options)), f"as in {command.place}"
             if (value := next(tested(why.option, cut.statements), None)) is not None:
                 words = words_for(text.options[why.option], value)
-                return filled(given={why.option: words}), f"with {' '.join(words)}"
+                return filled(command={why.option: words}), f"with {' '.join(words)}"
             raise why
 
     def cut_with_globals(

@@ -43,8 +43,8 @@ class _Script:
         if self._cut is None:
             raise NoWay("its options are not known")
         options = self.calls.text.options
-        given = command.given(options) if command else None
-        return with_defaults(self._cut, [self.holder], options, (), given=given)
+        words = command.given(options) if command else None
+        return with_defaults(self._cut, [self.holder], options, command=words)
 
     @property
     def holder(self) -> ast.expr:
