@@ -289,7 +289,7 @@ class FileCalls:
 
     def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
         """The statements that these need, those of the files that call the function too."""
-        part = Slice(self.text, entry)
+        part = Slice(self.text, entry=entry)
         try:
             return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
         except NeedsCaller as why:
@@ -311,18 +311,19 @@ class FileCalls:
         depth: int,
     ) -> Cut:
         """As `cut`, with the arguments that another file gives a function of this one."""
-        part = Slice(self.text, entry, outside=function)
+        part = Slice(self.text, entry=entry, outside=function)
         statements = part.of(place, *nodes)
         given = arguments_of(function, caller.call, is_method=False)
         values = {n: given.get(n) or part.default(function, n) for n in sorted(part.given_outside)}
         outer = calls.cut(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
-        used = loads(*nodes, *statements) & self.text.known
+        globals_read = loads(*nodes, *statements) & self.text.names
         renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if used & bound or loads(*values.values()) & set(renamed):
+        if globals_read & bound or loads(*values.values()) & set(renamed):
             raise NoWay("two things of one name")
         module = self.search.module_for(self.path, outer.home.path)
-        imports = ast.parse("".join(f"from {module} import {name}\n" for name in sorted(used))).body
+        lines = (f"from {module} import {name}" for name in sorted(globals_read))
+        imports = ast.parse("\n".join(lines)).body
         statements = [*outer.statements, *starmap(assign, renamed.items()), *imports, *statements]
         return Cut(outer.home, statements, part.loops, outer.unknown | part.unknown)
 
@@ -341,7 +342,7 @@ class FileCalls:
         head = dotted_name(call.func).partition(".")[0]
         if not head or any(head in stores(node) for node in cut.statements):
             return []
-        if cut.home is not self and head in self.text.known:
+        if cut.home is not self and head in self.text.names:
             module = self.search.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
@@ -349,7 +350,7 @@ class FileCalls:
         for node in self.text.statements(_INNER_IMPORT):
             if isinstance(node, IMPORTS) and head in stores(node):
                 part = copy.copy(node)
-                part.names = [a for a in node.names if head == (a.asname or a.name).split(".")[0]]
+                part.names = [alias for alias in node.names if head in stores(alias)]
                 return [part]
         return []
 

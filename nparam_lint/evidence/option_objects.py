@@ -104,14 +104,14 @@ class OptionObjects:
         body = getattr(node, "body", ())
         init = next((n for n in body if getattr(n, "name", "") == "__init__"), node)
         holders = (name, f"self.{name}")
-        read, stored = set[str](), set[str]()
+        loaded, stored = set[str](), set[str]()
         todo = [init] if init else []
         while todo:
             item = todo.pop()
             todo += [item.test] if isinstance(item, ast.If) else ast.iter_child_nodes(item)
             if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders:
-                (stored if isinstance(item.ctx, ast.Store) else read).add(item.attr)
-        return read - stored
+                (stored if isinstance(item.ctx, ast.Store) else loaded).add(item.attr)
+        return loaded - stored
 
     def evidence(self, target: Target, script: _Script, command: Command | None = None) -> Evidence:
         path, place = script.calls.path, script.place

@@ -213,17 +213,17 @@ class _Sizes:
     def targets(self, function: FoundFunction, parameter: NamedParameter) -> list[Target]:
         """The wanted models that a function makes: the class, and the function itself where it
         cannot be called without the name."""
-        wanted = self.source.wanted
+        models = self.source.wanted
         if function.kind == "method":
             model = Target(function.path, function.owner)
-            return [model] if function.node.name == "__init__" and model in wanted else []
+            return [model] if function.node.name == "__init__" and model in models else []
         if function.node.name.startswith("_"):
             return []
         classes = (Target(product.where, product.name) for product in self.products(function))
-        targets = [target for target in classes if target in wanted]
+        targets = [target for target in classes if target in models]
         targets = targets if len(targets) == 1 else []
         factory = Target(function.path, function.qualname)
-        if factory in wanted and parameter.parameter in function.required:
+        if factory in models and parameter.parameter in function.required:
             targets.append(factory)
         return targets
 

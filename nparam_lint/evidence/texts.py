@@ -210,7 +210,7 @@ class TextCalls(FileCalls):
     def targets(self, call: ast.Call) -> Iterator[Target]:
         self.line = call.lineno
         for target in super().targets(call):
-            self.text.given = self.search.found.names(target.location)
+            self.text.home_names = self.search.found.names(target.location)
             yield target
 
     def placed(self, place: Place) -> tuple[int, bool]:
