@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 class ConfigClasses:
     """Config classes of the project, and the models that need one object of them, and no more."""
 
-    def __init__(self, source: EvidenceQuery, named: NamedParameters) -> None:
+    def __init__(self, source: EvidenceQuery, size_names: NamedParameters) -> None:
         self.source = source
         self.names = source.found.models.names
         self.models = source.found.models
-        self.named = named
+        self.size_names = size_names
 
     @cached_property
     def _users(self) -> dict[Symbol, list[Target]]:
@@ -76,7 +76,7 @@ class ConfigClasses:
 
     def _parts(self, model: Target) -> Iterator[Target]:
         """The models that a class makes in its methods."""
-        for node in ast.walk(self.named.file(model.location).tree):
+        for node in ast.walk(self.size_names.file(model.location).tree):
             if isinstance(node, ast.ClassDef) and node.name == model.callable:
                 for call in calls_in(node):
                     name = dotted_name(call.func)
@@ -107,7 +107,7 @@ class ConfigClasses:
                 if symbol and symbol.kind in ("class", "function"):
                     is_same = (symbol.where, symbol.name) == (home, head)
                 else:
-                    is_same = self.named.home(path, item.bound) == home
+                    is_same = self.size_names.home(path, item.bound) == home
                 if is_same:
                     return f"{item.bound}{dot}{attributes}"
         return ""

@@ -80,14 +80,14 @@ class ConfigFile:
 
 
 class ConfigFiles:
-    """The files of `paths` that may hold a model of the project, by what `read` gives."""
+    """The files of `paths` that may hold a model of the project, by what `content_of` gives."""
 
     def __init__(
-        self, discovery: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+        self, discovery: Discovery, paths: Sequence[str], content_of: Callable[[str], bytes]
     ) -> None:
         self.found = discovery
         self.paths = paths
-        self._read = read
+        self._content_of = content_of
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""
@@ -110,7 +110,7 @@ class ConfigFiles:
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:
-            content = self._read(path)[: _LARGEST + 1]
+            content = self._content_of(path)[: _LARGEST + 1]
             return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
         except (OSError, ValueError):
             return None

@@ -36,12 +36,12 @@ class ConfigTables:
     def __init__(
         self,
         source: EvidenceQuery,
-        named: NamedParameters,
+        size_names: NamedParameters,
         configs: ConfigClasses,
         users: Callable[[Symbol], list[Target]],
     ) -> None:
         self.source = source
-        self.named = named
+        self.size_names = size_names
         self.configs = configs
         self.users = users
         self.models = source.found.models
@@ -53,7 +53,7 @@ class ConfigTables:
             matches = _TABLE.finditer(b"\n" + self.source.found.tree.source(path))
             if not any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in matches):
                 continue
-            for name, table in self.named.file(path).tables.items():
+            for name, table in self.size_names.file(path).tables.items():
                 is_table = table.by_key and len(table.entries) > 1
                 for model, config, how in self._builders(path, name, table) if is_table else ():
                     parts = [(model.location, model.callable), (path, name)]
@@ -91,7 +91,7 @@ class ConfigTables:
 
     def _may_make(self, path: str, dotted: str) -> bool:
         """Whether this is a config class, or a function that may return an object of one."""
-        symbol = self.named.names.resolve(path, dotted) if dotted else None
+        symbol = self.size_names.names.resolve(path, dotted) if dotted else None
         is_function = bool(symbol and symbol.kind == "function")
         return is_function or dotted.endswith(_DICTS) or self.configs.is_config(symbol)
 
@@ -99,7 +99,7 @@ class ConfigTables:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
         is_called = f"{table}[".encode() in self.source.found.tree.source(path)
-        functions = self.named.file(path).functions if is_called else {}
+        functions = self.size_names.file(path).functions if is_called else {}
         for function in functions.values():
             for call in calls_in(function.node):
                 if isinstance(call.func, ast.Subscript) and dotted_name(call.func) == table:
@@ -110,19 +110,19 @@ class ConfigTables:
                     return {n: v for n, v in values.items() if isinstance(v, ast.Constant)}
         return {}
 
-    def _config_of(self, path: str, dotted: str, given: Collection[str] = ()) -> Symbol | None:
-        """The config class of which a call, with arguments of the `given` names, makes an object:
-        the class itself, or what the function returns or says that it returns."""
-        names = self.named.names
+    def _config_of(self, path: str, dotted: str, arguments: Collection[str] = ()) -> Symbol | None:
+        """The config class of which a call, with `arguments` of these names, makes an object: the
+        class itself, or what the function returns or says that it returns."""
+        names = self.size_names.names
         symbol = names.resolve(path, dotted) if dotted else None
         if symbol and symbol.kind == "function":
             facts = names.functions(symbol.where)[symbol.name]
-            if any(item.required and item.name not in given for item in facts.parameters):
+            if any(item.required and item.name not in arguments for item in facts.parameters):
                 return None
             if len(facts.returned) == 1:
                 dotted = facts.returned[0]
             else:
-                function = self.named.file(symbol.where).functions.get(symbol.name)
+                function = self.size_names.file(symbol.where).functions.get(symbol.name)
                 annotation = function.node.returns if function else None
                 dotted = dotted_name(annotation) if annotation else ""
             symbol = names.resolve(symbol.where, dotted) if dotted else None
@@ -134,8 +134,8 @@ class ConfigTables:
         """What takes all these arguments, of what the file has a name for."""
         fitting: list[tuple[Target, Symbol | None, str]] = []
         arguments = set().union(*keys)
-        for name in self.named.names.names(path):
-            symbol = self.named.names.lookup(path, name)
+        for name in self.size_names.names.names(path):
+            symbol = self.size_names.names.lookup(path, name)
             if symbol is None or symbol.kind != "class":
                 continue
             parameters = self.models.parameters(symbol) or ()

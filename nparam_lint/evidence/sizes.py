@@ -47,14 +47,14 @@ class _Sizes:
         self.source = source
         self.found = source.found
         self.models = source.found.models
-        self.named = NamedParameters(source.found)
-        self.configs = ConfigClasses(source, self.named)
+        self.size_names = NamedParameters(source.found)
+        self.configs = ConfigClasses(source, self.size_names)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
     def ways(self) -> Iterator[Evidence]:
         makers: list[tuple[FoundFunction, NamedParameter]] = []  # of config objects
         for function in self.functions():
-            parameter = self.named.of(function.path, function.qualname)
+            parameter = self.size_names.of(function.path, function.qualname)
             if parameter is None:
                 continue
             targets = self.targets(function, parameter)
@@ -70,7 +70,7 @@ class _Sizes:
         for maker in makers:
             yield from self.of_config_factory(*maker)
         # Entries of tables that no factory by name looks up.
-        for row in ConfigTables(self.source, self.named, self.configs, self.users):
+        for row in ConfigTables(self.source, self.size_names, self.configs, self.users):
             yield self.way(*row)
 
     def functions(self) -> Iterator[FoundFunction]:
@@ -79,7 +79,7 @@ class _Sizes:
             source = self.found.tree.source(path)
             names = self.candidates(path, source)
             if names or _METHOD.search(source):
-                for name, function in self.named.file(path).functions.items():
+                for name, function in self.size_names.file(path).functions.items():
                     if name in names or function.kind in ("class", "static"):
                         yield function
 
@@ -200,7 +200,7 @@ class _Sizes:
         """The call of the factory; where it would load something, what it does before that."""
         name = parameter.parameter
         if downloads(function):
-            file = self.named.file(function.path)
+            file = self.size_names.file(function.path)
             return needed_for(function, file, {name: entry.text}, target.callable)
         if set(function.required) - {name}:
             return None
@@ -235,13 +235,13 @@ class _Sizes:
 
     def products_of(self, function: FoundFunction, dotted: str, depth: int = 0) -> Iterator[Symbol]:
         """The classes of which a call inside a function gives an instance."""
-        table = self.named.file(function.path).tables.get(dotted)  # of `table[…]()`
+        table = self.size_names.file(function.path).tables.get(dotted)  # of `table[…]()`
         callees = [dotted_name(e.value) for e in table.entries if e.value] if table else [dotted]
         for name in callees if depth < _DEEP else ():
-            symbol = self.named.resolve(function, name) if name else None
+            symbol = self.size_names.resolve(function, name) if name else None
             if symbol is None or symbol.kind == "outside":
                 continue
             if symbol.kind == "class":
                 yield symbol
-            elif callee := self.named.file(symbol.where).functions.get(symbol.name):
+            elif callee := self.size_names.file(symbol.where).functions.get(symbol.name):
                 yield from self.products(callee, depth + 1)

@@ -118,15 +118,15 @@ def _valid(block: list[str]) -> str:
     text = "\n".join(block)
     if parsed(text).body:
         return text
-    found = [""] * len(block)
+    lines = [""] * len(block)
     start = 0
     for number in range(len(block) + 1):
         if number == len(block) or not block[number]:
             run = "\n".join(block[start:number])
             if run and parsed(run).body:
-                found[start:number] = block[start:number]
+                lines[start:number] = block[start:number]
             start = number + 1
-    return "\n".join(found)
+    return "\n".join(lines)
 
 
 def _no_notebook(path: str, error: Exception) -> Problem:
@@ -147,14 +147,14 @@ def _notebook(text: str) -> str:
         if cell.get("cell_type") != "code":
             continue
         source = cell.get("source", "")
-        written = source.splitlines(True) if isinstance(source, str) else source
+        cell_lines = source.splitlines(True) if isinstance(source, str) else source
         numbers: list[int] = []
-        for line in written:
+        for line in cell_lines:
             forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
             at = next((n for n in range(at, len(raw)) if raw[n] in forms), at)
             numbers.append(at)
             at += 1
-        code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in written]
+        code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in cell_lines]
         if parsed("\n".join(code)).body and len(set(numbers)) == len(numbers):
             for number, line in zip(numbers, code, strict=True):
                 lines[min(number, len(lines) - 1)] = line
