@@ -43,16 +43,18 @@ class CallSearch:
 
     def __init__(self, query: EvidenceQuery) -> None:
         self.query = query
-        self.found = query.found
-        self.names = query.found.models.names
+        self.discovery = query.discovery
+        self.names = query.discovery.models.names
         self.by_name: dict[str, list[Target]] = defaultdict(list)
-        for target in query.wanted:
+        for target in query.targets:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.words = {name.encode() for name in self.by_name}
-        self.commands = Commands(query.others, self.content)
-        self.changes = ObjectChanges(self.found)
-        self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
+        self.commands = Commands(query.other_files, self.content)
+        self.changes = ObjectChanges(self.discovery)
+        self.parameters = {
+            (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
+        }
 
     def may_call(self, path: str, content: bytes) -> bool:
         """Whether a file has a call of a wanted model, outside of its own models."""
@@ -63,11 +65,11 @@ class CallSearch:
         names = self.named_in(content)
         if not names:
             return False
-        modules = {name.encode() for name in self.found.modules(path)}
+        modules = {name.encode() for name in self.discovery.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
         bound = self.bound(path)
-        bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
+        bound.update(name for *_, names, _ in self.discovery.tree.imports(path) for name in names)
         code = b"\n" + content
         if not self.has_call(code, names, bound):
             return False
@@ -97,7 +99,7 @@ class CallSearch:
 
     def bound(self, path: str) -> set[str]:
         """The names that imports and definitions bind at the top level of a file."""
-        facts = self.found.tree.facts(path)
+        facts = self.discovery.tree.facts(path)
         names = {item.qualname for item in (*facts.classes, *facts.functions)}
         names |= {name for name, _ in facts.aliases}
         return names.union(item.bound for item in facts.imports)
@@ -123,13 +125,13 @@ class CallSearch:
             if not re.match(r"(from|build|create|make)_", method) or does_work(method):
                 return None
         target = Target(symbol.where, name)
-        return target if target in self.query.wanted else None
+        return target if target in self.query.targets else None
 
     @cached_property
     def called_in(self) -> dict[bytes, list[str]]:
         """The files, scripts first, in which something of each name is called."""
         files: dict[bytes, list[str]] = {}
-        tree = self.found.tree
+        tree = self.discovery.tree
         paths = tree.files if len(tree.files) < _MANY else ()
         for path in sorted(paths, key=lambda path: (path.count("/"), path)):
             for name in set(_CALLED.findall(tree.source(path))):
@@ -138,7 +140,7 @@ class CallSearch:
 
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another."""
-        roots = {root for attempt in self.found.plan(user)[:1] for root in attempt.roots}
+        roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
         inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
         if not inside:
             raise NoWay(f"{path} is not imported from {user}")
@@ -155,7 +157,7 @@ class CallSearch:
         """What to say of the attributes, which what the script `home` does not run sets, that the
         model's file reads. Raises NoWay where one has no value before that: it is none of the
         script's options."""
-        source = self.found.tree.source(target.location)
+        source = self.discovery.tree.source(target.location)
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
         text = source.decode("utf-8", "replace")

@@ -26,14 +26,14 @@ class ConfigClasses:
 
     def __init__(self, source: EvidenceQuery, size_names: NamedParameters) -> None:
         self.source = source
-        self.names = source.found.models.names
-        self.models = source.found.models
+        self.names = source.discovery.models.names
+        self.models = source.discovery.models
         self.size_names = size_names
 
     @cached_property
     def _users(self) -> dict[Symbol, list[Target]]:
         users: dict[Symbol, list[Target]] = {}
-        for target in self.source.wanted:
+        for target in self.source.targets:
             symbol = Symbol("class", target.location, target.callable)
             if target.callable not in self.names.classes(target.location):
                 continue
@@ -89,7 +89,7 @@ class ConfigClasses:
         such file."""
         heads = {name.partition(".")[0] for _, name in names}
         homes = dict.fromkeys(path for path, _ in names)
-        for path in (*homes, *self.source.found.parsed):
+        for path in (*homes, *self.source.discovery.parsed):
             bound = {item.name for item in self.names.tree.facts(path).imports}
             if path in homes or bound >= heads:
                 local_names = [self._local_name(path, *name) for name in names]

@@ -85,7 +85,7 @@ class ConfigFiles:
     def __init__(
         self, discovery: Discovery, paths: Sequence[str], content_of: Callable[[str], bytes]
     ) -> None:
-        self.found = discovery
+        self.discovery = discovery
         self.paths = paths
         self._content_of = content_of
 
@@ -100,8 +100,8 @@ class ConfigFiles:
         """The Python files that have something to do with configs, by the word that says so. Each
         file is read but once."""
         paths: dict[str, list[str]] = {word: [] for word in _WORDS}
-        for path in sorted(self.found.tree.files):
-            source = self.found.tree.source(path)
+        for path in sorted(self.discovery.tree.files):
+            source = self.discovery.tree.source(path)
             for word in _WORDS:
                 if word.encode() in source:
                     paths[word].append(path)
@@ -144,7 +144,7 @@ class ConfigFiles:
 
     def makes_model(self, symbol: Symbol) -> bool:
         """Whether calling this gives a model."""
-        models = self.found.models
+        models = self.discovery.models
         if symbol.kind == "method":
             owner = symbol.name.rpartition(".")[0]
             return models.is_model(Symbol("class", symbol.where, owner))
@@ -156,22 +156,22 @@ class ConfigFiles:
         if "." not in dotted:
             return self.class_named(dotted) or Symbol("outside", "", f"transformers.{dotted}")
         for file, name in self._places(dotted):
-            symbol = self.found.models.names.resolve(file, name)
+            symbol = self.discovery.models.names.resolve(file, name)
             if symbol is not None and symbol.kind in ("class", "function", "method"):
                 return symbol
-        is_in_project = dotted.partition(".")[0] in self.found.tree.holders
+        is_in_project = dotted.partition(".")[0] in self.discovery.tree.holders
         return None if is_in_project else Symbol("outside", "", dotted)
 
     def class_named(self, name: str) -> Symbol | None:
         """The class of a name, if the project has one such class and it is a model."""
         paths = self._classes.get(name, ())
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
-        return symbol if self.found.models.is_model(symbol) else None
+        return symbol if self.discovery.models.is_model(symbol) else None
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:
         """The files that define the classes of each name."""
-        tree, paths = self.found.tree, dict[str, list[str]]()
+        tree, paths = self.discovery.tree, dict[str, list[str]]()
         for path in sorted(tree.files):
             for name in set(_CLASS.findall(tree.source(path))):
                 paths.setdefault(name.decode(), []).append(path)
@@ -179,7 +179,7 @@ class ConfigFiles:
 
     def _places(self, dotted: str) -> Iterator[tuple[str, str]]:
         """The files that a dotted name may lead to, each with what is left of the name there."""
-        tree, parts = self.found.tree, dotted.split(".")
+        tree, parts = self.discovery.tree, dotted.split(".")
         for root in tree.holders.get(parts[0], ()):
             for end in range(len(parts) - 1, 0, -1):
                 if file := tree.module_file(join(root, "/".join(parts[:end]))):
@@ -189,5 +189,5 @@ class ConfigFiles:
         """The directory from which the project imports what a dotted name leads to."""
         head = dotted.partition(".")[0]
         file = next((path for path, _ in self._places(dotted)), None)
-        roots = self.found.tree.holders[head] if file else ()
+        roots = self.discovery.tree.holders[head] if file else ()
         return next((root for root in roots if file and file.startswith(join(root, head))), None)

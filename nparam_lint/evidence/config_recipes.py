@@ -70,7 +70,7 @@ class ConfigRecipes:
         """The same, where the names of the config can be imported in any case."""
         root = self.files.root(node.name)
         file = recipe.file or ""
-        plans = self.files.found.plan(file) if file.endswith(".py") else ()
+        plans = self.files.discovery.plan(file) if file.endswith(".py") else ()
         if root is None or root in (plans[0].roots if plans else ("", "src")):
             return recipe
         line = f"import sys; sys.path.insert(0, {root or '.'!r})"

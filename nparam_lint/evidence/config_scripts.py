@@ -104,13 +104,13 @@ class ConfigScripts:
     def __init__(self, files: ConfigFiles, texts: Callable[[], Sequence[str]]) -> None:
         self.files = files
         self._texts = texts
-        self._changes = ObjectChanges(files.found)
+        self._changes = ObjectChanges(files.discovery)
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
         models: dict[str, ScriptModel] = {}
         for path in self.files.with_words["add_argument"]:
-            source = self.files.found.tree.source(path)
+            source = self.files.discovery.tree.source(path)
             has_option = len(source) < _LARGE and _HAS_OPTION.search(source)
             model = self._model(path, source.decode("utf-8", "replace")) if has_option else None
             if model:
@@ -154,12 +154,12 @@ class ConfigScripts:
         """What to say of the config's values that the script sets when it has read its data."""
         if symbol is None or symbol.kind == "outside":
             return ""
-        text = self.files.found.tree.source(symbol.where).decode("utf-8", "replace")
+        text = self.files.discovery.tree.source(symbol.where).decode("utf-8", "replace")
         return note_on({name: at for (_, name), at in unknown.items() if is_read(name, text)})
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
-        statement, names = place.statement, self.files.found.models.names
+        statement, names = place.statement, self.files.discovery.models.names
         is_value = isinstance(statement, ast.Assign) and origin(statement.value) is place.call
         if not is_value or not (place.call.args or place.call.keywords):
             return False, None
@@ -173,7 +173,7 @@ class ConfigScripts:
 
     def _is_harmless(self, path: str, call: ast.Call) -> bool:
         name = dotted_name(call.func)
-        symbol = self.files.found.models.names.resolve(path, name) if name else None
+        symbol = self.files.discovery.models.names.resolve(path, name) if name else None
         full = symbol.name if symbol else name
         if _NOT_READ.match(full) and does_work(full):
             return False
@@ -242,7 +242,7 @@ class ConfigScripts:
     @cached_property
     def _environment(self) -> str:
         """What torchrun says to a process, where scripts do not work without."""
-        tree = self.files.found.tree
+        tree = self.files.discovery.tree
         paths = self.files.with_words["LOCAL_RANK"]
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"

@@ -44,13 +44,13 @@ class ConfigTables:
         self.size_names = size_names
         self.configs = configs
         self.users = users
-        self.models = source.found.models
+        self.models = source.discovery.models
 
     def __iter__(self) -> Iterator[tuple[Target, str, Entry, str, Recipe]]:
         """(a model, the file of a table, an entry, the file whose names the recipe is written in,
         the recipe)."""
-        for path in self.source.found.parsed:
-            matches = _TABLE.finditer(b"\n" + self.source.found.tree.source(path))
+        for path in self.source.discovery.parsed:
+            matches = _TABLE.finditer(b"\n" + self.source.discovery.tree.source(path))
             if not any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in matches):
                 continue
             for name, table in self.size_names.file(path).tables.items():
@@ -98,7 +98,7 @@ class ConfigTables:
     def _arguments(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
-        is_called = f"{table}[".encode() in self.source.found.tree.source(path)
+        is_called = f"{table}[".encode() in self.source.discovery.tree.source(path)
         functions = self.size_names.file(path).functions if is_called else {}
         for function in functions.values():
             for call in calls_in(function.node):
@@ -145,7 +145,7 @@ class ConfigTables:
             if any(required - entry_keys for entry_keys in keys):
                 continue
             target = Target(symbol.where, symbol.name)
-            if target in self.source.wanted:
+            if target in self.source.targets:
                 fitting.append((target, None, "**…"))
             else:
                 fitting += [(model, symbol, "**…") for model in self.users(symbol)]

@@ -85,12 +85,12 @@ class ConfigModels:
 
 def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
-    paths = [path for path in source.others if path.endswith(CONFIG_SUFFIXES)]
-    texts = [path for path in source.others if not path.endswith(CONFIG_SUFFIXES)]
-    for model in ConfigModels(source.found, paths, source.read, lambda: texts):
+    paths = [path for path in source.other_files if path.endswith(CONFIG_SUFFIXES)]
+    texts = [path for path in source.other_files if not path.endswith(CONFIG_SUFFIXES)]
+    for model in ConfigModels(source.discovery, paths, source.read, lambda: texts):
         node, target = model.node, model.node.target
         # What an installed package builds is told of the file, unless it is a part of another.
-        if target in source.wanted or not (target.callable or node.is_inner):
+        if target in source.targets or not (target.callable or node.is_inner):
             way = Way("config", model.position, node.path, model.note)
             rank = _INNER if node.is_inner else 0
             yield Evidence(target, way, model.recipe.file or node.path, model.recipe, rank)

@@ -38,9 +38,9 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 _EXTENDS = re.compile(r"^[ \t]+class[ \t]+\w+[ \t]*\(([\w., \t\n]*)\)", re.MULTILINE)
 
 
-def find_containment(found: Discovery) -> Containment:
+def find_containment(discovery: Discovery) -> Containment:
     """Which models contain which. A factory does not contain the model that it returns."""
-    bodies = _Bodies(found)
+    bodies = _Bodies(discovery)
     direct = bodies.parts()
     every = {outer: _reached(outer, direct) for outer in direct}
     place = {target: number for number, target in enumerate(direct)}

@@ -72,7 +72,7 @@ class Cut:
 
 def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in the Python files of a project."""
-    tree = files.found.tree
+    tree = files.discovery.tree
     for path in sorted(tree.files):
         if files.may_call(path, tree.source(path)):
             yield from files.file_calls(path).evidence()
@@ -121,7 +121,7 @@ class FileCalls:
             return symbol is None or symbol.where != self.path
         # Also a value in one of its files, which is no definition.
         head, *rest = symbol.name.split(".")
-        return bool(rest and self.search.found.tree.locate(self.path, head))
+        return bool(rest and self.search.discovery.tree.locate(self.path, head))
 
     def resolve(self, dotted: str) -> Symbol | None:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
@@ -175,7 +175,7 @@ class FileCalls:
 
     def places(self) -> Iterator[Place]:
         """The calls that may be such of a wanted model."""
-        facts, by_name = self.search.found.tree.facts(self.path), self.search.by_name
+        facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         pattern = "|".join(map(re.escape, sorted(names)))
@@ -356,10 +356,10 @@ class FileCalls:
 
     def placed(self, place: Place) -> tuple[int, bool]:
         """The rank of a call, and whether it stands in another model."""
-        modules = self.search.found.modules(self.path)
+        modules = self.search.discovery.modules(self.path)
         if any(node.name in modules for node in place.classes):
             return INSIDE, True
-        if any(Target(self.path, f.name) in self.search.query.wanted for f in place.functions):
+        if any(Target(self.path, f.name) in self.search.query.targets for f in place.functions):
             return FACTORY, False
         return self.rank + (0 if place.is_main or not place.functions else 1), False
 
@@ -369,7 +369,7 @@ class CalledFiles(CallSearch):
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:
-        text = self.found.tree.source(path).decode("utf-8", "replace")
+        text = self.discovery.tree.source(path).decode("utf-8", "replace")
         return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
 
     def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:

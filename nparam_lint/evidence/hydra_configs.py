@@ -42,7 +42,7 @@ class HydraConfigs:
     @cached_property
     def mains(self) -> list[_Main]:
         """What the scripts of the project say, those that train first."""
-        tree = self.files.found.tree
+        tree = self.files.discovery.tree
         mains: dict[_Main, None] = {}
         for path in sorted(self.files.with_words["hydra"], key=lambda p: ("train" not in p, p)):
             for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
@@ -73,10 +73,7 @@ class HydraConfigs:
         first, and those that change these as a whole (`experiment=b`). `nodes`: by path, what a
         file as a whole describes. Each with the lines that compose its config."""
         variants: set[str] = set()
-        firsts = {main: self._first(main) for main in self.mains}
-        for main, first in firsts.items():
-            if first is None:
-                continue
+        for main, first in self._firsts.items():
             options = _defaults(first)
             yield from self._choices(main, first, options, nodes, self._compose(*main))
             for path in self.files.paths:
@@ -87,17 +84,18 @@ class HydraConfigs:
                 if file is None or package is None or package[1] != "_global_":
                     continue
                 # A group that no script's config has is for all of them.
-                having = [
-                    m for m, config in firsts.items() if config and group in _defaults(config)
-                ]
+                having = [m for m, config in self._firsts.items() if group in _defaults(config)]
                 if main in having or not having:
                     variants.add(path)
                     lines = self._with_option(main, _name(path, main.root))
                     changed = {**options, **_defaults(file)}
                     yield from self._choices(main, file, changed, nodes, lines)
 
-    def _first(self, main: _Main) -> ConfigFile | None:
-        return self.files.file(join(main.root, f"{main.name}.yaml"))
+    @cached_property
+    def _firsts(self) -> dict[_Main, ConfigFile]:
+        """The files that are composed first, as far as they are there."""
+        files = ((m, self.files.file(join(m.root, f"{m.name}.yaml"))) for m in self.mains)
+        return {main: file for main, file in files if file}
 
     def _choices(
         self,
@@ -121,7 +119,7 @@ class HydraConfigs:
 
     def _with_option(self, main: _Main, name: str) -> str:
         """The lines that compose a script's config with an option of a group."""
-        first = self._first(main)
+        first = self._firsts.get(main)
         group, _, option = name.rpartition("/")
         plus = "" if first and group in _defaults(first) else "+"
         return self._compose(*main, f"{plus}{group}={option}")
@@ -148,7 +146,7 @@ class HydraConfigs:
     @cached_property
     def _is_initialised(self) -> bool:
         """Whether the project itself initialises Hydra, which refuses to be asked once more."""
-        tree = self.files.found.tree
+        tree = self.files.discovery.tree
         texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.with_words["hydra"])
         return any(map(_INITIALISES.search, texts))
 

@@ -149,14 +149,14 @@ def _functions(path: str, body: Sequence[ast.stmt], owner: str) -> Iterator[Foun
 class NamedParameters:
     """Answers which parameter of a function names a size. Files are read when asked for."""
 
-    def __init__(self, found: Discovery) -> None:
-        self.found = found
-        self.names = found.models.names
+    def __init__(self, discovery: Discovery) -> None:
+        self.discovery = discovery
+        self.names = discovery.models.names
         self._active: set[tuple[str, str]] = set()
 
     @cached_method
     def file(self, path: str) -> SizeFile:
-        return SizeFile(path, self.found.tree.source(path))
+        return SizeFile(path, self.discovery.tree.source(path))
 
     @cached_method
     def of(self, path: str, qualname: str) -> NamedParameter | None:

@@ -65,9 +65,9 @@ def find_option_objects(files: CalledFiles, having: Collection[Target]) -> Itera
     """A script whose options are all that a model reads of its only argument: for the wanted models
     of which nothing else tells."""
     objects = OptionObjects(files)
-    for definition in files.found.definitions:
+    for definition in files.discovery.definitions:
         target = Target(definition.path, definition.qualname)
-        if target in files.query.wanted and target not in having:
+        if target in files.query.targets and target not in having:
             with suppress(NoWay, RecursionError):
                 yield from objects.built(definition, target)
 
@@ -127,7 +127,7 @@ class OptionObjects:
     @cached_property
     def scripts(self) -> list[_Script]:
         """The scripts that parse options, the outermost first."""
-        tree = self.search.found.tree
+        tree = self.search.discovery.tree
         paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
         scripts: list[_Script] = []
         for path in paths:

@@ -45,9 +45,9 @@ def find_sizes(source: EvidenceQuery) -> Iterator[Evidence]:
 class _Sizes:
     def __init__(self, source: EvidenceQuery) -> None:
         self.source = source
-        self.found = source.found
-        self.models = source.found.models
-        self.size_names = NamedParameters(source.found)
+        self.discovery = source.discovery
+        self.models = source.discovery.models
+        self.size_names = NamedParameters(source.discovery)
         self.configs = ConfigClasses(source, self.size_names)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
@@ -75,8 +75,8 @@ class _Sizes:
 
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
-        for path in self.found.parsed:
-            source = self.found.tree.source(path)
+        for path in self.discovery.parsed:
+            source = self.discovery.tree.source(path)
             names = self.candidates(path, source)
             if names or _METHOD.search(source):
                 for name, function in self.size_names.file(path).functions.items():
@@ -86,7 +86,7 @@ class _Sizes:
     def named_factories(self) -> Iterator[Evidence]:
         """Functions that make one class each, with nothing: their names are those of its sizes."""
         makers: dict[Target, list[Definition]] = {}
-        for item in self.found.definitions:
+        for item in self.discovery.definitions:
             needs_nothing = not any(parameter.required for parameter in item.parameters or ())
             is_factory = item.kind == "factory" and needs_nothing
             if is_factory and (target := self.class_of(item.path, item.qualname)):
@@ -98,9 +98,9 @@ class _Sizes:
 
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""
-        for item in self.found.definitions:
+        for item in self.discovery.definitions:
             parameters, target = item.parameters or (), Target(item.path, item.qualname)
-            if target in self.source.wanted and not any(p.required for p in parameters):
+            if target in self.source.targets and not any(p.required for p in parameters):
                 switch = next((p for p in parameters if WEIGHTS_SWITCH.match(p.name)), None)
                 if switch and switch.default == "True":
                     way = Way("call", Position(item.path, item.line, item.column))
@@ -119,7 +119,7 @@ class _Sizes:
             if symbol and symbol.kind == "class":
                 target = Target(symbol.where, symbol.name)
                 is_stuck = any(item.required for item in self.models.parameters(symbol) or ())
-                return target if is_stuck and target in self.source.wanted else None
+                return target if is_stuck and target in self.source.targets else None
         return None
 
     def candidates(self, path: str, source: bytes) -> set[str]:
@@ -130,7 +130,7 @@ class _Sizes:
             for qualname, facts in names.classes(path).items()
             if facts.init
             and takes_name(facts.init.parameters, source)
-            and Target(path, qualname) in self.source.wanted
+            and Target(path, qualname) in self.source.targets
         }
         for name, facts in names.functions(path).items():
             if takes_name(facts.parameters, source):
@@ -213,7 +213,7 @@ class _Sizes:
     def targets(self, function: FoundFunction, parameter: NamedParameter) -> list[Target]:
         """The wanted models that a function makes: the class, and the function itself where it
         cannot be called without the name."""
-        models = self.source.wanted
+        models = self.source.targets
         if function.kind == "method":
             model = Target(function.path, function.owner)
             return [model] if function.node.name == "__init__" and model in models else []

@@ -46,10 +46,10 @@ _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 
 def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in texts and notebooks, and in the doctests of Python files."""
-    for path in files.query.others:
+    for path in files.query.other_files:
         if path.lower().endswith(_TEXTS) and files.named_in(content := files.content(path)):
             yield from _in_text(files, path, content)
-    tree = files.found.tree
+    tree = files.discovery.tree
     for path in sorted(tree.files):
         content = tree.source(path)
         doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
@@ -77,26 +77,19 @@ def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidenc
 def _code_blocks(text: str, is_rst: bool) -> str:
     """The Python code of a text, each line where it stands there, and all others empty."""
     lines = [""] * (text.count("\n") + 1)
-    found = [(m.start(4), m[3], m[4]) for m in _FENCE.finditer(text)]
+    blocks = [(m.start(4), m[3], m[4]) for m in _FENCE.finditer(text)]
     if is_rst:
-        found += [(m.start(3), m[2] or "", m[3]) for m in _DIRECTIVE.finditer(text)]
-    for start, language, code in found:
-        if language.lower() in _LANGUAGES:
-            _put(lines, text.count("\n", 0, start), code)
+        blocks += [(m.start(3), m[2] or "", m[3]) for m in _DIRECTIVE.finditer(text)]
+    for start, language, code in blocks:
+        code = dedent(code)
+        if language.lower() in _LANGUAGES and ">>> " not in code and parsed(code).body:
+            first, count = text.count("\n", 0, start), code.count("\n")
+            lines[first : first + count] = code.split("\n")[:count]
     if ">>> " in text:
         for block in _docstrings(text):
             for number, line in enumerate(block.split("\n")):
                 lines[number] = line or lines[number]
     return "\n".join(lines)
-
-
-def _put(lines: list[str], start: int, code: str) -> None:
-    """Put a block where it stands, if it is Python."""
-    if ">>> " in code:
-        return
-    code = dedent(code)
-    if parsed(code).body:
-        lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
 
 
 def _docstrings(text: str, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[str]:
@@ -130,11 +123,11 @@ def _valid(block: list[str]) -> str:
 
 
 def _no_notebook(path: str, error: Exception) -> Problem:
-    is_syntax = isinstance(error, json.JSONDecodeError)
-    why = f"no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "no notebook"
-    place = (error.lineno, error.colno) if is_syntax else (1, 1)  # type: ignore[attr-defined]
+    position, why = Position(path), "no notebook"
+    if isinstance(error, json.JSONDecodeError):
+        position, why = Position(path, error.lineno, error.colno), f"no JSON: {error.msg}"
     message = f"cannot be read ({why}); next: open it in Jupyter, or `exclude` it in the config"
-    return Problem(Position(path, *place), message, "warning")
+    return Problem(position, message, "warning")
 
 
 def _notebook(text: str) -> str:
@@ -177,8 +170,8 @@ class TextCalls(FileCalls):
     @cached_property
     def import_lines(self) -> list[tuple[int, Import]]:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
-        found = ((node.lineno, item) for node in nodes for item in imported(node))
-        return sorted(found, key=itemgetter(0))
+        lines = ((node.lineno, item) for node in nodes for item in imported(node))
+        return sorted(lines, key=itemgetter(0))
 
     @property
     def imports(self) -> list[Import]:
@@ -200,7 +193,7 @@ class TextCalls(FileCalls):
         if imports:
             symbols = (names.follow(self.path, item, attributes) for item in imports)
             return next(filter(None, symbols), None)
-        if self.path.endswith(".py") and head in self.search.found.names(self.path):
+        if self.path.endswith(".py") and head in self.search.discovery.names(self.path):
             return names.resolve(self.path, dotted)
         targets = self.search.by_name.get(head, ())
         if len(targets) != 1:
@@ -210,7 +203,7 @@ class TextCalls(FileCalls):
     def targets(self, call: ast.Call) -> Iterator[Target]:
         self.line = call.lineno
         for target in super().targets(call):
-            self.text.home_names = self.search.found.names(target.location)
+            self.text.home_names = self.search.discovery.names(target.location)
             yield target
 
     def placed(self, place: Place) -> tuple[int, bool]:
