@@ -31,14 +31,6 @@ _MARKS = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
-# What Python files have that read configs.
-_WORDS = (
-    "hydra",
-    "add_argument",
-    "LOCAL_RANK",
-    "def instantiate_from_config(",
-    "MODELS = Registry(",
-)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 
@@ -95,17 +87,11 @@ class ConfigFiles:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
 
-    @cached_property
-    def with_words(self) -> dict[str, list[str]]:
-        """The Python files that have something to do with configs, by the word that says so. Each
-        file is read but once."""
-        paths: dict[str, list[str]] = {word: [] for word in _WORDS}
-        for path in sorted(self.discovery.tree.files):
-            source = self.discovery.tree.source(path)
-            for word in _WORDS:
-                if word.encode() in source:
-                    paths[word].append(path)
-        return paths
+    @cached_method
+    def python_with(self, word: str) -> list[str]:
+        """The Python files that have a word in them."""
+        tree = self.discovery.tree
+        return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
 
     @cached_method
     def file(self, path: str) -> ConfigFile | None:

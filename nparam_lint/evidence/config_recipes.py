@@ -58,7 +58,7 @@ class ConfigRecipes:
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
         """By the project's own `instantiate_from_config`, or as all of them do it."""
         access, top = _access(node.keys), node.home.split("/")[0]
-        paths = self.files.with_words["def instantiate_from_config("]
+        paths = self.files.python_with("def instantiate_from_config(")
         builder = min(paths, key=lambda path: (path.split("/")[0] != top, len(path)), default=None)
         if builder:
             call = f"instantiate_from_config(config{access})"

@@ -109,7 +109,7 @@ class ConfigScripts:
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
         models: dict[str, ScriptModel] = {}
-        for path in self.files.with_words["add_argument"]:
+        for path in self.files.python_with("add_argument"):
             source = self.files.discovery.tree.source(path)
             has_option = len(source) < _LARGE and _HAS_OPTION.search(source)
             model = self._model(path, source.decode("utf-8", "replace")) if has_option else None
@@ -243,7 +243,7 @@ class ConfigScripts:
     def _environment(self) -> str:
         """What torchrun says to a process, where scripts do not work without."""
         tree = self.files.discovery.tree
-        paths = self.files.with_words["LOCAL_RANK"]
+        paths = self.files.python_with("LOCAL_RANK")
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""

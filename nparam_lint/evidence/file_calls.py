@@ -25,7 +25,7 @@ from nparam_lint.evidence.options import (
     with_defaults,
     words_for,
 )
-from nparam_lint.evidence.places import IMPORTS, SourceText
+from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import (
@@ -55,7 +55,6 @@ SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
 _LOOKED_UP = re.compile("|".join(LOOK_UPS))
-_INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,7 @@ class FileCalls:
     @cached_property
     def imports(self) -> list[Import]:
         """Those that are not at the top level."""
-        nodes = self.text.statements(_INNER_IMPORT)
-        return [item for node in nodes if isinstance(node, IMPORTS) for item in imported(node)]
+        return [item for node in self.text.inner_imports for item in imported(node)]
 
     @cached_property
     def bound(self) -> set[str]:
@@ -347,8 +345,8 @@ class FileCalls:
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
             return []
-        for node in self.text.statements(_INNER_IMPORT):
-            if isinstance(node, IMPORTS) and head in stores(node):
+        for node in self.text.inner_imports:
+            if head in stores(node):
                 part = copy.copy(node)
                 part.names = [alias for alias in node.names if head in stores(alias)]
                 return [part]

@@ -44,7 +44,7 @@ class HydraConfigs:
         """What the scripts of the project say, those that train first."""
         tree = self.files.discovery.tree
         mains: dict[_Main, None] = {}
-        for path in sorted(self.files.with_words["hydra"], key=lambda p: ("train" not in p, p)):
+        for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p)):
             for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
                 folder = _argument("config_path", match[1] or match[2] or "")
                 name = _argument("config_name", match[1] or match[2] or "") or "config"
@@ -147,7 +147,7 @@ class HydraConfigs:
     def _is_initialised(self) -> bool:
         """Whether the project itself initialises Hydra, which refuses to be asked once more."""
         tree = self.files.discovery.tree
-        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.with_words["hydra"])
+        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.python_with("hydra"))
         return any(map(_INITIALISES.search, texts))
 
     @cached_property

@@ -115,19 +115,18 @@ class SourceText:
         find one, in a group."""
         yield from _places(self.tree, self.tree.body, (), self.lines(pattern, names))
 
-    def statements(self, pattern: re.Pattern[str]) -> Iterator[ast.stmt]:
-        """The statements that the pattern finds something in."""
-        lines = self.lines(pattern)
+    @cached_property
+    def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Those in functions and other blocks."""
+        imports: list[ast.Import | ast.ImportFrom] = []
         todo: list[ast.AST] = [self.tree]
         while todo:
             for node in ast.iter_child_nodes(todo.pop()):
-                if isinstance(node, ast.stmt):
-                    at = bisect_left(lines, node.lineno)
-                    if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
-                        yield node
-                        todo.append(node)
-                elif isinstance(node, (ast.excepthandler, ast.match_case)):
+                if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
                     todo.append(node)
+                if isinstance(node, IMPORTS) and node.col_offset:
+                    imports.append(node)
+        return imports
 
     def lines(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> list[int]:
         """The lines in which the pattern finds something."""

@@ -34,7 +34,7 @@ class RegistryConfigs:
     @cached_property
     def _registry(self) -> str | None:
         """The file that defines the registry."""
-        return min(self.files.with_words["MODELS = Registry("], key=len, default=None)
+        return min(self.files.python_with("MODELS = Registry("), key=len, default=None)
 
     def __iter__(self) -> Iterator[tuple[ModelNode, Recipe]]:
         for path in sorted(self._tree.files) if self._registry else ():
