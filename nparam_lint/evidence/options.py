@@ -36,26 +36,19 @@ class NeedsCommand(NoWay):
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
-    """(attribute, call) of each `add_argument` in these."""
+    """(attribute, call) of each `add_argument` in these; the attribute gets the option's value."""
     for node in nodes:
         for call in calls_in(node):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
-                yield _attribute(call), call
+                words, dest = words_of(call), text_of(keyword(call, "dest"))
+                long = [word for word in words if word.startswith("--")]
+                name = next(iter([*long, *words]), "").lstrip("-").replace("-", "_")
+                yield dest or name, call
 
 
 def words_of(option: ast.Call) -> list[str]:
     """What stands for an option in a command, `-m` and `--model`; the name of an argument."""
     return [str(item.value) for item in option.args if isinstance(item, ast.Constant)]
-
-
-def _attribute(call: ast.Call) -> str:
-    """The attribute that the option's value gets."""
-    for item in call.keywords:
-        if item.arg == "dest" and isinstance(item.value, ast.Constant):
-            return str(item.value.value)
-    texts = words_of(call)
-    long = [text for text in texts if text.startswith("--")]
-    return next(iter([*long, *texts]), "").lstrip("-").replace("-", "_")
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -67,7 +67,12 @@ def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidenc
         try:
             text = _notebook(text)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            search.query.problems.append(_no_notebook(path, error))
+            position, why = Position(path), "no notebook"
+            if isinstance(error, json.JSONDecodeError):
+                position, why = Position(path, error.lineno, error.colno), f"no JSON: {error.msg}"
+            step = "open it in Jupyter, or `exclude` it in the config"
+            message = f"cannot be read ({why}); next: {step}"
+            search.query.problems.append(Problem(position, message, "warning"))
             return
     else:
         text = _code_blocks(text, is_rest(path))
@@ -120,14 +125,6 @@ def _valid(block: list[str]) -> str:
                 lines[start:number] = block[start:number]
             start = number + 1
     return "\n".join(lines)
-
-
-def _no_notebook(path: str, error: Exception) -> Problem:
-    position, why = Position(path), "no notebook"
-    if isinstance(error, json.JSONDecodeError):
-        position, why = Position(path, error.lineno, error.colno), f"no JSON: {error.msg}"
-    message = f"cannot be read ({why}); next: open it in Jupyter, or `exclude` it in the config"
-    return Problem(position, message, "warning")
 
 
 def _notebook(text: str) -> str:
