@@ -38,14 +38,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuery:
-    """What evidence is looked for, and where: in what was `found`, below `root`; for `wanted`
-    models, without arguments. `others`: files of the project that are not Python, relative to the
-    root; `read` gives the content of any, or raises OSError. `problems` gets what cannot be read,
-    which is a warning."""
+    """What evidence is looked for, and where: for `targets`, models without arguments, in a
+    `discovery`, below `root`. `other_files`: those that are not Python, relative to the root;
+    `read` gives the content of any, or raises OSError. `problems` gets what cannot be read, which
+    is a warning."""
 
-    found: Discovery
+    discovery: Discovery
     root: Path
-    wanted: Collection[Target]
-    others: Sequence[str]
+    targets: Collection[Target]
+    other_files: Sequence[str]
     read: Callable[[str], bytes]
     problems: list[Problem] = field(default_factory=list)

@@ -32,50 +32,30 @@ def arguments_of(function: Function, call: ast.Call, is_method: bool) -> dict[st
     far as the call gives it. Raises NoWay."""
     arguments = function.args
     names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)][is_method:]
-    first, rest = call.args[: len(names)], call.args[len(names) :]
-    if any(isinstance(value, ast.Starred) for value in first):
+    positional, excess = call.args[: len(names)], call.args[len(names) :]
+    if any(isinstance(value, ast.Starred) for value in positional):
         raise NoWay("*arguments")
-    found = dict(zip(names, first, strict=False))
-    if rest and arguments.vararg:
-        found[arguments.vararg.arg] = ast.Tuple(rest, ast.Load())
+    values = dict(zip(names, positional, strict=False))
+    if excess and arguments.vararg:
+        values[arguments.vararg.arg] = ast.Tuple(excess, ast.Load())
     names += [item.arg for item in arguments.kwonlyargs]
-    found |= {k.arg: k.value for k in call.keywords if k.arg in names}
-    others = [item for item in call.keywords if item.arg not in names]
-    tables = [item.value for item in others if item.arg is None]
-    if len(tables) > 1:
+    values |= {k.arg: k.value for k in call.keywords if k.arg in names}
+    extra = {item.arg: ast.unparse(item.value) for item in call.keywords if item.arg not in names}
+    if sum(item.arg is None for item in call.keywords) > 1:
         raise NoWay("**arguments")
-    left = [name for name in names if name not in found]
-    if tables:
-        found |= _entries(function, ast.unparse(tables[0]), left)
-    if others and arguments.kwarg:
-        text = ", ".join(
-            f"{item.arg!r}: {ast.unparse(item.value)}"
-            if item.arg
-            else _without(ast.unparse(item.value), left)
-            for item in others
-        )
-        found[arguments.kwarg.arg] = expression(f"{{{text}}}")
-    return found
-
-
-def _entries(function: Function, table: str, names: list[str]) -> dict[str, ast.expr]:
-    """The value of each of these parameters in the table of a call `f(**table)`."""
-    defaults = default_values(function)
-    return {
-        name: expression(
-            f"({table}).get({name!r}, {ast.unparse(defaults[name])})"
-            if name in defaults
-            else f"({table})[{name!r}]"
-        )
-        for name in names
-    }
-
-
-def _without(table: str, names: list[str]) -> str:
-    """What `**table` gives the `**kwargs` of a function that has parameters of these names."""
-    if not names:
-        return f"**{table}"
-    return f"**{{k: v for k, v in ({table}).items() if k not in {tuple(names)!r}}}"
+    table, absent = extra.get(None), tuple(name for name in names if name not in values)
+    if table and absent:
+        defaults = default_values(function)
+        for name in absent:
+            entry = f"[{name!r}]"
+            if name in defaults:
+                entry = f".get({name!r}, {ast.unparse(defaults[name])})"
+            values[name] = expression(f"({table}){entry}")
+        extra[None] = f"{{k: v for k, v in ({table}).items() if k not in {absent!r}}}"
+    if extra and arguments.kwarg:
+        items = [f"{name!r}: {text}" if name else f"**{text}" for name, text in extra.items()]
+        values[arguments.kwarg.arg] = expression(f"{{{', '.join(items)}}}")
+    return values
 
 
 def default_values(function: Function) -> dict[str, ast.expr]:
@@ -104,8 +84,8 @@ def from_decorator(function: Function, name: str, number: int) -> ast.expr | Non
                     return row.elts[names.index(name)]
         if kind in ("option", "argument"):
             texts = [a.value for a in item.args if isinstance(a, ast.Constant)]
-            known = {str(text).lstrip("-").replace("-", "_") for text in texts}
+            attributes = {str(text).lstrip("-").replace("-", "_") for text in texts}
             values = {k.arg: k.value for k in item.keywords}
-            if name in known and "default" in values:
+            if name in attributes and "default" in values:
                 return values["default"]
     return None

@@ -14,14 +14,13 @@ from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work
+from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, expression, source_of
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
-    from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.values import Position
@@ -44,16 +43,18 @@ class CallSearch:
 
     def __init__(self, query: EvidenceQuery) -> None:
         self.query = query
-        self.found = query.found
-        self.names = query.found.models.names
+        self.discovery = query.discovery
+        self.names = query.discovery.models.names
         self.by_name: dict[str, list[Target]] = defaultdict(list)
-        for target in query.wanted:
+        for target in query.targets:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.words = {name.encode() for name in self.by_name}
-        self.commands = Commands(query.others, self.content)
-        self.changes = ObjectChanges(self.found)
-        self.parameters = {(d.path, d.qualname): d.parameters or () for d in self.found.definitions}
+        self.commands = Commands(query.other_files, self.content)
+        self.changes = ObjectChanges(self.discovery)
+        self.parameters = {
+            (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
+        }
 
     def may_call(self, path: str, content: bytes) -> bool:
         """Whether a file has a call of a wanted model, outside of its own models."""
@@ -64,11 +65,11 @@ class CallSearch:
         names = self.named_in(content)
         if not names:
             return False
-        modules = {name.encode() for name in self.found.modules(path)}
+        modules = {name.encode() for name in self.discovery.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
         bound = self.bound(path)
-        bound.update(name for *_, names, _ in self.found.tree.imports(path) for name in names)
+        bound.update(name for *_, names, _ in self.discovery.tree.imports(path) for name in names)
         code = b"\n" + content
         if not self.has_call(code, names, bound):
             return False
@@ -80,12 +81,14 @@ class CallSearch:
         """Whether a text calls something that has one of the names, or gives it another name. To
         load weights is no call of a model. `bound`: the names that there are; "*": any."""
         for name in names:
-            is_known = "*" in bound or name.decode() in bound
+            is_bound = "*" in bound or name.decode() in bound
             at = content.find(name)
             while at >= 0:
-                is_found = is_known or content.endswith(b".", 0, at)
-                is_found = is_found and not _IS_OTHER.search(content, max(0, at - 6), at)
-                if is_found and _IS_CALLED.match(content, at + len(name)):
+                if (
+                    (is_bound or content.endswith(b".", 0, at))
+                    and not _IS_OTHER.search(content, max(0, at - 6), at)
+                    and _IS_CALLED.match(content, at + len(name))
+                ):
                     return True
                 at = content.find(name, at + 1)
         return False
@@ -96,10 +99,10 @@ class CallSearch:
 
     def bound(self, path: str) -> set[str]:
         """The names that imports and definitions bind at the top level of a file."""
-        facts = self.found.tree.facts(path)
-        own = {item.qualname for item in (*facts.classes, *facts.functions)}
-        own |= {name for name, _ in facts.aliases}
-        return own.union(item.bound for item in facts.imports)
+        facts = self.discovery.tree.facts(path)
+        names = {item.qualname for item in (*facts.classes, *facts.functions)}
+        names |= {name for name, _ in facts.aliases}
+        return names.union(item.bound for item in facts.imports)
 
     def content(self, path: str) -> bytes:
         """That of a file that is not Python; empty where it cannot be read."""
@@ -112,10 +115,6 @@ class CallSearch:
         """The names of wanted models in a text."""
         return self.words.intersection(words_in(content))
 
-    def symbol(self, target: Target, attributes: Sequence[str]) -> Symbol | None:
-        """What the name of a wanted model means; then attributes of it."""
-        return self.names.resolve(target.location, ".".join((target.callable, *attributes)))
-
     def target_of(self, symbol: Symbol | None) -> Target | None:
         """The wanted model that a call of this gives."""
         if symbol is None or symbol.kind not in ("class", "function", "method"):
@@ -126,23 +125,22 @@ class CallSearch:
             if not re.match(r"(from|build|create|make)_", method) or does_work(method):
                 return None
         target = Target(symbol.where, name)
-        return target if target in self.query.wanted else None
+        return target if target in self.query.targets else None
 
     @cached_property
     def called_in(self) -> dict[bytes, list[str]]:
         """The files, scripts first, in which something of each name is called."""
-        found: dict[bytes, list[str]] = {}
-        tree = self.found.tree
-        for path in sorted(tree.files) if len(tree.files) < _MANY else ():
+        files: dict[bytes, list[str]] = {}
+        tree = self.discovery.tree
+        paths = tree.files if len(tree.files) < _MANY else ()
+        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
             for name in set(_CALLED.findall(tree.source(path))):
-                found.setdefault(name, []).append(path)
-        for paths in found.values():
-            paths.sort(key=lambda path: (path.count("/"), path))
-        return found
+                files.setdefault(name, []).append(path)
+        return files
 
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another."""
-        roots = {root for attempt in self.found.plan(user)[:1] for root in attempt.roots}
+        roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
         inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
         if not inside:
             raise NoWay(f"{path} is not imported from {user}")
@@ -159,50 +157,62 @@ class CallSearch:
         """What to say of the attributes, which what the script `home` does not run sets, that the
         model's file reads. Raises NoWay where one has no value before that: it is none of the
         script's options."""
-        source = self.found.tree.source(target.location)
+        source = self.discovery.tree.source(target.location)
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
         text = source.decode("utf-8", "replace")
-        read = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
-        for name in read.keys() - {*options}:
+        places = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
+        for name in places.keys() - {*options}:
             raise NoWay(f"{name} depends on data")
-        return note_on(read)
+        return note_on(places)
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""
-        for name in names - BUILTINS:
-            here, there = self.names.lookup(path, name), self.names.lookup(target.location, name)
-            if here is None or here != there:
-                return False
-        return True
+        symbols = {name: self.names.lookup(path, name) for name in names - BUILTINS}
+        return all(
+            symbol is not None and symbol == self.names.lookup(target.location, name)
+            for name, symbol in symbols.items()
+        )
 
     def evidence(
         self,
         target: Target,
         call: ast.Call,
-        made: Sequence[ast.stmt],
+        statements: Iterable[ast.stmt],
         at: Position,
         rank: int,
         file: str,
     ) -> Evidence:
         """That a call, with the statements that it needs, builds a model."""
-        setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
+        setup = source_of(statements)
         recipe = Recipe(setup=setup or None, call=ast.unparse(call))
+        # The arguments by name, as far as names are known.
         parameters = self.parameters.get((target.location, target.callable), ())
-        key = (target, setup, _arguments(call, parameters))
+        names = [p.name for p in parameters if p.kind == "positional"]
+        positional = [*names, *range(len(names), len(call.args))]
+        pairs = zip(positional, call.args, strict=False)
+        arguments = {(name, ast.unparse(value)) for name, value in pairs}
+        arguments |= {(item.arg or "**", ast.unparse(item.value)) for item in call.keywords}
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        key = target, setup, frozenset(arguments), method if method.startswith("from_") else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
+
+    def evidence_at_home(
+        self,
+        target: Target,
+        symbol: Symbol | None,
+        call: ast.Call,
+        statements: Iterable[ast.stmt],
+        at: Position,
+        rank: int,
+    ) -> Evidence:
+        """As `evidence`, in the names of the model's own file; `symbol`: what is called."""
+        name = symbol.name if symbol and symbol.kind == "method" else target.callable
+        plain = ast.copy_location(ast.Call(expression(name), call.args, call.keywords), call)
+        return self.evidence(target, plain, statements, at, rank, target.location)
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""
         parameters = self.parameters.get((target.location, target.callable), ())
         is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)
-
-
-def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> Hashable:
-    """The arguments by name, as far as names are known."""
-    names = [p.name for p in parameters if p.kind == "positional"]
-    given = [(names[n] if n < len(names) else n, ast.unparse(a)) for n, a in enumerate(call.args)]
-    given += [(item.arg or "**", ast.unparse(item.value)) for item in call.keywords]
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return frozenset(given), method if method.startswith("from_") else ""

@@ -42,18 +42,19 @@ class Command(NamedTuple):
             for flag in words_of(call)
             if flag.startswith("-")
         }
-        found: dict[str, tuple[str, ...]] = {}
+        words_of_option: dict[str, tuple[str, ...]] = {}
         name = None
         for word in self.words:
             flag, _, _ = word.partition("=")
             if flag in flags:
                 name = flags[flag]
-                found[name] = (word,)
+                words_of_option[name] = (word,)
             elif name and _VALUE.match(word):
-                found[name] += (word,)
+                words_of_option[name] += (word,)
             else:
                 name = None
-        return {n: words for n, words in found.items() if not any(map(_UNKNOWN.search, words))}
+        pairs = words_of_option.items()
+        return {name: words for name, words in pairs if not any(map(_UNKNOWN.search, words))}
 
 
 class Commands:
@@ -68,15 +69,15 @@ class Commands:
 
     @cached_property
     def _by_script(self) -> dict[str, list[Command]]:
-        found: dict[str, list[Command]] = {}
+        commands: dict[str, list[Command]] = {}
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             if b".py" not in source or len(source) > _LARGE:
                 continue
             for script, command in _commands(path, source.decode("utf-8", "replace")):
                 for at in {script, join(parent(path), script)}:
-                    found.setdefault(at, []).append(command)
-        return found
+                    commands.setdefault(at, []).append(command)
+        return commands
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
@@ -84,5 +85,5 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
     for match in _COMMAND.finditer(text):
         words = (_USE.sub(lambda m: values.get(m[1], m[0]), word) for word in match[2].split())
         line = text.count("\n", 0, match.start()) + 1
-        kept = tuple(word.strip("'\"") for word in words if word != "\\")
-        yield match[1].removeprefix("./"), Command(kept, f"{path}:{line}")
+        plain = tuple(word.strip("'\"") for word in words if word != "\\")
+        yield match[1].removeprefix("./"), Command(plain, f"{path}:{line}")

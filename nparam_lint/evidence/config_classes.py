@@ -10,6 +10,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import annotation_names, dotted_name
+from nparam_lint.evidence.statements import calls_in
 from nparam_lint.ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 class ConfigClasses:
     """Config classes of the project, and the models that need one object of them, and no more."""
 
-    def __init__(self, source: EvidenceQuery, named: NamedParameters) -> None:
+    def __init__(self, source: EvidenceQuery, size_names: NamedParameters) -> None:
         self.source = source
-        self.names = source.found.models.names
-        self.models = source.found.models
-        self.named = named
+        self.names = source.discovery.models.names
+        self.models = source.discovery.models
+        self.size_names = size_names
 
     @cached_property
     def _users(self) -> dict[Symbol, list[Target]]:
-        found: dict[Symbol, list[Target]] = {}
-        for target in self.source.wanted:
+        users: dict[Symbol, list[Target]] = {}
+        for target in self.source.targets:
             symbol = Symbol("class", target.location, target.callable)
             if target.callable not in self.names.classes(target.location):
                 continue
@@ -40,24 +41,22 @@ class ConfigClasses:
             if [item.required for item in parameters][:2] in ([True], [True, False]):
                 config = self._config_of(symbol, parameters[0])
                 if config:
-                    found.setdefault(config, []).append(target)
-        return found
+                    users.setdefault(config, []).append(target)
+        return users
 
     def _config_of(self, model: Symbol, parameter: Parameter) -> Symbol | None:
         """The class of the project that annotates a parameter; or, where nothing does and it is
         called like a config, the `<Model>Config` or the only config class of the file."""
         path = model.where
+        names: list[str] = []
         if parameter.annotation:
-            written = ast.Constant(parameter.annotation)
-            names = [name for name in annotation_names(written) if name != "None"]
+            annotation = ast.Constant(parameter.annotation)
+            names = [name for name in annotation_names(annotation) if name != "None"]
         elif CONFIG_PARAMETER.search(parameter.name):
-            known = [name for name in self.names.names(path) if CONFIG_CLASS.match(name)]
-            own = f"{model.name}Config"
-            names = [own] if own in known else known
-        else:
-            return None
-        found = [self.names.resolve(path, name, model.name) for name in names]
-        symbol = found[0] if len(found) == 1 else None
+            names = [name for name in self.names.names(path) if CONFIG_CLASS.match(name)]
+            if f"{model.name}Config" in names:
+                names = [f"{model.name}Config"]
+        symbol = self.names.resolve(path, names[0], model.name) if len(names) == 1 else None
         return symbol if self.is_config(symbol) else None
 
     def is_config(self, symbol: Symbol | None) -> TypeGuard[Symbol]:
@@ -77,10 +76,10 @@ class ConfigClasses:
 
     def _parts(self, model: Target) -> Iterator[Target]:
         """The models that a class makes in its methods."""
-        for node in ast.walk(self.named.file(model.location).tree):
+        for node in ast.walk(self.size_names.file(model.location).tree):
             if isinstance(node, ast.ClassDef) and node.name == model.callable:
-                for call in ast.walk(node):
-                    name = dotted_name(call.func) if isinstance(call, ast.Call) else ""
+                for call in calls_in(node):
+                    name = dotted_name(call.func)
                     symbol = self.names.resolve(model.location, name) if name else None
                     if symbol and symbol.kind == "class" and symbol.name != model.callable:
                         yield Target(symbol.where, symbol.name)
@@ -88,30 +87,27 @@ class ConfigClasses:
     def shared_file(self, *names: tuple[str, str]) -> tuple[str, list[str]]:
         """A file that has names for all of (file, name), and these names; none where there is no
         such file."""
-        own = list(dict.fromkeys(path for path, _ in names))
-        for path in own:
-            known = [self._local_name(path, *name) for name in names]
-            if all(known):
-                return path, known
-        for path in self.source.found.parsed:
+        heads = {name.partition(".")[0] for _, name in names}
+        homes = dict.fromkeys(path for path, _ in names)
+        for path in (*homes, *self.source.discovery.parsed):
             bound = {item.name for item in self.names.tree.facts(path).imports}
-            if bound.issuperset(name.partition(".")[0] for _, name in names):
-                known = [self._local_name(path, *name) for name in names]
-                if all(known):
-                    return path, known
+            if path in homes or bound >= heads:
+                local_names = [self._local_name(path, *name) for name in names]
+                if all(local_names):
+                    return path, local_names
         return "", []
 
     def _local_name(self, path: str, home: str, name: str) -> str:
-        head, dot, rest = name.partition(".")
+        head, dot, attributes = name.partition(".")
         if path == home:
             return name
         for item in self.names.tree.facts(path).imports:
-            if item.name == head and self._leads_to(path, item.bound, home, head):
-                return f"{item.bound}{dot}{rest}"
+            if item.name == head:
+                symbol = self.names.lookup(path, item.bound)
+                if symbol and symbol.kind in ("class", "function"):
+                    is_same = (symbol.where, symbol.name) == (home, head)
+                else:
+                    is_same = self.size_names.home(path, item.bound) == home
+                if is_same:
+                    return f"{item.bound}{dot}{attributes}"
         return ""
-
-    def _leads_to(self, path: str, bound: str, home: str, name: str) -> bool:
-        symbol = self.names.lookup(path, bound)
-        if symbol and symbol.kind in ("class", "function"):
-            return (symbol.where, symbol.name) == (home, name)
-        return self.named.home(path, bound) == home

@@ -31,14 +31,6 @@ _MARKS = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
-# What Python files have that read configs.
-_WORDS = (
-    "hydra",
-    "add_argument",
-    "LOCAL_RANK",
-    "def instantiate_from_config(",
-    "MODELS = Registry(",
-)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 
@@ -58,8 +50,13 @@ class ModelNode:
     @property
     def target(self) -> Target:
         """What is called, if the project defines it; else the config file."""
-        is_own = self.symbol.kind != "outside"
-        return Target(self.symbol.where, self.symbol.name) if is_own else Target(self.path, "")
+        is_outside = self.symbol.kind == "outside"
+        return Target(self.path, "") if is_outside else Target(self.symbol.where, self.symbol.name)
+
+    @property
+    def home(self) -> str:
+        """The file, or the package, whose names its recipe uses."""
+        return "torch" if self.symbol.kind == "outside" else self.symbol.where
 
 
 @dataclass(frozen=True)
@@ -73,20 +70,16 @@ class ConfigFile:
     def entries(self) -> Sequence[OutlineEntry]:
         return outline(self.path, self.text)
 
-    def line(self, *keys: str | int) -> int:
-        """Where a key stands; 1 if it is not there."""
-        return next((entry.line for entry in self.entries if entry.keys == keys), 1)
-
 
 class ConfigFiles:
-    """The files of `paths` that may hold a model of the project, by what `read` gives."""
+    """The files of `paths` that may hold a model of the project, by what `content_of` gives."""
 
     def __init__(
-        self, found: Discovery, paths: Sequence[str], read: Callable[[str], bytes]
+        self, discovery: Discovery, paths: Sequence[str], content_of: Callable[[str], bytes]
     ) -> None:
-        self.found = found
+        self.discovery = discovery
         self.paths = paths
-        self._read = read
+        self._content_of = content_of
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""
@@ -94,30 +87,23 @@ class ConfigFiles:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
 
-    @cached_property
-    def with_words(self) -> dict[str, list[str]]:
-        """The Python files that have something to do with configs, by the word that says so. Each
-        file is read but once."""
-        found: dict[str, list[str]] = {word: [] for word in _WORDS}
-        words = [(word, word.encode()) for word in _WORDS]
-        for path in sorted(self.found.tree.files):
-            source = self.found.tree.source(path)
-            for word, text in words:
-                if text in source:
-                    found[word].append(path)
-        return found
+    @cached_method
+    def python_with(self, word: str) -> list[str]:
+        """The Python files that have a word in them."""
+        tree = self.discovery.tree
+        return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
 
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:
-            content = self._read(path)[: _LARGEST + 1]
+            content = self._content_of(path)[: _LARGEST + 1]
             return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
         except (OSError, ValueError):
             return None
 
     def nodes(self, file: ConfigFile) -> list[ModelNode]:
         """The nodes of the file that describe models, outer ones first."""
-        found: dict[Keys, ModelNode] = {}
+        nodes: dict[Keys, ModelNode] = {}
         for keys, line, value in file.entries:
             kind = _KINDS.get(str(keys[-1]))
             if kind == "architectures":
@@ -126,14 +112,14 @@ class ConfigFiles:
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind and symbol and self.makes_model(symbol):
-                found[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
-        nodes = [
-            replace(node, is_inner=any(keys[:end] in found for end in range(len(keys))))
-            for keys, node in found.items()
+                nodes[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
+        placed = [
+            replace(node, is_inner=any(keys[:end] in nodes for end in range(len(keys))))
+            for keys, node in nodes.items()
         ]
-        return sorted(nodes, key=lambda node: (node.is_inner, node.line))
+        return sorted(placed, key=lambda node: (node.is_inner, node.line))
 
-    def named(self, file: ConfigFile) -> tuple[Symbol | None, int]:
+    def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
         """The class of the project that the file names somewhere, and the line."""
         for entry in file.entries:
             if _NAME.match(entry.value) and "." not in entry.value:
@@ -144,7 +130,7 @@ class ConfigFiles:
 
     def makes_model(self, symbol: Symbol) -> bool:
         """Whether calling this gives a model."""
-        models = self.found.models
+        models = self.discovery.models
         if symbol.kind == "method":
             owner = symbol.name.rpartition(".")[0]
             return models.is_model(Symbol("class", symbol.where, owner))
@@ -154,33 +140,32 @@ class ConfigFiles:
     def meaning(self, dotted: str) -> Symbol | None:
         """What a dotted name means for an import statement: in the project, or outside."""
         if "." not in dotted:
-            own = self.class_named(dotted)
-            return own or Symbol("outside", "", f"transformers.{dotted}")
+            return self.class_named(dotted) or Symbol("outside", "", f"transformers.{dotted}")
         for file, name in self._places(dotted):
-            symbol = self.found.models.names.resolve(file, name)
+            symbol = self.discovery.models.names.resolve(file, name)
             if symbol is not None and symbol.kind in ("class", "function", "method"):
                 return symbol
-        is_own = dotted.partition(".")[0] in self.found.tree.holders
-        return None if is_own else Symbol("outside", "", dotted)
+        is_in_project = dotted.partition(".")[0] in self.discovery.tree.holders
+        return None if is_in_project else Symbol("outside", "", dotted)
 
     def class_named(self, name: str) -> Symbol | None:
         """The class of a name, if the project has one such class and it is a model."""
         paths = self._classes.get(name, ())
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
-        return symbol if self.found.models.is_model(symbol) else None
+        return symbol if self.discovery.models.is_model(symbol) else None
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:
         """The files that define the classes of each name."""
-        tree, found = self.found.tree, dict[str, list[str]]()
+        tree, paths = self.discovery.tree, dict[str, list[str]]()
         for path in sorted(tree.files):
             for name in set(_CLASS.findall(tree.source(path))):
-                found.setdefault(name.decode(), []).append(path)
-        return found
+                paths.setdefault(name.decode(), []).append(path)
+        return paths
 
     def _places(self, dotted: str) -> Iterator[tuple[str, str]]:
         """The files that a dotted name may lead to, each with what is left of the name there."""
-        tree, parts = self.found.tree, dotted.split(".")
+        tree, parts = self.discovery.tree, dotted.split(".")
         for root in tree.holders.get(parts[0], ()):
             for end in range(len(parts) - 1, 0, -1):
                 if file := tree.module_file(join(root, "/".join(parts[:end]))):
@@ -189,7 +174,6 @@ class ConfigFiles:
     def root(self, dotted: str) -> str | None:
         """The directory from which the project imports what a dotted name leads to."""
         head = dotted.partition(".")[0]
-        for file, _ in self._places(dotted):
-            holders = self.found.tree.holders[head]
-            return next(root for root in holders if file.startswith(join(root, head)))
-        return None
+        file = next((path for path, _ in self._places(dotted)), None)
+        roots = self.discovery.tree.holders[head] if file else ()
+        return next((root for root in roots if file and file.startswith(join(root, head))), None)

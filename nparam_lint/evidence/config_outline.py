@@ -63,11 +63,13 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
             _leave(above, indent + _HALF)
             last = above.pop()[1] if above and above[-1][0] == indent + _HALF else -1
             above.append((indent + _HALF, int(last) + 1))
-            rest = content[1:].lstrip(" ")
-            indent += len(content) - len(rest)
-            content = rest
+            item = content[1:].lstrip(" ")
+            indent += len(content) - len(item)
+            content = item
         match = _KEY.match(content)
-        value = _uncommented(match["value"] if match else content)
+        value = match["value"] if match else content
+        if sign := comment_sign(value):
+            value = value[: sign.start()].strip()
         depth = max(0, _opened(value)) if _FLOW.match(value) else 0
         if match is None:
             continue
@@ -90,13 +92,8 @@ def _leave(above: list[tuple[float, str | int]], indent: float) -> None:
 
 def _opened(text: str) -> int:
     """How many brackets more are opened than closed."""
-    found = _BRACKETS.findall(text)
-    return sum(part in "[{" for part in found) - sum(part in "]}" for part in found)
-
-
-def _uncommented(value: str) -> str:
-    sign = comment_sign(value)
-    return value[: sign.start()].strip() if sign else value
+    parts = _BRACKETS.findall(text)
+    return sum(part in "[{" for part in parts) - sum(part in "]}" for part in parts)
 
 
 def _plain(text: str) -> str:
@@ -113,10 +110,11 @@ def _json_entries(text: str) -> Iterator[OutlineEntry]:
         return
     lines: dict[str, list[int]] = {}
     number, at = 1, 0
-    for match in filter(lambda found: found[2], _JSON_TEXT.finditer(text)):
-        number += text.count("\n", at, match.start())
-        at = match.start()
-        lines.setdefault(match[1], []).append(number)
+    for match in _JSON_TEXT.finditer(text):
+        if match[2]:
+            number += text.count("\n", at, match.start())
+            at = match.start()
+            lines.setdefault(match[1], []).append(number)
 
     def walk(value: object, keys: Keys, line: int) -> Iterator[OutlineEntry]:
         if keys:
@@ -124,8 +122,8 @@ def _json_entries(text: str) -> Iterator[OutlineEntry]:
         if isinstance(value, dict):
             for key, inner in value.items():
                 places = lines.get(key) or [line]
-                own = places.pop(0) if len(places) > 1 else places[0]
-                yield from walk(inner, (*keys, key), own)
+                place = places.pop(0) if len(places) > 1 else places[0]
+                yield from walk(inner, (*keys, key), place)
         elif isinstance(value, list):
             for position, inner in enumerate(value):
                 yield from walk(inner, (*keys, position), line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.evidence.hydra_configs import HydraConfigs
@@ -31,73 +30,56 @@ class ConfigRecipes:
         file = self.files.file(node.path)
         if file is None:
             return None
-        own = "torch" if node.symbol.kind == "outside" else node.symbol.where
         if node.kind == "architectures":
-            return self._by_transformers(node)
+            return _by_transformers(node)
         if node.kind == "lightning":
-            recipe = _by_jsonargparse(node, own)
+            recipe = _by_jsonargparse(node)
         elif node.kind == "target":
-            recipe = self._by_target(node, file, own)
+            recipe = self._by_target(node, file)
         else:
-            recipe = self._by_hydra(node, file, own)
+            recipe = self._by_hydra(node, file)
         return self._importable(recipe, node)
-
-    def _by_hydra(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
-        composed = self._hydra.composed(node, file)
-        if composed is None:
-            return _instantiate(_load(file), node.keys, own)
-        lines, keys = composed
-        package = keys[: len(keys) - len(node.keys)]
-        without = _without_weights(file, package)
-        if without:
-            lines = "\n".join([lines, "from omegaconf import OmegaConf", *without])
-        return _instantiate(lines, keys, own)
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
         """See `HydraConfigs.wholes`; each with its recipe."""
         for node, setup in self._hydra.wholes(nodes):
-            own = "torch" if node.symbol.kind == "outside" else node.symbol.where
-            yield node, self._importable(_instantiate(setup, node.keys, own), node)
+            yield node, self._importable(_instantiate(setup, node.keys, node), node)
 
-    def _by_target(self, node: ModelNode, file: ConfigFile, own: str) -> Recipe:
-        """By the project's own function for it, or as all of them do it."""
-        access = _access(node.keys)
-        builders = [path for path in self._builders if path.split("/")[0] == own.split("/")[0]]
-        builder = next(iter(builders or self._builders), None)
+    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> Recipe:
+        composed = self._hydra.composed(node, file)
+        if composed is None:
+            return _instantiate(_load(file), node.keys, node)
+        lines, keys = composed
+        changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
+        if changes:
+            lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
+        return _instantiate(lines, keys, node)
+
+    def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
+        """By the project's own `instantiate_from_config`, or as all of them do it."""
+        access, top = _access(node.keys), node.home.split("/")[0]
+        paths = self.files.python_with("def instantiate_from_config(")
+        builder = min(paths, key=lambda path: (path.split("/")[0] != top, len(path)), default=None)
         if builder:
             call = f"instantiate_from_config(config{access})"
             return Recipe(setup=_load(file), call=call, file=builder)
         call = f"{node.symbol.name}(**config{access}.get('params', {{}}))"
-        return Recipe(setup=_load(file), call=call, file=own)
-
-    @cached_property
-    def _builders(self) -> list[str]:
-        """The files that define `instantiate_from_config`."""
-        return sorted(self.files.with_words["def instantiate_from_config("], key=len)
-
-    def _by_transformers(self, node: ModelNode) -> Recipe:
-        name, path = node.name, node.path
-        if node.symbol.kind != "outside":
-            call = f"{name}({name}.config_class.from_json_file({path!r}))"
-            return Recipe(call=call, file=node.symbol.where)
-        setup = f"import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))"
-        return Recipe(setup=setup, call=f"{name}(config)", file="transformers")
+        return Recipe(setup=_load(file), call=call, file=node.home)
 
     def _importable(self, recipe: Recipe, node: ModelNode) -> Recipe:
         """The same, where the names of the config can be imported in any case."""
         root = self.files.root(node.name)
-        is_own = recipe.file is not None and recipe.file.endswith(".py")
-        plans = self.files.found.plan(recipe.file or "") if is_own else ()
-        known = plans[0].roots if plans else ("", "src")
-        if root is None or root in known:
+        file = recipe.file or ""
+        plans = self.files.discovery.plan(file) if file.endswith(".py") else ()
+        if root is None or root in (plans[0].roots if plans else ("", "src")):
             return recipe
         line = f"import sys; sys.path.insert(0, {root or '.'!r})"
         return Recipe(setup=f"{line}\n{recipe.setup}", call=recipe.call, file=recipe.file)
 
 
-def _instantiate(setup: str, keys: Keys, own: str) -> Recipe:
+def _instantiate(setup: str, keys: Keys, node: ModelNode) -> Recipe:
     lines = f"from hydra.utils import instantiate\n{setup}"
-    return Recipe(setup=lines, call=f"instantiate(config{_access(keys)})", file=own)
+    return Recipe(setup=lines, call=f"instantiate(config{_access(keys)})", file=node.home)
 
 
 def _load(file: ConfigFile) -> str:
@@ -108,16 +90,25 @@ def _load(file: ConfigFile) -> str:
 def _without_weights(file: ConfigFile, package: Keys) -> list[str]:
     """The lines that leave out weights, in a file or to download: they are no part of the
     architecture, and a repository hardly ever holds them."""
-    found = []
+    lines = []
     for keys, _, value in file.entries:
         is_stored, is_switch = WEIGHTS_VALUE.match(value), value.lower() == "true"
         if WEIGHTS_KEY.search(str(keys[-1])) and (is_stored or is_switch):
             name = ".".join(map(str, (*package, *keys)))
-            found.append(f"OmegaConf.update(config, {name!r}, {None if is_stored else False})")
-    return found
+            lines.append(f"OmegaConf.update(config, {name!r}, {None if is_stored else False})")
+    return lines
 
 
-def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
+def _by_transformers(node: ModelNode) -> Recipe:
+    name, path = node.name, node.path
+    if node.symbol.kind != "outside":
+        call = f"{name}({name}.config_class.from_json_file({path!r}))"
+        return Recipe(call=call, file=node.symbol.where)
+    setup = f"import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))"
+    return Recipe(setup=setup, call=f"{name}(config)", file="transformers")
+
+
+def _by_jsonargparse(node: ModelNode) -> Recipe:
     """As LightningCLI does it; what its `trainer` and `data` need is not needed here."""
     holder = "".join(f"[{key!r}]" for key in node.keys)
     lines = (
@@ -130,13 +121,12 @@ def _by_jsonargparse(node: ModelNode, own: str) -> Recipe:
         "build = getattr(parser, 'instantiate', None) or parser.instantiate_classes",
     )
     call = "build(parser.parse_object({'model': config})).model"
-    return Recipe(setup="\n".join(lines), call=call, file=own)
+    return Recipe(setup="\n".join(lines), call=call, file=node.home)
 
 
 def _access(keys: Keys) -> str:
     parts = (str(key) for key in keys)
-    return "".join(f".{p}" if _IDENTIFIER.match(p) else f"[{_index(p)}]" for p in parts)
-
-
-def _index(part: str) -> str:
-    return part if part.isdigit() else repr(part)
+    return "".join(
+        f".{part}" if _IDENTIFIER.match(part) else f"[{part if part.isdigit() else repr(part)}]"
+        for part in parts
+    )

@@ -11,12 +11,13 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import takewhile
+from posixpath import commonprefix
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, origin, tail
+from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
@@ -28,6 +29,7 @@ from nparam_lint.evidence.statements import (
     does_work,
     loads,
     parsed,
+    source_of,
     stores,
 )
 from nparam_lint.ground.orders import Recipe
@@ -65,9 +67,10 @@ class ConfigSlice(Slice):
         bound = {n for i in node.items if i.optional_vars for n in stores(i.optional_vars)}
         if not body or not need & bound:
             return body
-        self.check(*(item.context_expr for item in node.items))
+        contexts = [item.context_expr for item in node.items]
+        self.check(*contexts)
         need -= bound
-        need |= loads(*(item.context_expr for item in node.items)) - BUILTINS
+        need |= loads(*contexts) - BUILTINS
         return [ast.With(node.items, body)]
 
     def assignment(
@@ -84,19 +87,15 @@ class ConfigSlice(Slice):
 @dataclass(frozen=True, slots=True)
 class ScriptModel:
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
-    is called, if that is known; `option`: how the file is given; `note`: see `Way`."""
+    is called, if that is known; `option`: how the file is given; `configs`: the files that it reads
+    by default; `note`: see `Way`."""
 
-    script: str
     option: str
+    configs: Sequence[str]
     setup: str
     call: str
     symbol: Symbol | None
-    note: str = ""
-
-    def recipe(self, config: str, environment: str) -> Recipe:
-        line = [self.script, *([self.option] if self.option else []), config]
-        setup = f"import sys; sys.argv = {line!r}\n{environment}{self.setup}"
-        return Recipe(setup=setup, call=self.call, file=self.script)
+    note: str
 
 
 class ConfigScripts:
@@ -105,58 +104,62 @@ class ConfigScripts:
     def __init__(self, files: ConfigFiles, texts: Callable[[], Sequence[str]]) -> None:
         self.files = files
         self._texts = texts
-        self._changes = ObjectChanges(files.found)
+        self._changes = ObjectChanges(files.discovery)
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
-        tree = self.files.found.tree
-        found: dict[str, ScriptModel] = {}
-        for path in self.files.with_words["add_argument"]:
-            source = tree.source(path)
-            if len(source) < _LARGE and _HAS_OPTION.search(source):
-                text = source.decode("utf-8", "replace")
-                if model := next(self._models(path, text), None):
-                    found[path] = model
-        return found
+        models: dict[str, ScriptModel] = {}
+        for path in self.files.python_with("add_argument"):
+            source = self.files.discovery.tree.source(path)
+            has_option = len(source) < _LARGE and _HAS_OPTION.search(source)
+            model = self._model(path, source.decode("utf-8", "replace")) if has_option else None
+            if model:
+                models[path] = model
+        return models
 
-    def _models(self, path: str, text: str) -> Iterator[ScriptModel]:
-        """The models that a script builds, as far as that depends on its options alone."""
+    def _model(self, path: str, text: str) -> ScriptModel | None:
+        """The first model that a script builds, as far as that depends on its options alone."""
         syntax = parsed(text)
-        options = {name: call for name, call in option_calls([syntax]) if CONFIG_OPTION.match(name)}
+        option_list = [item for item in option_calls([syntax]) if CONFIG_OPTION.match(item[0])]
         sets = partial(self._changes.of, path)
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)
-        for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if options else ():
+        for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if option_list else ():
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
-            made: list[ast.stmt] = []
-            for more in (self._changes.variables(text), []):
+            for variables in (self._changes.variables(text), []):
                 part = ConfigSlice(source)
                 with suppress(NoWay, RecursionError):
-                    made = part.of(place, place.call, *more)
+                    statements = part.of(place, place.call, *variables)
                     break
             else:
                 continue
-            setup = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
-            for name, option in options.items():
+            setup = source_of(statements)
+            for name, option in dict(option_list).items():
                 if f".{name}" in setup or "(" in setup:
-                    flags = (text for text in reversed(words_of(option)) if text[:1] == "-")
-                    written = next(flags, "")
-                    call = ast.unparse(place.call)
-                    note = self._note(part.unknown, symbol)
-                    yield ScriptModel(path, written, setup, call, symbol, note)
+                    flags = [text for text in words_of(option) if text[:1] == "-"]
+                    defaults = [default_text(call) or "" for _, call in option_list]
+                    return ScriptModel(
+                        flags[-1] if flags else "",
+                        [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
+                        setup,
+                        ast.unparse(place.call),
+                        symbol,
+                        self._note(part.unknown, symbol),
+                    )
+        return None
 
     def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:
         """What to say of the config's values that the script sets when it has read its data."""
         if symbol is None or symbol.kind == "outside":
             return ""
-        text = self.files.found.tree.source(symbol.where).decode("utf-8", "replace")
+        text = self.files.discovery.tree.source(symbol.where).decode("utf-8", "replace")
         return note_on({name: at for (_, name), at in unknown.items() if is_read(name, text)})
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
-        statement, names = place.statement, self.files.found.models.names
+        statement, names = place.statement, self.files.discovery.models.names
         is_value = isinstance(statement, ast.Assign) and origin(statement.value) is place.call
         if not is_value or not (place.call.args or place.call.keywords):
             return False, None
@@ -170,7 +173,7 @@ class ConfigScripts:
 
     def _is_harmless(self, path: str, call: ast.Call) -> bool:
         name = dotted_name(call.func)
-        symbol = self.files.found.models.names.resolve(path, name) if name else None
+        symbol = self.files.discovery.models.names.resolve(path, name) if name else None
         full = symbol.name if symbol else name
         if _NOT_READ.match(full) and does_work(full):
             return False
@@ -181,45 +184,41 @@ class ConfigScripts:
     @cached_property
     def read_in(self) -> dict[str, str]:
         """For each config file that a command or a default names, the script that reads it."""
-        found: dict[str, str] = {}
-        for script, config in (*self._commands(), *self._defaults()):
-            found.setdefault(config, script)
-        return found
+        defaults = ((script, at) for script, model in self.scripts.items() for at in model.configs)
+        scripts: dict[str, str] = {}
+        for script, config in (*self._commands(), *defaults):
+            beside = join(parent(script), config)  # from where a command may be given
+            is_beside = self.files.file(beside) and not self.files.file(config)
+            scripts.setdefault(beside if is_beside else config, script)
+        return scripts
 
     def _commands(self) -> Iterator[tuple[str, str]]:
         """(script, config file) of the commands in texts."""
         by_name = {script.rpartition("/")[2]: script for script in self.scripts}
         for path in self._texts() if by_name else ():
-            if (file := self.files.file(path)) is None:
-                continue
-            for command in _COMMAND.finditer(file.text):
+            file = self.files.file(path)
+            for command in _COMMAND.finditer(file.text) if file else ():
                 script = by_name.get(command[1].rpartition("/")[2])
                 for word in command[2].split() if script else ():
                     config = word.rpartition("=")[2].strip("'\"`").removeprefix("./")
                     if script and config.endswith(CONFIG_SUFFIXES):
-                        yield script, self._found(script, config)
+                        yield script, config
 
-    def _defaults(self) -> Iterator[tuple[str, str]]:
-        for script in self.scripts:
-            for name, option in option_calls(
-                [parsed(self.files.found.tree.source(script).decode())]
-            ):
-                default = default_text(option) or ""
-                if CONFIG_OPTION.match(name) and default.endswith(CONFIG_SUFFIXES):
-                    yield script, self._found(script, default.removeprefix("./"))
-
-    def _found(self, script: str, config: str) -> str:
-        """A path as the project has it; a command may be given beside its script."""
-        beside = join(parent(script), config)
-        return beside if self.files.file(beside) and not self.files.file(config) else config
-
-    def model(self, file: ConfigFile) -> tuple[ScriptModel, Recipe] | None:
-        """What the script builds that reads this file."""
+    def model(self, file: ConfigFile) -> tuple[ModelNode, Recipe, str] | None:
+        """What the script builds that reads this file, and a note; its class is that of the call,
+        or the one that the file names."""
         script = self._reader(file) if self.scripts else None
         if script is None:
             return None
-        found = self.scripts[script]
-        return found, found.recipe(file.path, self._environment)
+        model = self.scripts[script]
+        symbol, line = self.files.class_in(file)
+        symbol = model.symbol or symbol
+        if symbol is None:
+            return None
+        command = [script, *([model.option] if model.option else []), file.path]
+        setup = f"import sys; sys.argv = {command!r}\n{self._environment}{model.setup}"
+        node = ModelNode(file.path, (), line, "script", model.call, symbol)
+        return node, Recipe(setup=setup, call=model.call, file=script), model.note
 
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it
@@ -233,24 +232,18 @@ class ConfigScripts:
             for path in self.read_in
             if parent(path) == folder or (parent(parent(path)) == parent(folder) != "")
         ]
-        near.sort(key=lambda path: -_common(path, file.path))
+        nearest = max(near, key=lambda path: len(commonprefix([path, file.path])), default="")
         keys = {entry.keys[0] for entry in file.entries}
-        other = self.files.file(near[0]) if near else None
-        common = keys.intersection(entry.keys[0] for entry in other.entries) if other else ()
-        alike = len(common) > (0 if folder else len(keys) / 2)
-        return self.read_in[near[0]] if alike else None
+        example = self.files.file(nearest) if nearest else None
+        common = keys.intersection(entry.keys[0] for entry in example.entries) if example else ()
+        is_alike = len(common) > (0 if folder else len(keys) / 2)
+        return self.read_in[nearest] if is_alike else None
 
     @cached_property
     def _environment(self) -> str:
         """What torchrun says to a process, where scripts do not work without."""
-        tree = self.files.found.tree
-        paths = self.files.with_words["LOCAL_RANK"]
+        tree = self.files.discovery.tree
+        paths = self.files.python_with("LOCAL_RANK")
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""
-
-
-def _common(first: str, second: str) -> int:
-    """How many characters two texts have in common at their start."""
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

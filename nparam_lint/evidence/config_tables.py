@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.literal_tables import keys_of
+from nparam_lint.evidence.statements import calls_in
+from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.config_classes import ConfigClasses
-    from nparam_lint.evidence.literal_tables import SizeTable
+    from nparam_lint.evidence.literal_tables import Entry, SizeTable
     from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameters
 
 _DICTS = ("dict", "OrderedDict")
@@ -34,37 +36,33 @@ class ConfigTables:
     def __init__(
         self,
         source: EvidenceQuery,
-        named: NamedParameters,
+        size_names: NamedParameters,
         configs: ConfigClasses,
         users: Callable[[Symbol], list[Target]],
     ) -> None:
         self.source = source
-        self.named = named
+        self.size_names = size_names
         self.configs = configs
         self.users = users
-        self.models = source.found.models
+        self.models = source.discovery.models
 
-    def __iter__(self) -> Iterator[tuple[str, SizeTable, Target, str, str]]:
-        """(the file of a table, the table, a model, the file whose names the call is written in,
-        the call, with `{}` for the key)."""
-        for path in self.source.found.parsed:
-            found = _TABLE.finditer(b"\n" + self.source.found.tree.source(path))
-            if any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in found):
-                for name, table in self.named.file(path).tables.items():
-                    if table.by_key and len(table.entries) > 1:
-                        yield from self._uses(path, name, table)
-
-    def _uses(
-        self, path: str, name: str, table: SizeTable
-    ) -> Iterator[tuple[str, SizeTable, Target, str, str]]:
-        for model, config, how in self._builders(path, name, table):
-            parts = [(model.location, model.callable), (path, name)]
-            parts += [(config.where, config.name)] if config else []
-            file, names = self.configs.shared_file(*parts)
-            if names:
-                value = how.replace("…", f"{names[1]}[{{}}]")
-                inner = f"{names[2]}({value})" if config else value
-                yield path, table, model, file, f"{names[0]}({inner})"
+    def __iter__(self) -> Iterator[tuple[Target, str, Entry, str, Recipe]]:
+        """(a model, the file of a table, an entry, the file whose names the recipe is written in,
+        the recipe)."""
+        for path in self.source.discovery.parsed:
+            matches = _TABLE.finditer(b"\n" + self.source.discovery.tree.source(path))
+            if not any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in matches):
+                continue
+            for name, table in self.size_names.file(path).tables.items():
+                is_table = table.by_key and len(table.entries) > 1
+                for model, config, how in self._builders(path, name, table) if is_table else ():
+                    parts = [(model.location, model.callable), (path, name)]
+                    parts += [(config.where, config.name)] if config else []
+                    file, names = self.configs.shared_file(*parts)
+                    for entry in table.entries if names else ():
+                        argument = how.replace("…", f"{names[1]}[{entry.text}]")
+                        argument = f"{names[2]}({argument})" if config else argument
+                        yield model, path, entry, file, Recipe(call=f"{names[0]}({argument})")
 
     def _builders(
         self, path: str, name: str, table: SizeTable
@@ -74,84 +72,81 @@ class ConfigTables:
         values = [entry.value for entry in table.entries]
         keys = [keys_of(value) for value in values]
         if all(keys):
-            yield from self._by_keys(path, {key for found in keys for key in found}, keys)
+            yield from self._by_keys(path, keys)
             return
         calls = [value for value in values if isinstance(value, ast.Call)]
         if len(calls) == len(values):
-            made = {self._made(path, dotted_name(call.func)) for call in calls}
+            configs = {self._config_of(path, dotted_name(call.func)) for call in calls}
             how = "…"
         elif self._may_make(path, dotted_name(values[0]) if values[0] else ""):
-            given = self._given(path, name)
-            written = ", ".join(f"{key}={ast.unparse(value)}" for key, value in given.items())
-            made = {self._made(path, dotted_name(value), given) for value in values if value}
-            how = f"…({written})"
+            arguments = self._arguments(path, name)
+            text = ", ".join(f"{key}={ast.unparse(value)}" for key, value in arguments.items())
+            configs = {self._config_of(path, dotted_name(v), arguments) for v in values if v}
+            how = f"…({text})"
         else:
             return
-        made.discard(None)  # that function does not say it; the others do
-        config = made.pop() if len(made) == 1 else None
+        configs.discard(None)  # that function does not say it; the others do
+        config = configs.pop() if len(configs) == 1 else None
         yield from ((model, None, how) for model in (self.users(config) if config else ()))
 
     def _may_make(self, path: str, dotted: str) -> bool:
         """Whether this is a config class, or a function that may return an object of one."""
-        symbol = self.named.names.resolve(path, dotted) if dotted else None
+        symbol = self.size_names.names.resolve(path, dotted) if dotted else None
         is_function = bool(symbol and symbol.kind == "function")
         return is_function or dotted.endswith(_DICTS) or self.configs.is_config(symbol)
 
-    def _given(self, path: str, table: str) -> dict[str, ast.expr]:
+    def _arguments(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
-        is_called = f"{table}[".encode() in self.source.found.tree.source(path)
-        functions = self.named.file(path).functions if is_called else {}
+        is_called = f"{table}[".encode() in self.source.discovery.tree.source(path)
+        functions = self.size_names.file(path).functions if is_called else {}
         for function in functions.values():
-            for call in ast.walk(function.node):
-                if (
-                    isinstance(call, ast.Call)
-                    and isinstance(call.func, ast.Subscript)
-                    and dotted_name(call.func) == table
-                ):
+            for call in calls_in(function.node):
+                if isinstance(call.func, ast.Subscript) and dotted_name(call.func) == table:
                     values = dict(_keywords(function, call))
-                    return {
-                        name: constant
-                        for name, value in values.items()
-                        if isinstance(constant := _value(function, value), ast.Constant)
-                    }
+                    for name, value in values.items():
+                        if isinstance(value, ast.Name):
+                            values[name] = function.defaults.get(value.id, value)
+                    return {n: v for n, v in values.items() if isinstance(v, ast.Constant)}
         return {}
 
-    def _made(self, path: str, dotted: str, given: Collection[str] = ()) -> Symbol | None:
-        """The config class of which a call gives an instance."""
-        symbol = self.named.names.resolve(path, dotted) if dotted else None
+    def _config_of(self, path: str, dotted: str, arguments: Collection[str] = ()) -> Symbol | None:
+        """The config class of which a call, with `arguments` of these names, makes an object: the
+        class itself, or what the function returns or says that it returns."""
+        names = self.size_names.names
+        symbol = names.resolve(path, dotted) if dotted else None
         if symbol and symbol.kind == "function":
-            facts = self.named.names.functions(symbol.where)[symbol.name]
-            lacks = any(item.required and item.name not in given for item in facts.parameters)
-            if lacks:
+            facts = names.functions(symbol.where)[symbol.name]
+            if any(item.required and item.name not in arguments for item in facts.parameters):
                 return None
-            made = facts.returned[0] if len(facts.returned) == 1 else self._annotated(symbol)
-            symbol = self.named.names.resolve(symbol.where, made) if made else None
+            if len(facts.returned) == 1:
+                dotted = facts.returned[0]
+            else:
+                function = self.size_names.file(symbol.where).functions.get(symbol.name)
+                annotation = function.node.returns if function else None
+                dotted = dotted_name(annotation) if annotation else ""
+            symbol = names.resolve(symbol.where, dotted) if dotted else None
         return symbol if self.configs.is_config(symbol) else None
 
-    def _annotated(self, symbol: Symbol) -> str:
-        """What a function says that it returns."""
-        function = self.named.file(symbol.where).functions.get(symbol.name)
-        return dotted_name(function.node.returns) if function and function.node.returns else ""
-
     def _by_keys(
-        self, path: str, every: set[str], keys: list[set[str]]
+        self, path: str, keys: list[set[str]]
     ) -> Iterator[tuple[Target, Symbol | None, str]]:
         """What takes all these arguments, of what the file has a name for."""
         fitting: list[tuple[Target, Symbol | None, str]] = []
-        for name in self.named.names.names(path):
-            symbol = self.named.names.lookup(path, name)
+        arguments = set().union(*keys)
+        for name in self.size_names.names.names(path):
+            symbol = self.size_names.names.lookup(path, name)
             if symbol is None or symbol.kind != "class":
                 continue
-            taken = self.models.parameters(symbol) or ()
-            required = {item.name for item in taken if item.required}
-            is_model = Target(symbol.where, symbol.name) in self.source.wanted
-            if not (every <= {item.name for item in taken} and len(every) > 1):
+            parameters = self.models.parameters(symbol) or ()
+            required = {item.name for item in parameters if item.required}
+            if not (arguments <= {item.name for item in parameters} and len(arguments) > 1):
                 continue
-            if any(required - found for found in keys):
+            if any(required - entry_keys for entry_keys in keys):
                 continue
-            if is_model:
-                fitting.append((Target(symbol.where, symbol.name), None, "**…"))
+            target = Target(symbol.where, symbol.name)
+            if target in self.source.targets:
+                fitting.append((target, None, "**…"))
             else:
                 fitting += [(model, symbol, "**…") for model in self.users(symbol)]
         if len(fitting) == 1:
@@ -166,11 +161,6 @@ def _keywords(function: FoundFunction, call: ast.Call) -> Iterator[tuple[str, as
         elif isinstance(item.value, ast.Name):
             for node in function.node.body:
                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                    is_it = dotted_name(node.targets[0]) == item.value.id
-                    is_it = is_it and dotted_name(node.value.func) == "dict"
-                    yield from _keywords(function, node.value) if is_it else ()
-
-
-def _value(function: FoundFunction, node: ast.expr) -> ast.expr | None:
-    """What an argument in a function is when that is called with nothing."""
-    return function.defaults.get(node.id) if isinstance(node, ast.Name) else node
+                    name, made_by = dotted_name(node.targets[0]), dotted_name(node.value.func)
+                    if (name, made_by) == (item.value.id, "dict"):
+                        yield from _keywords(function, node.value)

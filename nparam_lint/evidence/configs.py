@@ -44,12 +44,12 @@ class ConfigModels:
 
     def __init__(
         self,
-        found: Discovery,
+        discovery: Discovery,
         paths: Sequence[str],
-        read: Callable[[str], bytes],
-        texts: Callable[[], Sequence[str]] = tuple,
+        content_of: Callable[[str], bytes],
+        texts: Callable[[], Sequence[str]],
     ) -> None:
-        self._files = ConfigFiles(found, paths, read)
+        self._files = ConfigFiles(discovery, paths, content_of)
         self._recipes = ConfigRecipes(self._files)
         self._scripts = ConfigScripts(self._files, texts)
         self._registry = RegistryConfigs(self._files)
@@ -61,27 +61,15 @@ class ConfigModels:
         for node, recipe in self._recipes.of_wholes(wholes):
             yield ConfigModel(node, recipe)
         for path in self._files.paths:
-            for node in marked.get(path, ()):
-                if own := self._recipes.recipe(node):
-                    yield ConfigModel(node, own)
-            if not marked.get(path) and (model := self._by_script(path)):
-                yield model
+            nodes = marked.get(path, ())
+            for node in nodes:
+                if recipe_of_node := self._recipes.recipe(node):
+                    yield ConfigModel(node, recipe_of_node)
+            file = None if nodes else self._files.file(path)
+            if file and (built := self._scripts.model(file)):
+                yield ConfigModel(*built)
         for node, recipe in self._registry:
             yield ConfigModel(node, recipe)
-
-    def _by_script(self, path: str) -> ConfigModel | None:
-        """What a script builds from the file; its class is that of the call, or the one that the
-        file names."""
-        file = self._files.file(path)
-        found = self._scripts.model(file) if file else None
-        if file is None or found is None:
-            return None
-        script, recipe = found
-        named = self._files.named(file)
-        symbol, line = script.symbol or named[0], named[1]
-        return symbol and ConfigModel(
-            ModelNode(path, (), line, "script", script.call, symbol), recipe, script.note
-        )
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
         """The files, each with the one model that it stands for; or with several, if it does not
@@ -97,12 +85,12 @@ class ConfigModels:
 
 def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
-    paths = [path for path in source.others if path.endswith(CONFIG_SUFFIXES)]
-    texts = [path for path in source.others if not path.endswith(CONFIG_SUFFIXES)]
-    for model in ConfigModels(source.found, paths, source.read, lambda: texts):
+    paths = [path for path in source.other_files if path.endswith(CONFIG_SUFFIXES)]
+    texts = [path for path in source.other_files if not path.endswith(CONFIG_SUFFIXES)]
+    for model in ConfigModels(source.discovery, paths, source.read, lambda: texts):
         node, target = model.node, model.node.target
         # What an installed package builds is told of the file, unless it is a part of another.
-        if target in source.wanted or not (target.callable or node.is_inner):
+        if target in source.targets or not (target.callable or node.is_inner):
             way = Way("config", model.position, node.path, model.note)
             rank = _INNER if node.is_inner else 0
             yield Evidence(target, way, model.recipe.file or node.path, model.recipe, rank)

@@ -38,9 +38,9 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 _EXTENDS = re.compile(r"^[ \t]+class[ \t]+\w+[ \t]*\(([\w., \t\n]*)\)", re.MULTILINE)
 
 
-def find_containment(found: Discovery) -> Containment:
+def find_containment(discovery: Discovery) -> Containment:
     """Which models contain which. A factory does not contain the model that it returns."""
-    bodies = _Bodies(found)
+    bodies = _Bodies(discovery)
     direct = bodies.parts()
     every = {outer: _reached(outer, direct) for outer in direct}
     place = {target: number for number, target in enumerate(direct)}
@@ -49,8 +49,11 @@ def find_containment(found: Discovery) -> Containment:
         for part in parts:  # of two that contain each other, the first contains the second
             if outer not in every[part] or place[outer] < place[part]:
                 users.setdefault(part, []).append(outer)
-    made = {one: kind for one, kind in bodies.returns.items() if kind not in ("", one)}
-    return Containment({part: tuple(outers) for part, outers in users.items()}, made)
+    products = {target: next(iter(classes), "") for target, classes in bodies.returned.items()}
+    products = {
+        target: product for target, product in products.items() if product not in ("", target)
+    }
+    return Containment({part: tuple(outers) for part, outers in users.items()}, products)
 
 
 def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
@@ -65,18 +68,17 @@ def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
 
 
 class _Bodies:
-    """What the bodies of models and functions name. `returns`: target of a factory → that of the
-    class which it returns."""
+    """What the bodies of models and functions name. `returned`: target of a factory → those of the
+    classes which it returns; `callables`: the names of all models and functions."""
 
-    def __init__(self, found: Discovery) -> None:
-        self.found = found
-        self.names = found.models.names
-        self.definitions = {(item.path, item.qualname): item for item in found.definitions}
-        self.made = {i.target: [*_returned(i, found)] for i in self.definitions.values()}
-        self.returns = {target: next(iter(made), "") for target, made in self.made.items()}
-        functions = (fact for path in found.parsed for fact in found.tree.facts(path).functions)
-        self.known = {tail(item.qualname) for item in found.definitions}
-        self.known |= {fact.qualname for fact in functions}
+    def __init__(self, discovery: Discovery) -> None:
+        self.tree = discovery.tree
+        self.names = discovery.models.names
+        self.definitions = {(item.path, item.qualname): item for item in discovery.definitions}
+        self.returned = {i.target: [*_returned(i, discovery)] for i in self.definitions.values()}
+        self.callables = {tail(item.qualname) for item in discovery.definitions}
+        for path in discovery.parsed:
+            self.callables |= {fact.qualname for fact in self.tree.facts(path).functions}
         self.lines: dict[str, list[str]] = {}
         self.fields: dict[str, set[str]] = {}  # target → those whose configs its own config holds
 
@@ -86,11 +88,11 @@ class _Bodies:
         configs extend that one fit there."""
         direct: dict[str, set[str]] = {}
         for item in self.definitions.values():
-            own = {item.target, *self.made[item.target], ""}
             kind: Literal["class", "function"] = "class" if item.kind == "class" else "function"
             symbol = Symbol(kind, item.path, item.qualname)
-            direct[item.target] = self.named_by(symbol, item, {symbol}) - own
-        parts = {target: {*own} for target, own in direct.items()}
+            itself = {item.target, *self.returned[item.target], ""}
+            direct[item.target] = self.named_by(symbol, item, {symbol}) - itself
+        parts = {target: {*targets} for target, targets in direct.items()}
         for item in self.definitions.values():
             if item.kind == "class":
                 for base in self.names.bases(Symbol("class", item.path, item.qualname)):
@@ -98,10 +100,10 @@ class _Bodies:
                     parts[item.target] |= inherited - {item.target}
         kinds = self.kinds() if self.fields else {}
         for outer, fields in self.fields.items():
-            own = kinds.get(outer, set())
-            narrow = fields - own  # a field that `outer` itself fits tells no part from a whole
-            fitting = {one for one, bases in kinds.items() if not narrow.isdisjoint(bases)}
-            parts[outer] |= fitting - {outer} - own
+            bases = kinds.get(outer, set())
+            narrow = fields - bases  # a field that `outer` itself fits tells no part from a whole
+            fitting = {target for target, its in kinds.items() if not narrow.isdisjoint(its)}
+            parts[outer] |= fitting - {outer} - bases
         return parts
 
     def kinds(self) -> dict[str, set[str]]:
@@ -111,7 +113,7 @@ class _Bodies:
             for item in self.definitions.values()
             if item.kind == "class"
         }
-        return {one: _reached(one, direct) for one, bases in direct.items() if bases}
+        return {target: _reached(target, direct) for target, bases in direct.items() if bases}
 
     def extended(self, item: Definition) -> Iterator[str]:
         body = _body(self.lines[item.path], item.line, item.column)
@@ -119,36 +121,37 @@ class _Bodies:
             symbol = self._resolved(
                 Symbol("class", item.path, item.qualname), name.rpartition(".")[0]
             )
-            found = self.definitions.get((symbol.where, symbol.name)) if symbol else None
-            if found and found.target != item.target:
-                yield found.target
+            base = self.definitions.get((symbol.where, symbol.name)) if symbol else None
+            if base and base.target != item.target:
+                yield base.target
 
-    def named_by(self, user: Symbol, place: Definition | Defined, seen: set[Symbol]) -> set[str]:
-        """The targets that a body names, directly or in a function that is no model."""
+    def named_by(self, user: Symbol, place: Definition | Defined, above: set[Symbol]) -> set[str]:
+        """The targets that a body names, directly or in a function that is no model. `above`: what
+        has been looked into."""
         if user.where not in self.lines:
-            self.lines[user.where] = _lines_of_code(self.found.tree.source(user.where))
-        named: set[str] = set()
+            self.lines[user.where] = _lines_of_code(self.tree.source(user.where))
+        targets: set[str] = set()
         body = _body(self.lines[user.where], place.line, place.column)
         for name in dict.fromkeys(_NAMES.findall(_EXTENDS.sub("", body))):
-            is_config = tail(name) not in self.known and bool(_CONFIG.fullmatch(name))
+            is_config = tail(name) not in self.callables and bool(_CONFIG.fullmatch(name))
             name = name.rpartition(".")[0] if is_config else name
-            symbol = self._resolved(user, name) if tail(name) in self.known else None
-            if symbol is None or symbol in seen:
+            symbol = self._resolved(user, name) if tail(name) in self.callables else None
+            if symbol is None or symbol in above:
                 continue
-            # A base class, whose config that of `user` extends.
-            if is_config and user.kind == "class" and symbol in self.names.bases(user):
+            is_field = is_config and user.kind == "class"
+            if is_field and symbol in self.names.bases(user):  # whose config that of `user` extends
                 continue
-            used = self.definitions.get((symbol.where, symbol.name))
-            if used and is_config and user.kind == "class":
-                self.fields.setdefault(f"{user.where}::{user.name}", set()).add(used.target)
-            if used:
-                named |= {used.target, *self.made[used.target]}
+            if definition := self.definitions.get((symbol.where, symbol.name)):
+                targets |= {definition.target, *self.returned[definition.target]}
+                if is_field:
+                    outer = f"{user.where}::{user.name}"
+                    self.fields.setdefault(outer, set()).add(definition.target)
             elif symbol.kind == "function" and (
                 facts := self.names.functions(symbol.where).get(symbol.name)
             ):
-                seen.add(symbol)
-                named |= self.named_by(symbol, facts, seen)
-        return named
+                above.add(symbol)
+                targets |= self.named_by(symbol, facts, above)
+        return targets
 
     def _resolved(self, user: Symbol, name: str) -> Symbol | None:
         if user.kind == "class":
@@ -157,23 +160,24 @@ class _Bodies:
         return self.names.resolve(user.where, name, local=facts.imports if facts else ())
 
 
-def _returned(item: Definition, found: Discovery) -> Iterator[str]:
+def _returned(item: Definition, discovery: Discovery) -> Iterator[str]:
     """The targets of the classes that a factory returns, by way of others too; "" where one is none
     of the project."""
-    names, seen = found.models.names, {Symbol("function", item.path, item.qualname)}
-    stack = [*seen]
+    names = discovery.models.names
+    symbols = {Symbol("function", item.path, item.qualname)}  # all that were on the stack
+    stack = [*symbols]
     while stack:
         symbol = stack.pop()
         if symbol.kind == "class":
-            yield f"{symbol.where}::{symbol.name}" if found.models.is_model(symbol) else ""
+            yield f"{symbol.where}::{symbol.name}" if discovery.models.is_model(symbol) else ""
         facts = names.functions(symbol.where).get(symbol.name) if symbol.where else None
         if facts is None or symbol.kind != "function":
             continue
-        for called in facts.returned:
-            made = names.resolve(symbol.where, called, local=facts.imports)
-            if made is not None and made not in seen:
-                seen.add(made)
-                stack.append(made)
+        for dotted in facts.returned:
+            product = names.resolve(symbol.where, dotted, local=facts.imports)
+            if product is not None and product not in symbols:
+                symbols.add(product)
+                stack.append(product)
 
 
 def _lines_of_code(source: bytes) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -24,7 +25,7 @@ from nparam_lint.evidence.options import (
     with_defaults,
     words_for,
 )
-from nparam_lint.evidence.places import IMPORTS, SourceText
+from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import (
@@ -43,7 +44,7 @@ from nparam_lint.ground.script_words import LOOK_UPS, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
@@ -54,17 +55,15 @@ SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
 _LOOKED_UP = re.compile("|".join(LOOK_UPS))
-_INNER_IMPORT = re.compile(r"^[ \t]+(import|from)\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The statements `made` for a call, in the names of the file `home`. `loops`: other entries of
-    a table give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its
-    arguments."""
+    """The statements for a call, in the names of the file `home`. `loops`: other entries of a table
+    give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments."""
 
     home: FileCalls
-    made: Sequence[ast.stmt]
+    statements: Sequence[ast.stmt]
     loops: bool
     unknown: dict[tuple[str, str], str]
     read: Sequence[ast.AST] = ()
@@ -72,7 +71,7 @@ class Cut:
 
 def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in the Python files of a project."""
-    tree = files.found.tree
+    tree = files.discovery.tree
     for path in sorted(tree.files):
         if files.may_call(path, tree.source(path)):
             yield from files.file_calls(path).evidence()
@@ -101,12 +100,7 @@ class FileCalls:
     @cached_property
     def imports(self) -> list[Import]:
         """Those that are not at the top level."""
-        nodes = self.text.statements(_INNER_IMPORT)
-        return [item for node in nodes if isinstance(node, IMPORTS) for item in imported(node)]
-
-    @property
-    def options(self) -> dict[str, ast.Call]:
-        return self.text.options
+        return [item for node in self.text.inner_imports for item in imported(node)]
 
     @cached_property
     def bound(self) -> set[str]:
@@ -125,7 +119,7 @@ class FileCalls:
             return symbol is None or symbol.where != self.path
         # Also a value in one of its files, which is no definition.
         head, *rest = symbol.name.split(".")
-        return bool(rest and self.search.found.tree.locate(self.path, head))
+        return bool(rest and self.search.discovery.tree.locate(self.path, head))
 
     def resolve(self, dotted: str) -> Symbol | None:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
@@ -137,16 +131,16 @@ class FileCalls:
             return not does_work(attribute)
         if does_work(name):
             return False
-        head = name.partition(".")[0]
-        if (
-            head not in self.bound and "*" not in self.bound
-        ):  # a method of a value, or a function of Python
+        if not self.is_bound(name):  # a method of a value, or a function of Python
             return "." in name or is_harmless_outside(name)
         symbol = self.resolve(name)
         is_dotted = symbol is not None and symbol.kind == "outside" and "." in symbol.name
         if symbol and is_dotted and not self.is_from_project(name):
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    def is_bound(self, dotted: str) -> bool:
+        return dotted.partition(".")[0] in self.bound or "*" in self.bound
 
     def is_part(self, call: ast.Call) -> bool:
         """Whether this makes an object of a class of another package."""
@@ -167,20 +161,23 @@ class FileCalls:
         return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inner)
 
     @cached_property
-    def named_here(self) -> set[str]:
+    def model_names(self) -> set[str]:
         """The names of wanted models in the text."""
         return {name.decode() for name in self.search.named_in(self.text.text.encode())}
 
+    def names_for_models(self, imports: Iterable[Import]) -> set[str]:
+        """These, and those that imports give them."""
+        by_name = self.search.by_name
+        aliases = {i.bound for i in imports if tail(i.name or i.module) in by_name}
+        return self.model_names | aliases
+
     def places(self) -> Iterator[Place]:
         """The calls that may be such of a wanted model."""
-        facts = self.search.found.tree.facts(self.path)
-        bound = [(i.bound, i.name or i.module) for i in (*facts.imports, *self.imports)]
-        bound += facts.aliases
-        by_name = self.search.by_name
-        used = {*self.named_here}
-        used |= {alias for alias, name in bound if tail(name) in by_name}
-        names = "|".join(map(re.escape, sorted(used)))
-        pattern = rf"\b({names})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
+        facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
+        names = self.names_for_models((*facts.imports, *self.imports))
+        names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
+        pattern = "|".join(map(re.escape, sorted(names)))
+        pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
         return self.text.places(re.compile(pattern))
 
     def evidence(self) -> Iterator[Evidence]:
@@ -190,52 +187,53 @@ class FileCalls:
 
     def targets(self, call: ast.Call) -> Iterator[Target]:
         name = dotted_name(call.func)
-        is_known = name and (name.partition(".")[0] in self.bound or "*" in self.bound)
-        target = self.search.target_of(self.resolve(name)) if is_known else None
-        if target := target or self.looked_up(call):
+        symbol = self.resolve(name) if name and self.is_bound(name) else None
+        if target := self.search.target_of(symbol) or self.target_by_option(call):
             yield target
 
-    def looked_up(self, call: ast.Call) -> Target | None:
-        """The model that the default of an option names: `models.__dict__[args.arch]()`."""
+    def target_by_option(self, call: ast.Call) -> Target | None:
+        """The model that the default of an option names: `models.__dict__[args.arch]()`; in the
+        module that the function is looked up in, or else anywhere."""
         if not _LOOKED_UP.search(ast.unparse(call.func) + "("):
             return None
-        for node in (call.func, *call.args[:1]):
-            for inner in ast.walk(node):
-                option = self.options.get(inner.attr) if isinstance(inner, ast.Attribute) else None
-                if option and (name := default_text(option)):
-                    return self.named(call.func, name)
-        return None
-
-    def named(self, function: ast.expr, name: str) -> Target | None:
-        """The model of a name, in the module that a function is looked up in or else anywhere."""
-        for inner in ast.walk(function):
-            symbol = self.resolve(f"{inner.id}.{name}") if isinstance(inner, ast.Name) else None
+        inner = [item for node in (call.func, *call.args[:1]) for item in ast.walk(node)]
+        options = (self.text.options.get(n.attr) for n in inner if isinstance(n, ast.Attribute))
+        name = next(filter(None, (default_text(option) for option in options if option)), None)
+        if name is None:
+            return None
+        for node in ast.walk(call.func):
+            symbol = self.resolve(f"{node.id}.{name}") if isinstance(node, ast.Name) else None
             if target := self.search.target_of(symbol):
                 return target
-        named = self.search.by_name.get(name, ())
-        return named[0] if len(named) == 1 else None
+        targets = self.search.by_name.get(name, ())
+        return targets[0] if len(targets) == 1 else None
 
     def built(self, place: Place, target: Target) -> Iterator[Evidence]:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
-        if self.search.needs_nothing(target, call) or _is_sketch(call):
+        values = (*call.args, *(item.value for item in call.keywords))
+        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
+        if is_sketch or self.search.needs_nothing(target, call):
             return
         rank, is_inside = self.placed(place)
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
-        nodes = [*call.args, *call.keywords, *self.function(call)]
+        # What is called is cut out too, where that has to be worked out.
+        function = [] if dotted_name(call.func) else [call.func]
+        nodes = [*call.args, *call.keywords, *function]
         for entry in range(_ENTRIES):
             try:
                 cut = self.cut_with_globals(place, target, nodes, entry)
                 home = cut.home
-                note = self.search.note_of(target, cut.unknown, home.path, home.options)
-                made, command = self.with_options(cut, call)
-                made, short = shortened(made, call)
+                note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
+                statements, command = self.with_options(cut, call)
+                statements, short = shortened(statements, call)
                 note = "; ".join(filter(None, (note, command)))
             except (NoWay, RecursionError):
                 return
-            if made and is_inside:
+            if statements and is_inside:
                 return
-            evidence = self.evidence_of(target, short, replace(cut, made=made), at, rank)
+            cut = replace(cut, statements=statements)
+            evidence = self.evidence_of(target, short, cut, at, rank)
             yield replace(evidence, way=replace(evidence.way, note=note))
             if not cut.loops:
                 return
@@ -244,19 +242,19 @@ class FileCalls:
         """The statements with the options that they use; where one has no default, with those of a
         command; where there is none, the first value that it is compared with. Then it also says
         which."""
-        home = cut.home
+        text = cut.home.text
         filled = partial(
-            with_defaults, cut.made, [call, *cut.read], home.options, cut.unknown, home.text.stored
+            with_defaults, cut.statements, [call, *cut.read], text.options, cut.unknown, text.stored
         )
         try:
             return filled(), ""
         except NeedsCommand as why:
-            for command in self.search.commands.of(home.path):
+            for command in self.search.commands.of(cut.home.path):
                 with suppress(NoWay):
-                    return filled(given=command.given(home.options)), f"as in {command.place}"
-            if (value := next(tested(why.option, cut.made), None)) is not None:
-                words = words_for(home.options[why.option], value)
-                return filled(given={why.option: words}), f"with {' '.join(words)}"
+                    return filled(command=command.given(text.options)), f"as in {command.place}"
+            if (value := next(tested(why.option, cut.statements), None)) is not None:
+                words = words_for(text.options[why.option], value)
+                return filled(command={why.option: words}), f"with {' '.join(words)}"
             raise why
 
     def cut_with_globals(
@@ -264,35 +262,34 @@ class FileCalls:
     ) -> Cut:
         """As `cut`, with what a class of the same file reads of its globals, where that can be
         had."""
-        own = target.callable.split(".")[0] if target.location == self.path else ""
-        extra = sorted(self.text.globals_of(own)) if own else []
-        if extra:
+        is_here = target.location == self.path
+        read = self.text.globals_of(target.callable.split(".")[0]) if is_here else ()
+        if read:
             with suppress(NoWay):
-                names = [ast.Name(name, ast.Load()) for name in extra]
+                names = [ast.Name(name, ast.Load()) for name in sorted(read)]
                 return replace(self.cut(place, [*nodes, *names], entry), read=names)
         return self.cut(place, nodes, entry)
 
     def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
         """The statements that parts of a call need, and what sets the environment and changes
         other files' names before."""
-        kept, lost = [*nodes], {}
+        needs, unknown = [*nodes], {}
         variables = self.search.changes.variables(self.text.text)
         for name in (*variables, *self.changed_imports):
             try:
-                self.cut_for(place, [*kept, name], entry, depth)
-                kept.append(name)
+                self.cut_for(place, [*needs, name], entry, depth)
+                needs.append(name)
             except NoWay:
                 if name in variables:
-                    lost["os.environ", name.id] = self.path
-        cut = self.cut_for(place, kept, entry, depth)
-        return replace(cut, unknown=cut.unknown | lost)
+                    unknown["os.environ", name.id] = self.path
+        cut = self.cut_for(place, needs, entry, depth)
+        return replace(cut, unknown=cut.unknown | unknown)
 
     def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
         """The statements that these need, those of the files that call the function too."""
-        part = Slice(self.text, entry)
+        part = Slice(self.text, entry=entry)
         try:
-            made = part.of(place, *nodes)
-            return Cut(self, made, part.loops, part.unknown)
+            return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
         except NeedsCaller as why:
             if depth == _FILES:
                 raise
@@ -312,64 +309,57 @@ class FileCalls:
         depth: int,
     ) -> Cut:
         """As `cut`, with the arguments that another file gives a function of this one."""
-        part = Slice(self.text, entry, outside=function)
-        made = part.of(place, *nodes)
+        part = Slice(self.text, entry=entry, outside=function)
+        statements = part.of(place, *nodes)
         given = arguments_of(function, caller.call, is_method=False)
         values = {n: given.get(n) or part.default(function, n) for n in sorted(part.given_outside)}
         outer = calls.cut(caller, [*values.values()], entry, depth + 1)
-        bound = {name for node in outer.made for name in stores(node)} | set(values)
-        used = loads(*nodes, *made) & self.text.known
-        if used & bound or (loads(*values.values()) & set(values)) - _same(values):
+        bound = {name for node in outer.statements for name in stores(node)} | set(values)
+        globals_read = loads(*nodes, *statements) & self.text.names
+        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
+        if globals_read & bound or loads(*values.values()) & set(renamed):
             raise NoWay("two things of one name")
         module = self.search.module_for(self.path, outer.home.path)
-        imports = ast.parse("".join(f"from {module} import {name}\n" for name in sorted(used))).body
-        gives = [assign(n, v) for n, v in values.items() if n not in _same(values)]
-        unknown = outer.unknown | part.unknown
-        return Cut(outer.home, [*outer.made, *gives, *imports, *made], part.loops, unknown)
-
-    def function(self, call: ast.Call) -> list[ast.expr]:
-        """What is called, where that has to be worked out."""
-        return [] if dotted_name(call.func) else [call.func]
+        lines = (f"from {module} import {name}" for name in sorted(globals_read))
+        imports = ast.parse("\n".join(lines)).body
+        statements = [*outer.statements, *starmap(assign, renamed.items()), *imports, *statements]
+        return Cut(outer.home, statements, part.loops, outer.unknown | part.unknown)
 
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> Evidence:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
-        if not cut.made and symbol and self.search.same_in(target, self.path, free):
-            name = target.callable if symbol.kind != "method" else symbol.name
-            function = ast.parse(name, mode="eval").body
-            plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-            return self.search.evidence(target, plain, (), at, rank, target.location)
-        made = [*cut.made, *self.needed_imports(call, cut)]
-        return self.search.evidence(target, call, made, at, rank, cut.home.path)
+        if not cut.statements and symbol and self.search.same_in(target, self.path, free):
+            return self.search.evidence_at_home(target, symbol, call, (), at, rank)
+        statements = [*cut.statements, *self.needed_imports(call, cut)]
+        return self.search.evidence(target, call, statements, at, rank, cut.home.path)
 
     def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:
         """The import of what is called, where it is not among the names of the file."""
         head = dotted_name(call.func).partition(".")[0]
-        if not head or any(head in stores(one) for one in cut.made):
+        if not head or any(head in stores(node) for node in cut.statements):
             return []
-        if cut.home is not self and head in self.text.known:
+        if cut.home is not self and head in self.text.names:
             module = self.search.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
             return []
-        for node in self.text.statements(_INNER_IMPORT):
-            if isinstance(node, IMPORTS) and head in stores(node):
+        for node in self.text.inner_imports:
+            if head in stores(node):
                 part = copy.copy(node)
-                part.names = [a for a in node.names if head == (a.asname or a.name).split(".")[0]]
+                part.names = [alias for alias in node.names if head in stores(alias)]
                 return [part]
         return []
 
     def placed(self, place: Place) -> tuple[int, bool]:
         """The rank of a call, and whether it stands in another model."""
-        modules = self.search.found.modules(self.path)
+        modules = self.search.discovery.modules(self.path)
         if any(node.name in modules for node in place.classes):
             return INSIDE, True
-        own = self.rank + (0 if place.is_main or not place.functions else 1)
-        if any(Target(self.path, f.name) in self.search.query.wanted for f in place.functions):
+        if any(Target(self.path, f.name) in self.search.query.targets for f in place.functions):
             return FACTORY, False
-        return own, False
+        return self.rank + (0 if place.is_main or not place.functions else 1), False
 
 
 class CalledFiles(CallSearch):
@@ -377,25 +367,15 @@ class CalledFiles(CallSearch):
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:
-        text = self.found.tree.source(path).decode("utf-8", "replace")
+        text = self.discovery.tree.source(path).decode("utf-8", "replace")
         return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
 
     def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
         """The calls of a function of a file in other files."""
         symbol = Symbol("function", path, name)
-        for other in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
-            calls = self.file_calls(other) if other != path else None
-            for place in calls.text.callers(name) if calls else ():
-                if calls and calls.resolve(dotted_name(place.call.func)) == symbol:
-                    yield calls, place
-
-
-def _same(values: dict[str, ast.expr]) -> set[str]:
-    """The names whose value is a name that is the same."""
-    return {n for n, value in values.items() if isinstance(value, ast.Name) and value.id == n}
-
-
-def _is_sketch(call: ast.Call) -> bool:
-    """Whether a call leaves out what it is given: `Net(...)`."""
-    values = (*call.args, *(item.value for item in call.keywords))
-    return any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
+        for caller in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
+            if caller != path:
+                calls = self.file_calls(caller)
+                for place in calls.text.callers(name):
+                    if calls.resolve(dotted_name(place.call.func)) == symbol:
+                        yield calls, place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
+from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.files import ancestors, join, parent
@@ -41,15 +42,16 @@ class HydraConfigs:
     @cached_property
     def mains(self) -> list[_Main]:
         """What the scripts of the project say, those that train first."""
-        tree = self.files.found.tree
-        found = []
-        for path in sorted(self.files.with_words["hydra"], key=lambda p: ("train" not in p, p)):
+        tree = self.files.discovery.tree
+        mains: dict[_Main, None] = {}
+        for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p)):
             for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
                 folder = _argument("config_path", match[1] or match[2] or "")
                 name = _argument("config_name", match[1] or match[2] or "") or "config"
                 if folder is not None:
-                    found.append(_Main(_relative(parent(path), folder), name.split(".yaml")[0]))
-        return list(dict.fromkeys(found))
+                    root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
+                    mains[_Main(root, name.split(".yaml")[0])] = None
+        return list(mains)
 
     def composed(self, node: ModelNode, file: ConfigFile) -> tuple[str, Keys] | None:
         """The lines that compose the config of a node, and its keys there; None where the file
@@ -57,51 +59,54 @@ class HydraConfigs:
         refers = "${" in file.text
         if not refers and not any(entry.keys == ("defaults",) for entry in file.entries):
             return None
-        main = self._main(file.path)
-        name = _name(file.path, main.root if main else parent(file.path))
+        above = [*ancestors(parent(file.path))]
+        main = next((main for main in self.mains if main.root in above), None)
+        root = main.root if main else parent(file.path)
+        name = _name(file.path, root)
         keys = (*_package(file, name), *node.keys)
         if main is None or main.name == name or not refers or "/" not in name:
-            return self._compose(main.root if main else parent(file.path), name), keys
-        return self._chosen(main, name), keys
+            return self._compose(root, name), keys
+        return self._with_option(main, name), keys
 
     def wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, str]]:
         """The models of the configs that choose another file for them: those that scripts compose
         first, and those that change these as a whole (`experiment=b`). `nodes`: by path, what a
         file as a whole describes. Each with the lines that compose its config."""
-        done: set[str] = set()
-        for main in self.mains:
-            first = self.files.file(join(main.root, f"{main.name}.yaml"))
-            if first is None:
-                continue
-            usual = _defaults(first)
-            yield from self._choices(main, first, usual, {}, nodes, self._compose(*main))
+        variants: set[str] = set()
+        for main, first in self._firsts.items():
+            options = _defaults(first)
+            yield from self._choices(main, first, options, nodes, self._compose(*main))
             for path in self.files.paths:
                 group = parent(_name(path, main.root))
-                is_below = path.startswith(f"{main.root}/") and group and path not in done
+                is_below = path.startswith(f"{main.root}/") and group and path not in variants
                 file = self.files.file(path) if is_below else None
-                said = _PACKAGE.match(file.text.lstrip()) if file else None
-                if file and said and said[1] == "_global_" and self._is_for(main, group):
-                    done.add(path)
-                    lines = self._chosen(main, _name(path, main.root))
-                    yield from self._choices(main, file, _defaults(file), usual, nodes, lines)
+                package = _PACKAGE.match(file.text.lstrip()) if file else None
+                if file is None or package is None or package[1] != "_global_":
+                    continue
+                # A group that no script's config has is for all of them.
+                having = [m for m, config in self._firsts.items() if group in _defaults(config)]
+                if main in having or not having:
+                    variants.add(path)
+                    lines = self._with_option(main, _name(path, main.root))
+                    changed = {**options, **_defaults(file)}
+                    yield from self._choices(main, file, changed, nodes, lines)
 
-    def _is_for(self, main: _Main, group: str) -> bool:
-        """Whether a script's config has a group; a group that none has is for all of them."""
-        firsts = {m: self.files.file(join(m.root, f"{m.name}.yaml")) for m in self.mains}
-        having = [m for m, first in firsts.items() if first and group in _defaults(first)]
-        return main in having or not having
+    @cached_property
+    def _firsts(self) -> dict[_Main, ConfigFile]:
+        """The files that are composed first, as far as they are there."""
+        files = ((m, self.files.file(join(m.root, f"{m.name}.yaml"))) for m in self.mains)
+        return {main: file for main, file in files if file}
 
     def _choices(
         self,
         main: _Main,
         file: ConfigFile,
-        chosen: Mapping[str, str],
-        usual: Mapping[str, str],
+        options: Mapping[str, str],
         nodes: Mapping[str, ModelNode],
         lines: str,
     ) -> Iterator[tuple[ModelNode, str]]:
         """The models of the groups that a file chooses an option of, or changes a key of."""
-        for group, option in {**usual, **chosen}.items():
+        for group, option in options.items():
             path = join(main.root, f"{group}/{option.removesuffix('.yaml')}.yaml")
             node, whole = nodes.get(path), self.files.file(path)
             if node is None or whole is None:
@@ -112,13 +117,9 @@ class HydraConfigs:
             if line:
                 yield replace(node, path=file.path, keys=keys, line=line), lines
 
-    def _main(self, path: str) -> _Main | None:
-        above = [*ancestors(parent(path))]
-        return next((main for main in self.mains if main.root in above), None)
-
-    def _chosen(self, main: _Main, name: str) -> str:
+    def _with_option(self, main: _Main, name: str) -> str:
         """The lines that compose a script's config with an option of a group."""
-        first = self.files.file(join(main.root, f"{main.name}.yaml"))
+        first = self._firsts.get(main)
         group, _, option = name.rpartition("/")
         plus = "" if first and group in _defaults(first) else "+"
         return self._compose(*main, f"{plus}{group}={option}")
@@ -126,12 +127,12 @@ class HydraConfigs:
     def _compose(self, root: str, name: str, *overrides: str) -> str:
         if self._has_own_logging:  # by a plugin that a model does not need
             overrides = (*overrides, "hydra/job_logging=default", "hydra/hydra_logging=default")
-        given = f", overrides={[*overrides]!r}" if overrides else ""
+        arguments = f", overrides={[*overrides]!r}" if overrides else ""
         lines = (
             "import os\n"
             "from hydra import compose, initialize_config_dir\n"
             f"with initialize_config_dir(os.path.abspath({root!r}), version_base=None):\n"
-            f"    config = compose({name!r}{given})"
+            f"    config = compose({name!r}{arguments})"
         )
         if not self._is_initialised:
             return lines
@@ -145,8 +146,8 @@ class HydraConfigs:
     @cached_property
     def _is_initialised(self) -> bool:
         """Whether the project itself initialises Hydra, which refuses to be asked once more."""
-        tree = self.files.found.tree
-        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.with_words["hydra"])
+        tree = self.files.discovery.tree
+        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.python_with("hydra"))
         return any(map(_INITIALISES.search, texts))
 
     @cached_property
@@ -162,9 +163,9 @@ def _name(path: str, root: str) -> str:
 
 def _package(file: ConfigFile, name: str) -> Keys:
     """The keys below which Hydra puts what a file says."""
-    said = _PACKAGE.match(file.text.lstrip())
-    if said and said[1] != "_group_":
-        return () if said[1] == "_global_" else tuple(said[1].split("."))
+    package = _PACKAGE.match(file.text.lstrip())
+    if package and package[1] != "_group_":
+        return () if package[1] == "_global_" else tuple(package[1].split("."))
     return tuple(name.split("/")[:-1])
 
 
@@ -185,13 +186,3 @@ def _group(keys: Keys) -> str:
 def _argument(name: str, text: str) -> str | None:
     match = re.search(_ARGUMENT.format(name), text)
     return match[1] if match else None
-
-
-def _relative(folder: str, path: str) -> str:
-    parts = folder.split("/") if folder else []
-    for part in path.split("/"):
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in ("", ".", ".."):
-            parts.append(part)
-    return "/".join(parts)

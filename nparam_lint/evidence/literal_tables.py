@@ -38,12 +38,12 @@ class SizeTable(NamedTuple):
     by_key: bool = True
 
 
-def read_table(node: ast.expr | None, known: Mapping[str, SizeTable]) -> SizeTable | None:
-    """The table that an expression writes, or is one of the `known`; None where it is none."""
+def read_table(node: ast.expr | None, tables: Mapping[str, SizeTable]) -> SizeTable | None:
+    """The table that an expression writes, or names among the `tables`; None where it is none."""
     if isinstance(node, ast.Name):
-        return known.get(node.id)
+        return tables.get(node.id)
     if isinstance(node, ast.DictComp):  # {item["name"]: item for item in items}
-        table = read_table(node.generators[0].iter, known)
+        table = read_table(node.generators[0].iter, tables)
         return SizeTable(table.entries) if table and not table.by_key else None
     entries = tuple(_entries(node))
     return SizeTable(entries, _items(node) is not None) if entries else None
@@ -59,16 +59,16 @@ def _entries(node: ast.expr | None) -> Iterator[Entry]:
                 yield Entry(key.value, key, value)
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         for item in node.elts:
-            named = {_text(key): value for key, value in _items(item) or ()}
-            name = named.get("name", item)
+            values = {text_of(key): value for key, value in _items(item) or ()}
+            name = values.get("name", item)
             if isinstance(name, ast.Constant) and _is_key(name.value):
                 yield Entry(name.value, name, None if name is item else item)
 
 
 def _unpacked(node: ast.expr) -> Iterator[Entry]:
     if isinstance(node, ast.Call) and tail(dotted_name(node.func)) == "fromkeys" and node.args[1:]:
-        named = _entries(node.args[0])
-        yield from (entry._replace(value=node.args[1]) for entry in islice(named, 1))
+        entries = _entries(node.args[0])
+        yield from (entry._replace(value=node.args[1]) for entry in islice(entries, 1))
     else:
         yield from _entries(node) if _items(node) is not None else ()
 
@@ -77,72 +77,64 @@ def _is_key(value: object) -> TypeGuard[str | int]:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-def _text(key: ast.expr | None) -> object:
-    return key.value if isinstance(key, ast.Constant) else None
-
-
 def _items(node: ast.expr | None) -> list[tuple[ast.expr | None, ast.expr]] | None:
     """The items of a dictionary that is written out."""
     if isinstance(node, ast.Dict):
         return list(zip(node.keys, node.values, strict=True))
     if isinstance(node, ast.Call) and tail(dotted_name(node.func)) in ("dict", "OrderedDict"):
-        inner = _items(node.args[0]) if node.args else []
-        pairs = (_keyword(item) for item in node.keywords)
-        return None if inner is None else [*inner, *pairs]
+        items = _items(node.args[0]) if node.args else []
+        if items is not None:
+            for item in node.keywords:
+                key = ast.copy_location(ast.Constant(item.arg), item) if item.arg else None
+                items.append((key, item.value))
+        return items
     return None
-
-
-def _keyword(item: ast.keyword) -> tuple[ast.expr | None, ast.expr]:
-    key = ast.copy_location(ast.Constant(item.arg), item) if item.arg else None
-    return key, item.value
 
 
 def keys_of(node: ast.expr | None) -> set[str]:
     """The keys of a dictionary that is written out; empty where one of them is not known."""
-    keys = [key.value if isinstance(key, ast.Constant) else None for key, _ in _items(node) or ()]
-    return {key for key in keys if isinstance(key, str)} if all(keys) else set()
+    keys = [text_of(key) for key, _ in _items(node) or ()]
+    return {key for key in keys if key} if all(keys) else set()
 
 
 def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
     """The tables that the statements of one scope make, by name."""
-    found: dict[str, SizeTable] = {}
+    tables: dict[str, SizeTable] = {}
     for node in flat(body):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            _assign(found, node.targets[0], node.value)
+            _assign(tables, node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign):
-            _assign(found, node.target, node.value)
+            _assign(tables, node.target, node.value)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            _extend(found, node.value)
+            _extend(tables, node.value)
         elif isinstance(node, ast.ClassDef) and any("Enum" in dotted_name(b) for b in node.bases):
             values: list[Any] = [getattr(item, "value", None) for item in node.body]
             names = [Entry(name, v) for v in values if (name := text_of(v)) is not None]
-            found[node.name] = SizeTable(tuple(names), by_key=False)
-    return found
+            tables[node.name] = SizeTable(tuple(names), by_key=False)
+    return tables
 
 
-def _assign(found: dict[str, SizeTable], target: ast.expr, value: ast.expr | None) -> None:
-    table = read_table(value, found)
+def _assign(tables: dict[str, SizeTable], target: ast.expr, value: ast.expr | None) -> None:
+    table = read_table(value, tables)
     if isinstance(target, ast.Name):
-        found.pop(target.id, None)
+        tables.pop(target.id, None)
         if table:
-            found[target.id] = table
+            tables[target.id] = table
     elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
         name = text_of(target.slice)
         if name is not None and value is not None:
-            _add(found, target.value.id, (Entry(name, target.slice, value),))
+            _add(tables, target.value.id, (Entry(name, target.slice, value),))
 
 
-def _extend(found: dict[str, SizeTable], call: ast.Call) -> None:
-    """`table.update(…)`, `table.extend(…)`, `table.append(…)`."""
+def _extend(tables: dict[str, SizeTable], call: ast.Call) -> None:
     owner, _, method = dotted_name(call.func).rpartition(".")
-    if len(call.args) == 1 and owner in found:
+    if len(call.args) == 1 and owner in tables and method in ("update", "extend", "append"):
         argument = call.args[0]
-        if method == "append":
-            argument = ast.List([argument], ast.Load())
-        table = read_table(argument, found) if method in ("update", "extend", "append") else None
-        _add(found, owner, table.entries if table else ())
+        addition = ast.List([argument], ast.Load()) if method == "append" else argument
+        if table := read_table(addition, tables):
+            _add(tables, owner, table.entries)
 
 
-def _add(found: dict[str, SizeTable], name: str, entries: Sequence[Entry]) -> None:
-    before = found.get(name, SizeTable(()))
-    found[name] = before._replace(entries=(*before.entries, *entries))
+def _add(tables: dict[str, SizeTable], name: str, entries: Sequence[Entry]) -> None:
+    before = tables.get(name, SizeTable(()))
+    tables[name] = before._replace(entries=(*before.entries, *entries))

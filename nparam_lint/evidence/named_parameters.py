@@ -42,16 +42,17 @@ def takes_name(parameters: Iterable[Parameter], source: bytes) -> bool:
     """Whether one of the parameters may name a size, which the file looks up or hands on. A config
     is an object unless its annotation or default says that it is a text; a depth is a number unless
     it is looked up."""
-    return any(_is_name(item) and _is_used(item.name, source) for item in parameters)
-
-
-def _is_name(item: Parameter) -> bool:
-    if not _NAMES_SIZE.match(item.name):
-        return False
-    is_text = bool(_TEXT.search(item.annotation or "")) or (item.default or "").startswith(
-        ("'", '"')
+    return any(
+        _NAMES_SIZE.match(item.name)
+        and (item.name not in _OBJECTS or _is_text(item))
+        and any(use.search(source) for use in _uses(item.name))
+        for item in parameters
     )
-    return is_text or item.name not in _OBJECTS
+
+
+def _is_text(item: Parameter) -> bool:
+    default = item.default or ""
+    return bool(_TEXT.search(item.annotation or "")) or default.startswith(("'", '"'))
 
 
 @cache
@@ -62,10 +63,6 @@ def _uses(name: str) -> list[re.Pattern[bytes]]:
     if name != "depth":  # that is handed on
         texts += [rf"\({name}\b(?<=\w\({name})", rf"\w\(\w+={name}\b"]
     return [re.compile(text.encode()) for text in texts]
-
-
-def _is_used(name: str, source: bytes) -> bool:
-    return name.encode() in source and any(use.search(source) for use in _uses(name))
 
 
 class NamedParameter(NamedTuple):
@@ -91,14 +88,14 @@ class FoundFunction:
     @cached_property
     def kind(self) -> str:
         """`class` and `static` of methods that need no instance."""
-        kinds = {tail(name) for name in decorators(self.node)}
-        found = [k for k in ("class", "static") if f"{k}method" in kinds]
-        return found[0] if found else ("method" if self.owner else "function")
+        names = {tail(name) for name in decorators(self.node)}
+        kinds = (kind for kind in ("class", "static") if f"{kind}method" in names)
+        return next(kinds, "method" if self.owner else "function")
 
     @property
     def positional(self) -> list[ast.arg]:
-        own = self.node.args
-        return [*own.posonlyargs, *own.args][self.kind in ("class", "method") :]
+        arguments = self.node.args
+        return [*arguments.posonlyargs, *arguments.args][self.kind in ("class", "method") :]
 
     @cached_property
     def parameters(self) -> list[ast.arg]:
@@ -152,14 +149,14 @@ def _functions(path: str, body: Sequence[ast.stmt], owner: str) -> Iterator[Foun
 class NamedParameters:
     """Answers which parameter of a function names a size. Files are read when asked for."""
 
-    def __init__(self, found: Discovery) -> None:
-        self.found = found
-        self.names = found.models.names
+    def __init__(self, discovery: Discovery) -> None:
+        self.discovery = discovery
+        self.names = discovery.models.names
         self._active: set[tuple[str, str]] = set()
 
     @cached_method
     def file(self, path: str) -> SizeFile:
-        return SizeFile(path, self.found.tree.source(path))
+        return SizeFile(path, self.discovery.tree.source(path))
 
     @cached_method
     def of(self, path: str, qualname: str) -> NamedParameter | None:
@@ -169,12 +166,13 @@ class NamedParameters:
             return None
         self._active.add((path, qualname))
         try:
-            named = (self._named(function, item) for item in function.parameters)
-            return next((item for item in named if item), None)
+            parameters = (self._named_by(function, item) for item in function.parameters)
+            return next(filter(None, parameters), None)
         finally:
             self._active.discard((path, qualname))
 
-    def _named(self, function: FoundFunction, parameter: ast.arg) -> NamedParameter | None:
+    def _named_by(self, function: FoundFunction, parameter: ast.arg) -> NamedParameter | None:
+        """The names that a parameter may have."""
         name = parameter.arg
         default = function.defaults.get(name)
         is_plain = default is None or isinstance(default, ast.Constant)
@@ -183,17 +181,17 @@ class NamedParameters:
         local = tables_in(function.node.body)
         tests: list[Entry] = []
         for node in ast.walk(function.node):
-            found = None
+            table = None
             if isinstance(node, ast.Subscript) and _is(node.slice, name):
-                found = self.table(function, node.value, local)
+                table = self.table(function, node.value, local)
             elif isinstance(node, ast.Call):
-                found = self._by_call(function, node, name, local)
+                table = self._by_call(function, node, name, local)
             elif isinstance(node, ast.Compare) and _is(node.left, name):
                 tests += self._tested(function, node, local)
             elif isinstance(node, ast.Match) and _is(node.subject, name):
                 tests += [entry for case in node.cases for entry in _cases(case.pattern)]
-            if found and found[1]:
-                return NamedParameter(name, *found)
+            if table and table[1]:
+                return NamedParameter(name, *table)
         entries = tuple({entry.name: entry for entry in (*_literal(parameter), *tests)}.values())
         # A single name is an exception, not a size.
         return NamedParameter(name, function.path, entries) if len(entries) > 1 else None
@@ -202,18 +200,19 @@ class NamedParameters:
         self, function: FoundFunction, call: ast.Call, name: str, local: dict[str, SizeTable]
     ) -> tuple[str, tuple[Entry, ...]] | None:
         """`table.get(name)`, or a call of another function that looks it up."""
-        given = [number for number, item in enumerate(call.args) if _is(item, name)]
+        places = [number for number, item in enumerate(call.args) if _is(item, name)]
         keywords = [item.arg for item in call.keywords if _is(item.value, name)]
-        if not given and not keywords:
+        if not places and not keywords:
             return None
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and given == [0]:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and places == [0]:
             return self.table(function, call.func.value, local)
         callee = self.callee(function, call)
-        if callee is None or not (named := self.of(callee.path, callee.qualname)):
+        parameter = self.of(callee.path, callee.qualname) if callee else None
+        if callee is None or parameter is None:
             return None
-        own = [item.arg for item in callee.parameters]
-        passed = {*keywords, *(own[n] for n in given if n < len(own))}
-        return (named.path, named.entries) if named.parameter in passed else None
+        names = [item.arg for item in callee.parameters]
+        passed = {*keywords, *(names[n] for n in places if n < len(names))}
+        return (parameter.path, parameter.entries) if parameter.parameter in passed else None
 
     def callee(self, function: FoundFunction, call: ast.Call) -> FoundFunction | None:
         """The function of the project that a call inside a function runs."""
@@ -262,8 +261,8 @@ class NamedParameters:
             table = self.file(function.path).tables.get(right.id)
         if table and table.entries[0].value is None:
             yield from table.entries
-        elif found := self.table(function, right, local):
-            yield from found[1]
+        elif sizes := self.table(function, right, local):
+            yield from sizes[1]
 
     def is_sized(self, path: str, table: SizeTable) -> bool:
         """Whether the values say how large something is, or are classes or functions of the
@@ -311,7 +310,6 @@ def _literal(parameter: ast.arg) -> Iterator[Entry]:
     """The names that `Literal["tiny", "base"]` allows."""
     for node in ast.walk(parameter.annotation) if parameter.annotation else ():
         if isinstance(node, ast.Subscript) and tail(dotted_name(node.value)) == "Literal":
-            inner = node.slice
-            items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            items = getattr(node.slice, "elts", [node.slice])
             table = read_table(ast.List(items, ast.Load()), {})
             yield from table.entries if table else ()

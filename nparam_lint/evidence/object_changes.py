@@ -39,15 +39,15 @@ def note_on(attributes: Mapping[str, str]) -> str:
 
 
 class ObjectChanges:
-    """Finds these functions in what was `found`."""
+    """Finds these functions in a `discovery`."""
 
-    def __init__(self, found: Discovery) -> None:
-        self.found = found
+    def __init__(self, discovery: Discovery) -> None:
+        self.discovery = discovery
 
     @cached_property
     def _variables(self) -> set[str]:
         """The variables of the environment that files of the project read."""
-        sources = map(self.found.tree.source, self.found.tree.files)
+        sources = map(self.discovery.tree.source, self.discovery.tree.files)
         read = (source for source in sources if b"environ" in source or b"getenv" in source)
         names = (name for source in read for pair in _READS.findall(source) for name in pair)
         return {name.decode() for name in names if name}
@@ -61,7 +61,7 @@ class ObjectChanges:
         """(the name that is handed to a function, the attribute that this sets, where) for a call
         in a file; for a variable of the environment that it sets, ("", `$NAME`, where)."""
         name = dotted_name(call.func)
-        symbol = self.found.models.names.resolve(path, name) if name and depth < _DEEP else None
+        symbol = self.discovery.models.names.resolve(path, name) if name and depth < _DEEP else None
         if symbol is None or symbol.kind != "function":
             return
         function = self._functions(symbol.where).get(symbol.name)
@@ -88,5 +88,5 @@ class ObjectChanges:
 
     @cached_method
     def _functions(self, path: str) -> dict[str, Function]:
-        tree = parsed(self.found.tree.source(path).decode("utf-8", "replace"))
+        tree = parsed(self.discovery.tree.source(path).decode("utf-8", "replace"))
         return {node.name: node for node in tree.body if isinstance(node, FUNCTIONS)}

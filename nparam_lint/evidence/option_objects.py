@@ -36,15 +36,19 @@ class _Script:
     calls: FileCalls
     place: Place
     name: str  # of the parsed options
-    attributes: frozenset[str]
+    attributes: set[str]  # that have values without a command
 
-    def made(self, command: Command | None) -> list[ast.stmt]:
-        """The statements that make the options, as that command gives them. Raises NoWay."""
+    def statements(self, command: Command | None) -> list[ast.stmt]:
+        """Those that make the options, as that command gives them. Raises NoWay."""
         if self._cut is None:
             raise NoWay("its options are not known")
-        given = command.given(self.calls.options) if command else None
-        holder = ast.Name(self.name, ast.Load())
-        return with_defaults(self._cut, [holder], self.calls.options, (), given=given)
+        options = self.calls.text.options
+        words = command.given(options) if command else None
+        return with_defaults(self._cut, [self.holder], options, command=words)
+
+    @property
+    def holder(self) -> ast.expr:
+        return ast.Name(self.name, ast.Load())
 
     @cached_property
     def _cut(self) -> Sequence[ast.stmt] | None:
@@ -53,7 +57,7 @@ class _Script:
         for index in (len(last.body), last.index + 1):
             place = replace(self.place, frames=(*above, Frame(last.owner, last.body, index)))
             with suppress(NoWay, RecursionError):
-                return self.calls.cut(place, [ast.Name(self.name, ast.Load())], 0).made
+                return self.calls.cut(place, [self.holder], 0).statements
         return None
 
 
@@ -61,9 +65,9 @@ def find_option_objects(files: CalledFiles, having: Collection[Target]) -> Itera
     """A script whose options are all that a model reads of its only argument: for the wanted models
     of which nothing else tells."""
     objects = OptionObjects(files)
-    for definition in files.found.definitions:
+    for definition in files.discovery.definitions:
         target = Target(definition.path, definition.qualname)
-        if target in files.query.wanted and target not in having:
+        if target in files.query.targets and target not in having:
             with suppress(NoWay, RecursionError):
                 yield from objects.built(definition, target)
 
@@ -76,29 +80,22 @@ class OptionObjects:
 
     def built(self, definition: Definition, target: Target) -> Iterator[Evidence]:
         required = [item.name for item in definition.parameters or () if item.required]
-        if len(required) != 1 or not OPTIONS.match(required[0]) or not self.scripts:
+        if len(required) != 1 or not OPTIONS.match(required[0]):
             return
         above = [s for s in self.scripts if within([parent(s.calls.path)])(target.location)]
-        if not above:
-            return
-        text = self.search.found.tree.source(target.location).decode("utf-8", "replace")
-        near = set(re.findall(rf"\b{required[0]}\.(\w+)", text))
-        for script in above:
-            if near.isdisjoint(script.attributes):
-                continue
-            read = self.read(target, required[0])
-            if read and read <= script.attributes:
-                yield self.evidence(target, script)
-                if command := self.command(target, script):
-                    yield self.evidence(target, script, command)
-                return
+        attributes = self.read(target, required[0]) if above else set()
+        script = next((script for script in above if attributes <= script.attributes), None)
+        if attributes and script:
+            yield self.evidence(target, script)
+            if command := self.command(target, script):
+                yield self.evidence(target, script, command)
 
     def command(self, target: Target, script: _Script) -> Command | None:
         """The first command of a script that names the model, or its file."""
         module = target.location.removesuffix(".py").rpartition("/")[2]
-        known = {target.callable, module} - {"Model", "model"}
+        names = {target.callable, module} - {"Model", "model"}
         commands = self.search.commands.of(script.calls.path)
-        return next((one for one in commands if known.intersection(one.words)), None)
+        return next((command for command in commands if names.intersection(command.words)), None)
 
     def read(self, target: Target, name: str) -> set[str]:
         """The attributes that a constructor reads of an argument, under no condition, and does not
@@ -107,38 +104,38 @@ class OptionObjects:
         body = getattr(node, "body", ())
         init = next((n for n in body if getattr(n, "name", "") == "__init__"), node)
         holders = (name, f"self.{name}")
-        used = [
-            item
-            for item in _unconditional(init)
-            if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders
-        ]
-        stored = {item.attr for item in used if isinstance(item.ctx, ast.Store)}
-        return {item.attr for item in used} - stored
+        loaded, stored = set[str](), set[str]()
+        todo = [init] if init else []
+        while todo:
+            item = todo.pop()
+            todo += [item.test] if isinstance(item, ast.If) else ast.iter_child_nodes(item)
+            if isinstance(item, ast.Attribute) and ast.unparse(item.value) in holders:
+                (stored if isinstance(item.ctx, ast.Store) else loaded).add(item.attr)
+        return loaded - stored
 
     def evidence(self, target: Target, script: _Script, command: Command | None = None) -> Evidence:
-        calls, place = script.calls, script.place
-        holder = ast.Name(script.name, ast.Load())
-        call = ast.Call(ast.Name(target.callable, ast.Load()), [holder], [])
-        module = self.search.module_for(target.location, calls.path)
+        path, place = script.calls.path, script.place
+        call = ast.Call(ast.Name(target.callable, ast.Load()), [script.holder], [])
+        module = self.search.module_for(target.location, path)
         imports = ast.parse(f"from {module} import {target.callable}").body
-        made = [*script.made(command), *imports]
-        at = Position(calls.path, place.call.lineno, place.call.col_offset + 1)
-        evidence = self.search.evidence(target, call, made, at, _RANK, calls.path)
+        statements = [*script.statements(command), *imports]
+        at = Position(path, place.call.lineno, place.call.col_offset + 1)
+        evidence = self.search.evidence(target, call, statements, at, _RANK, path)
         note = f"as in {command.place}" if command else ""
         return replace(evidence, way=replace(evidence.way, note=note))
 
     @cached_property
     def scripts(self) -> list[_Script]:
         """The scripts that parse options, the outermost first."""
-        tree = self.search.found.tree
+        tree = self.search.discovery.tree
         paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
-        found: list[_Script] = []
+        scripts: list[_Script] = []
         for path in paths:
             if SCRIPT_FILE.search(path) and not TEST_FILE.search(path):
                 source = tree.source(path)
                 if b"parse_args(" in source and b"add_argument(" in source:
-                    found += self.in_script(self.search.file_calls(path))
-        return found
+                    scripts += self.in_script(self.search.file_calls(path))
+        return scripts
 
     def in_script(self, calls: FileCalls) -> Iterator[_Script]:
         for place in calls.text.places(_PARSED):
@@ -147,15 +144,7 @@ class OptionObjects:
             if not isinstance(function, ast.Attribute) or not function.attr.startswith("parse"):
                 continue
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                known = {name for name, option in calls.options.items() if not lacks_value(option)}
-                name = node.targets[0].id
-                known |= set(re.findall(rf"\b{name}\.(\w+)\s*=[^=]", calls.text.text))
-                yield _Script(calls, place, name, frozenset(known))
-
-
-def _unconditional(node: ast.AST | None) -> Iterator[ast.AST]:
-    todo = [node] if node else []
-    while todo:
-        item = todo.pop()
-        yield item
-        todo += [item.test] if isinstance(item, ast.If) else ast.iter_child_nodes(item)
+                options, name = calls.text.options.items(), node.targets[0].id
+                stored = re.findall(rf"\b{name}\.(\w+)\s*=[^=]", calls.text.text)
+                attributes = {attribute for attribute, option in options if not lacks_value(option)}
+                yield _Script(calls, place, name, attributes.union(stored))

@@ -36,26 +36,19 @@ class NeedsCommand(NoWay):
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
-    """(attribute, call) of each `add_argument` in these."""
+    """(attribute, call) of each `add_argument` in these; the attribute gets the option's value."""
     for node in nodes:
         for call in calls_in(node):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
-                yield _attribute(call), call
+                words, dest = words_of(call), text_of(keyword(call, "dest"))
+                long = [word for word in words if word.startswith("--")]
+                name = next(iter([*long, *words]), "").lstrip("-").replace("-", "_")
+                yield dest or name, call
 
 
 def words_of(option: ast.Call) -> list[str]:
     """What stands for an option in a command, `-m` and `--model`; the name of an argument."""
     return [str(item.value) for item in option.args if isinstance(item, ast.Constant)]
-
-
-def _attribute(call: ast.Call) -> str:
-    """The attribute that the option's value gets."""
-    for item in call.keywords:
-        if item.arg == "dest" and isinstance(item.value, ast.Constant):
-            return str(item.value.value)
-    texts = words_of(call)
-    long = [text for text in texts if text.startswith("--")]
-    return next(iter([*long, *texts]), "").lstrip("-").replace("-", "_")
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -79,16 +72,15 @@ def lacks_value(call: ast.Call) -> bool:
     return not is_option and keyword(call, "nargs") is None
 
 
-def tested(option: str, made: Sequence[ast.stmt]) -> Iterator[str]:
+def tested(option: str, statements: Sequence[ast.stmt]) -> Iterator[str]:
     """The texts that conditions compare an option with: `args.data == "a"`, `args.data in […]`."""
-    parsed = {name for node in made for name in _parsed(node)}
-    tests = (inner for node in made for inner in ast.walk(node) if isinstance(inner, ast.Compare))
-    for test in tests:
-        if dotted_name(test.left) in {f"{name}.{option}" for name in parsed}:
+    names = {f"{name}.{option}" for node in statements for name in _parsed(node)}
+    for test in (inner for node in statements for inner in ast.walk(node)):
+        if isinstance(test, ast.Compare) and dotted_name(test.left) in names:
             with suppress(ValueError):
-                found = ast.literal_eval(test.comparators[0])
-                values = [found] if isinstance(found, str) else found
-                yield from (value for value in values if isinstance(value, str))
+                value = ast.literal_eval(test.comparators[0])
+                values = [value] if isinstance(value, str) else value
+                yield from (text for text in values if isinstance(text, str))
 
 
 def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
@@ -97,96 +89,80 @@ def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
     return (first, value) if first.startswith("-") else (value,)
 
 
-def value_of(option: ast.Call | None) -> ast.expr | None:
-    """The value that an option has by default, where it is a constant."""
-    if option is None or lacks_value(option):
-        return None
-    default, action = keyword(option, "default"), keyword(option, "action")
-    if default is None and isinstance(action, ast.Constant):
-        return ast.Constant(action.value == "store_false")
-    return ast.Constant(None) if default is None else default
-
-
 def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
     """Whether a condition holds with the defaults of the options; None where that is not known."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = truth(test.operand, options)
         return None if inner is None else not inner
     if isinstance(test, ast.BoolOp):
-        found = {truth(value, options) for value in test.values}
+        truths = {truth(value, options) for value in test.values}
         decides = isinstance(test.op, ast.Or)
-        return decides if decides in found else None if None in found else not decides
+        return decides if decides in truths else None if None in truths else not decides
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        sides = [_constant(side, options) for side in (test.left, test.comparators[0])]
         compare = _COMPARE.get(type(test.ops[0]))
         with suppress(ValueError, TypeError):
-            return bool(compare(*map(_value, sides))) if compare else None
+            sides = [_value(side, options) for side in (test.left, test.comparators[0])]
+            return bool(compare(*sides)) if compare else None
     if isinstance(test, ast.Call) and tail(dotted_name(test.func)) in _ASKS_FOR_FILES:
         return False  # what a script has written or fetched is not there
     if isinstance(test, (ast.Attribute, ast.Constant)):
         with suppress(ValueError):
-            return bool(_value(_constant(test, options)))
+            return bool(_value(test, options))
     return None
 
 
-def _constant(node: ast.expr, options: dict[str, ast.Call]) -> ast.expr | None:
+def _value(node: ast.expr, options: dict[str, ast.Call]) -> object:
+    """What a literal says, or that of an option's default. Raises ValueError."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return value_of(options.get(node.attr))
-    return node
-
-
-def _value(node: ast.expr | None) -> object:
-    if node is None:
-        raise ValueError
+        option = options.get(node.attr)
+        if option is None or lacks_value(option):
+            raise ValueError
+        default, action = keyword(option, "default"), keyword(option, "action")
+        if default is None:
+            return action.value == "store_false" if isinstance(action, ast.Constant) else None
+        node = default
     return ast.literal_eval(node)
 
 
 def with_defaults(
-    made: Sequence[ast.stmt],
+    statements: Sequence[ast.stmt],
     used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
-    unknown: Iterable[tuple[str, str]],
+    unknown: Iterable[tuple[str, str]] = (),
     stored: Collection[str] = (),
-    given: Mapping[str, Sequence[str]] | None = None,
+    command: Mapping[str, Sequence[str]] | None = None,
 ) -> list[ast.stmt]:
     """The slice, with only the options that it uses, or that `used_by` uses: the call, and what the
     model reads besides. `options`: those of the file; `unknown`: attributes whose values come from
-    data, where they have no default; `stored`: attributes that the file assigns anywhere; `given`:
-    the words of a command for options. Raises NoWay if an option that is used must be given, or has
+    data, where they have no default; `stored`: attributes that the file assigns anywhere;
+    `command`: its words for options. Raises NoWay if an option that is used must be given, or has
     no value."""
-    parsed = {name for node in made for name in _parsed(node)}
-    used, is_whole = _uses([*made, *used_by], parsed)
-    given = given or {}
-    for attribute in used - _set_in(made) - given.keys() if parsed and options else ():
-        option = options.get(attribute)
-        if attribute not in stored if option is None else lacks_value(option):
-            if option is None:
-                raise NoWay(f"the option {attribute} has no default")
-            raise NeedsCommand(attribute)
-    for holder, attribute in unknown:
-        if f"{holder}.{attribute}" in _attributes([*made, *used_by]) and attribute not in options:
-            raise NoWay(f"{holder}.{attribute} depends on data")
-    found: list[ast.stmt] = []
-    for node in made:
-        option_of = [*option_calls([node])] if isinstance(node, ast.Expr) else []
-        if option_of and not is_whole and option_of[0][0] not in used:
-            continue
-        is_plain = not (option_of or _parsed(node))
-        found.append(node if is_plain else _Plain(bool(given)).visit(copy.deepcopy(node)))
-    words = [word for name in given if is_whole or name in used for word in given[name]]
-    line = f"import sys; sys.argv[1:] = {words!r}"
-    return [*ast.parse(line).body, *found] if given else found
-
-
-def _attributes(nodes: Iterable[ast.AST]) -> set[str]:
-    inner = (item for node in nodes for item in ast.walk(node))
-    return {dotted_name(item) for item in inner if isinstance(item, ast.Attribute)}
-
-
-def _set_in(made: Sequence[ast.stmt]) -> set[str]:
-    """The attributes that statements give a value."""
-    inner = (n for node in made for n in ast.walk(node) if isinstance(n, ast.Attribute))
-    return {n.attr for n in inner if isinstance(n.ctx, ast.Store)}
+    parsed = {name for node in statements for name in _parsed(node)}
+    nodes = [*statements, *used_by]
+    names, is_whole = _uses(nodes, parsed)
+    attributes = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+    set_here = {item.attr for item in attributes if isinstance(item.ctx, ast.Store)}
+    unset = names - set_here - (command or {}).keys()
+    for name in sorted(unset) if parsed and options else ():
+        if name in options and lacks_value(options[name]):
+            raise NeedsCommand(name)
+        if name not in options and name not in stored:
+            raise NoWay(f"the option {name} has no default")
+    read = {dotted_name(item) for item in attributes}
+    for holder, name in unknown:
+        if f"{holder}.{name}" in read and name not in options:
+            raise NoWay(f"{holder}.{name} depends on data")
+    plain: list[ast.stmt] = []
+    for node in statements:
+        option = next(option_calls([node]), None) if isinstance(node, ast.Expr) else None
+        if option is None and not _parsed(node):
+            plain.append(node)
+        elif option is None or is_whole or option[0] in names:
+            plain.append(_Plain(bool(command)).visit(copy.deepcopy(node)))
+    if not command:
+        return plain
+    words = [w for name, words in command.items() if is_whole or name in names for w in words]
+    return [*ast.parse(f"import sys; sys.argv[1:] = {words!r}").body, *plain]
 
 
 def _parsed(node: ast.stmt) -> set[str]:

@@ -60,7 +60,7 @@ class Place:
 @dataclass
 class SourceText:
     """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
-    slice is run; else they are made by the slice too, but for those that are `given`.
+    slice is run; else they are made by the slice too, but for `home_names`.
     `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what
     models are made with. `is_part`: whether a call makes what a model may get. `sets`: see
     `ObjectChanges.of`."""
@@ -69,7 +69,7 @@ class SourceText:
     tree: ast.Module
     is_harmless: Callable[[ast.Call], bool]
     is_module: bool = True
-    given: frozenset[str] = frozenset()
+    home_names: frozenset[str] = frozenset()
     path: str = ""
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
@@ -95,15 +95,14 @@ class SourceText:
         those that it uses read when they run."""
         if not self.changing:
             return set()
-        found: set[str] = set()
+        names: set[str] = set()
         todo = [name]
         while todo:
             node = self.definitions.get(todo.pop())
-            if node is not None:
-                fresh = loads(node) - found
-                found |= fresh
-                todo += fresh & self.definitions.keys()
-        return found & self.changing
+            fresh = loads(node) - names
+            names |= fresh
+            todo += fresh & self.definitions.keys()
+        return names & self.changing
 
     @cached_property
     def changing(self) -> set[str]:
@@ -116,28 +115,27 @@ class SourceText:
         find one, in a group."""
         yield from _places(self.tree, self.tree.body, (), self.lines(pattern, names))
 
-    def statements(self, pattern: re.Pattern[str]) -> Iterator[ast.stmt]:
-        """The statements that the pattern finds something in."""
-        lines = self.lines(pattern)
+    @cached_property
+    def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Those in functions and other blocks."""
+        imports: list[ast.Import | ast.ImportFrom] = []
         todo: list[ast.AST] = [self.tree]
         while todo:
             for node in ast.iter_child_nodes(todo.pop()):
-                if isinstance(node, ast.stmt):
-                    at = bisect_left(lines, node.lineno)
-                    if at < len(lines) and lines[at] <= (node.end_lineno or node.lineno):
-                        yield node
-                        todo.append(node)
-                elif isinstance(node, (ast.excepthandler, ast.match_case)):
+                if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
                     todo.append(node)
+                if isinstance(node, IMPORTS) and node.col_offset:
+                    imports.append(node)
+        return imports
 
     def lines(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> list[int]:
         """The lines in which the pattern finds something."""
-        found = (
+        ends = (
             match.end()
             for match in pattern.finditer(self.text)
             if names is None or not names.isdisjoint(match.groups())
         )
-        return sorted({bisect_left(self._breaks, at) + 1 for at in found})
+        return sorted({bisect_left(self._breaks, end) + 1 for end in ends})
 
     @cached_property
     def _breaks(self) -> list[int]:
@@ -147,8 +145,8 @@ class SourceText:
     def callers(self, name: str) -> list[Place]:
         """The calls of a function, those under `__main__` first."""
         places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
-        found = [place for place in places if tail(dotted_name(place.call.func)) == name]
-        return sorted(found, key=lambda place: (not place.is_main, len(place.functions)))
+        calls = (place for place in places if tail(dotted_name(place.call.func)) == name)
+        return sorted(calls, key=lambda place: (not place.is_main, len(place.functions)))
 
     @cached_property
     def available(self) -> frozenset[str]:
@@ -158,11 +156,12 @@ class SourceText:
             return frozenset()
         sure: set[str] = set(BUILTINS)
         often: set[str] = set()
+        top = set(self.tree.body)
         for node in flat(self.tree.body):
             if isinstance(node, (*IMPORTS, *DEFINITIONS)):
-                sure |= {node.name} if isinstance(node, DEFINITIONS) else stores(node)
+                sure |= stores(node)
             elif isinstance(node, (ast.Assign, ast.AnnAssign)) and stores(node):
-                is_once = sure.isdisjoint(stores(node)) and node in self._top
+                is_once = sure.isdisjoint(stores(node)) and node in top
                 is_simple = is_once and not any(calls_in(node)) and loads(node) <= sure
                 (sure if is_simple else often).update(stores(node))
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
@@ -170,19 +169,15 @@ class SourceText:
         return frozenset(sure - often - BUILTINS)
 
     @cached_property
-    def _top(self) -> set[ast.stmt]:
-        return set(self.tree.body)
-
-    @cached_property
-    def known(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """All names that may be there when a slice is run."""
         if not self.is_module:
-            return self.given
-        return self.given.union(name for node in self.tree.body for name in stores(node))
+            return self.home_names
+        return frozenset(name for node in self.tree.body for name in stores(node))
 
     @cached_property
     def has_star(self) -> bool:
-        return self.is_module and "*" in self.known
+        return self.is_module and "*" in self.names
 
 
 def _places(

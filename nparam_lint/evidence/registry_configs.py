@@ -28,13 +28,13 @@ class RegistryConfigs:
 
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self._tree = files.found.tree
-        self._known: dict[str, tuple[int, str]] = {}  # many configs have one base
+        self._tree = files.discovery.tree
+        self._models: dict[str, tuple[int, str]] = {}  # many configs have one base
 
     @cached_property
     def _registry(self) -> str | None:
         """The file that defines the registry."""
-        return min(self.files.with_words["MODELS = Registry("], key=len, default=None)
+        return min(self.files.python_with("MODELS = Registry("), key=len, default=None)
 
     def __iter__(self) -> Iterator[tuple[ModelNode, Recipe]]:
         for path in sorted(self._tree.files) if self._registry else ():
@@ -51,8 +51,8 @@ class RegistryConfigs:
 
     def _model(self, path: str, depth: int) -> tuple[int, str]:
         """The line of a config that sets the model, or names the file that does; and its type."""
-        if path in self._known or depth > _DEEP or path not in self._tree.files:
-            return self._known.get(path, (0, ""))
+        if path in self._models or depth > _DEEP or path not in self._tree.files:
+            return self._models.get(path, (0, ""))
         line, name = 0, ""
         for node in parsed(self._tree.source(path).decode("utf-8", "replace")).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -60,13 +60,13 @@ class RegistryConfigs:
                 continue
             if target.id == "_base_":
                 for base in _texts(node.value):
-                    found = self._model(normpath(join(parent(path), base)), depth + 1)[1]
-                    line, name = (node.lineno, found) if found else (line, name)
+                    if inherited := self._model(normpath(join(parent(path), base)), depth + 1)[1]:
+                        line, name = node.lineno, inherited
             elif target.id == "model" and isinstance(node.value, ast.Call):
                 kinds = (_texts(item.value) for item in node.value.keywords if item.arg == "type")
                 line, name = node.lineno, next((text for kind in kinds for text in kind), name)
-        self._known[path] = (line, name) if name else (0, "")
-        return self._known[path]
+        self._models[path] = (line, name) if name else (0, "")
+        return self._models[path]
 
 
 def _texts(node: ast.expr) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
-from nparam_lint.evidence.statements import NoWay
+from nparam_lint.evidence.statements import NoWay, source_of
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOADS_WEIGHTS
 
@@ -44,24 +44,24 @@ def needed_for(
     """The statements of the function that its call of the class `model` needs, and that call. None
     where there is none, where an argument is unknown, or where these load something too."""
     first = function.node.args.args[:1] if function.kind == "class" else []
-    own = first[0].arg if first else ""
+    cls = first[0].arg if first else ""
     text = SourceText(file.text, file.tree, lambda call: not _loads(call), path=function.path)
-    for place in text.places(re.compile(rf"\b(?:{re.escape(model)}|{own or model})\s*\(")):
+    for place in text.places(re.compile(rf"\b(?:{re.escape(model)}|{cls or model})\s*\(")):
         call = place.call
-        if place.functions[-1:] != [function.node] or dotted_name(call.func) not in (model, own):
+        if place.functions[-1:] != [function.node] or dotted_name(call.func) not in (model, cls):
             continue
         part = Slice(text, outside=function.node)
         try:
-            made = part.of(place, *call.args, *call.keywords)
-            known = {own: function.owner, **arguments}
+            statements = part.of(place, *call.args, *call.keywords)
+            values = {cls: function.owner, **arguments}
             setup = [
-                f"{name} = {known.get(name) or ast.unparse(part.default(function.node, name))}"
-                for name in sorted(part.given_outside, key=lambda name: (name in known, name))
+                f"{name} = {values.get(name) or ast.unparse(part.default(function.node, name))}"
+                for name in sorted(part.given_outside, key=lambda name: (name in values, name))
             ]
         except NoWay:
             return None
-        setup += [ast.unparse(ast.fix_missing_locations(node)) for node in made]
-        callee = function.owner if dotted_name(call.func) == own else model
+        setup += [source_of(statements)] if statements else []
+        callee = function.owner if dotted_name(call.func) == cls else model
         arguments_text = ast.unparse(call)[len(ast.unparse(call.func)) :]
         return Recipe(setup="\n".join(setup) or None, call=f"{callee}{arguments_text}")
     return None

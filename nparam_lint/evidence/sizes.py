@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.definitions import Way
-from nparam_lint.discover.syntax import dotted_name, rare_collection, returned_calls
+from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
 from nparam_lint.evidence.config_tables import ConfigTables
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameter
 
+_DEEP = 4  # functions that are followed to what they return
 # Methods are not among the facts of a file.
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
@@ -35,69 +36,60 @@ _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF
 def find_sizes(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind; of each size of a model the first that was found, those that need no
     setup first."""
-    known: set[tuple[Target, str]] = set()
-    with rare_collection():
-        ways = sorted(_Sizes(source).ways(), key=lambda way: way.recipe.setup is not None)
-    for found in ways:
-        key = found.target, found.way.name
-        if key not in known:
-            known.add(key)
-            yield found
+    ways: dict[tuple[Target, str], Evidence] = {}
+    for evidence in sorted(_Sizes(source).ways(), key=lambda way: way.recipe.setup is not None):
+        ways.setdefault((evidence.target, evidence.way.name), evidence)
+    yield from ways.values()
 
 
 class _Sizes:
     def __init__(self, source: EvidenceQuery) -> None:
         self.source = source
-        self.found = source.found
-        self.models = source.found.models
-        self.named = NamedParameters(source.found)
-        self.configs = ConfigClasses(source, self.named)
+        self.discovery = source.discovery
+        self.models = source.discovery.models
+        self.size_names = NamedParameters(source.discovery)
+        self.configs = ConfigClasses(source, self.size_names)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
     def ways(self) -> Iterator[Evidence]:
         makers: list[tuple[FoundFunction, NamedParameter]] = []  # of config objects
         for function in self.functions():
-            named = self.named.of(function.path, function.qualname)
-            if named is None:
+            parameter = self.size_names.of(function.path, function.qualname)
+            if parameter is None:
                 continue
-            targets = self.targets(function, named)
+            targets = self.targets(function, parameter)
+            self.by_name.update(targets)
             for target in targets:
-                self.by_name.add(target)
-                yield from self.of_function(function, named, target)
+                for entry in parameter.entries:
+                    if recipe := self.recipe(function, parameter, entry, target):
+                        yield self.way(target, parameter.path, entry, function.path, recipe)
             if not targets and function.kind != "method":
-                makers.append((function, named))
+                makers.append((function, parameter))
         yield from self.named_factories()
         yield from self.without_weights()
         for maker in makers:
             yield from self.of_config_factory(*maker)
-        yield from self.table_entries()
+        # Entries of tables that no factory by name looks up.
+        for row in ConfigTables(self.source, self.size_names, self.configs, self.users):
+            yield self.way(*row)
 
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
-        for path in self.found.parsed:
-            source = self.found.tree.source(path)
+        for path in self.discovery.parsed:
+            source = self.discovery.tree.source(path)
             names = self.candidates(path, source)
             if names or _METHOD.search(source):
-                for name, function in self.named.file(path).functions.items():
+                for name, function in self.size_names.file(path).functions.items():
                     if name in names or function.kind in ("class", "static"):
                         yield function
-
-    def table_entries(self) -> Iterator[Evidence]:
-        """Entries of tables that no factory by name looks up."""
-        for path, table, model, file, call in ConfigTables(
-            self.source, self.named, self.configs, self.users
-        ):
-            for entry in table.entries:
-                yield self.way(model, path, entry, file, Recipe(call=call.format(entry.text)))
 
     def named_factories(self) -> Iterator[Evidence]:
         """Functions that make one class each, with nothing: their names are those of its sizes."""
         makers: dict[Target, list[Definition]] = {}
-        for item in self.found.definitions:
-            takes_nothing = not any(one.required for one in item.parameters or ())
-            is_factory = item.kind == "factory" and takes_nothing
-            target = self.class_of(item.path, item.qualname) if is_factory else None
-            if target:
+        for item in self.discovery.definitions:
+            needs_nothing = not any(parameter.required for parameter in item.parameters or ())
+            is_factory = item.kind == "factory" and needs_nothing
+            if is_factory and (target := self.class_of(item.path, item.qualname)):
                 makers.setdefault(target, []).append(item)
         for target, items in makers.items():
             for item in items if len(items) > 1 else ():
@@ -106,15 +98,14 @@ class _Sizes:
 
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""
-        for item in self.found.definitions:
-            needs = [one.name for one in item.parameters or () if one.required]
-            loads = [one.name for one in item.parameters or () if WEIGHTS_SWITCH.match(one.name)]
-            target = Target(item.path, item.qualname)
-            given = {one.name: one.default for one in item.parameters or ()}
-            if target in self.source.wanted and not needs and loads and given[loads[0]] == "True":
-                way = Way("call", Position(item.path, item.line, item.column))
-                recipe = Recipe(call=f"{item.qualname}({loads[0]}=False)")
-                yield Evidence(target, way, item.path, recipe)
+        for item in self.discovery.definitions:
+            parameters, target = item.parameters or (), Target(item.path, item.qualname)
+            if target in self.source.targets and not any(p.required for p in parameters):
+                switch = next((p for p in parameters if WEIGHTS_SWITCH.match(p.name)), None)
+                if switch and switch.default == "True":
+                    way = Way("call", Position(item.path, item.line, item.column))
+                    recipe = Recipe(call=f"{item.qualname}({switch.name}=False)")
+                    yield Evidence(target, way, item.path, recipe)
 
     def class_of(self, path: str, name: str, depth: int = 0) -> Target | None:
         """The class, not to be called alone, that a function returns an instance of."""
@@ -127,57 +118,51 @@ class _Sizes:
                 return self.class_of(symbol.where, symbol.name, depth + 1)
             if symbol and symbol.kind == "class":
                 target = Target(symbol.where, symbol.name)
-                given = self.models.parameters(symbol) or ()
-                is_stuck = any(item.required for item in given)
-                return target if is_stuck and target in self.source.wanted else None
+                is_stuck = any(item.required for item in self.models.parameters(symbol) or ())
+                return target if is_stuck and target in self.source.targets else None
         return None
 
     def candidates(self, path: str, source: bytes) -> set[str]:
         """The functions and constructors of a file that may make a model by name."""
         names = self.models.names
-        found = {
+        candidates = {
             f"{qualname}.__init__"
             for qualname, facts in names.classes(path).items()
             if facts.init
             and takes_name(facts.init.parameters, source)
-            and Target(path, qualname) in self.source.wanted
+            and Target(path, qualname) in self.source.targets
         }
         for name, facts in names.functions(path).items():
             if takes_name(facts.parameters, source):
-                own = names.names(path)
-                if any(item.partition(".")[0] in own for item in facts.returned) or facts.imports:
-                    found.add(name)
-        return found
-
-    def of_function(
-        self, function: FoundFunction, named: NamedParameter, target: Target
-    ) -> Iterator[Evidence]:
-        """The sizes that a factory, or a constructor, has by name."""
-        for entry in named.entries:
-            recipe = self.recipe(function, named, entry, target)
-            if recipe:
-                yield self.way(target, named.path, entry, function.path, recipe)
+                in_file = names.names(path)
+                if facts.imports or any(n.partition(".")[0] in in_file for n in facts.returned):
+                    candidates.add(name)
+        return candidates
 
     def of_config_factory(
-        self, function: FoundFunction, named: NamedParameter
+        self, function: FoundFunction, parameter: NamedParameter
     ) -> Iterator[Evidence]:
         """The models that are built from a config object that is made by name."""
-        every = dict.fromkeys(self.made_configs(function))
-        made = [(held, config) for held, config in every if self.users(config)]
-        for held, config in made if len(made) == 1 else ():
-            for model in self.users(config):
-                own = function.path, function.qualname
-                file, names = self.configs.shared_file((model.location, model.callable), own)
-                for entry in named.entries if names else ():
-                    recipe = self.recipe(function, named, entry, model, names[1])
-                    if recipe and recipe.setup is None:
-                        recipe = Recipe(call=f"{names[0]}({recipe.call}{held})")
-                        yield self.way(model, named.path, entry, file, recipe)
+        products = dict.fromkeys(self.config_products(function))
+        used = [(attribute, config) for attribute, config in products if self.users(config)]
+        if len(used) != 1:
+            return
+        attribute, config = used[0]
+        for model in self.users(config):
+            file, names = self.configs.shared_file(
+                (model.location, model.callable), (function.path, function.qualname)
+            )
+            for entry in parameter.entries if names else ():
+                recipe = self.recipe(function, parameter, entry, model, names[1])
+                if recipe and recipe.setup is None:
+                    recipe = Recipe(call=f"{names[0]}({recipe.call}{attribute})")
+                    yield self.way(model, parameter.path, entry, file, recipe)
 
-    def made_configs(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:
+    def config_products(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:
         """The config classes of which a function returns an object; or a record that holds one, as
         in `return Spec(model=config)`: then with the attribute, `.model`."""
-        yield from (("", made) for made in self.products(function) if self.configs.is_config(made))
+        products = self.products(function)
+        yield from (("", product) for product in products if self.configs.is_config(product))
         nodes = list(ast.walk(function.node))
         values = {
             node.targets[0].id: node.value
@@ -190,9 +175,9 @@ class _Sizes:
                 name = item.value.id if isinstance(item.value, ast.Name) else ""
                 value = values.get(name, item.value)
                 dotted = dotted_name(value.func) if isinstance(value, ast.Call) else ""
-                for made in self.products_of(function, dotted) if item.arg else ():
-                    if self.configs.is_config(made):
-                        yield f".{item.arg}", made
+                for product in self.products_of(function, dotted) if item.arg else ():
+                    if self.configs.is_config(product):
+                        yield f".{item.arg}", product
 
     def users(self, config: Symbol) -> list[Target]:
         """The models that are built from such an object; none where one of them has its sizes by
@@ -207,64 +192,56 @@ class _Sizes:
     def recipe(
         self,
         function: FoundFunction,
-        named: NamedParameter,
+        parameter: NamedParameter,
         entry: Entry,
         target: Target,
-        called: str = "",
+        local_name: str = "",
     ) -> Recipe | None:
         """The call of the factory; where it would load something, what it does before that."""
-        name = entry.text
+        name = parameter.parameter
         if downloads(function):
-            file = self.named.file(function.path)
-            return needed_for(function, file, {named.parameter: name}, target.callable)
-        if set(function.required) - {named.parameter}:
+            file = self.size_names.file(function.path)
+            return needed_for(function, file, {name: entry.text}, target.callable)
+        if set(function.required) - {name}:
             return None
-        callee = called or function.qualname.removesuffix(".__init__")
-        is_first = [item.arg for item in function.positional[:1]] == [named.parameter]
-        return Recipe(
-            call=f"{callee}({name})" if is_first else f"{callee}({named.parameter}={name})"
-        )
+        callee = local_name or function.qualname.removesuffix(".__init__")
+        is_first = [item.arg for item in function.positional[:1]] == [name]
+        return Recipe(call=f"{callee}({'' if is_first else f'{name}='}{entry.text})")
 
     # --- what a factory makes -------------------------------------------------------------------
 
-    def targets(self, function: FoundFunction, named: NamedParameter) -> list[Target]:
+    def targets(self, function: FoundFunction, parameter: NamedParameter) -> list[Target]:
         """The wanted models that a function makes: the class, and the function itself where it
         cannot be called without the name."""
+        models = self.source.targets
         if function.kind == "method":
-            own = Target(function.path, function.owner)
-            return [own] if function.node.name == "__init__" and own in self.source.wanted else []
+            model = Target(function.path, function.owner)
+            return [model] if function.node.name == "__init__" and model in models else []
         if function.node.name.startswith("_"):
             return []
-        classes = self.products(function)
-        targets = [t for t in (Target(s.where, s.name) for s in classes) if t in self.source.wanted]
+        classes = (Target(product.where, product.name) for product in self.products(function))
+        targets = [target for target in classes if target in models]
         targets = targets if len(targets) == 1 else []
-        own = Target(function.path, function.qualname)
-        if own in self.source.wanted and named.parameter in function.required:
-            targets.append(own)
+        factory = Target(function.path, function.qualname)
+        if factory in models and parameter.parameter in function.required:
+            targets.append(factory)
         return targets
 
     def products(self, function: FoundFunction, depth: int = 0) -> list[Symbol]:
         """The classes of which a function returns an instance."""
         returned, _ = returned_calls(function.node)
-        made = (self.products_of(function, dotted, depth) for dotted in returned)
-        return [*dict.fromkeys(chain.from_iterable(made))]
+        products = (self.products_of(function, dotted, depth) for dotted in returned)
+        return [*dict.fromkeys(chain.from_iterable(products))]
 
     def products_of(self, function: FoundFunction, dotted: str, depth: int = 0) -> Iterator[Symbol]:
         """The classes of which a call inside a function gives an instance."""
-        for symbol in self.called(function, dotted) if dotted and depth < _DEEP else ():
+        table = self.size_names.file(function.path).tables.get(dotted)  # of `table[…]()`
+        callees = [dotted_name(e.value) for e in table.entries if e.value] if table else [dotted]
+        for name in callees if depth < _DEEP else ():
+            symbol = self.size_names.resolve(function, name) if name else None
+            if symbol is None or symbol.kind == "outside":
+                continue
             if symbol.kind == "class":
                 yield symbol
-            elif callee := self.named.file(symbol.where).functions.get(symbol.name):
+            elif callee := self.size_names.file(symbol.where).functions.get(symbol.name):
                 yield from self.products(callee, depth + 1)
-
-    def called(self, function: FoundFunction, dotted: str) -> Iterator[Symbol]:
-        """What a call inside a function runs; what all of a table hold where it is `table[…]()`."""
-        table = self.named.file(function.path).tables.get(dotted)
-        values = [dotted_name(e.value) for e in table.entries if e.value] if table else [dotted]
-        for value in values:
-            symbol = self.named.resolve(function, value) if value else None
-            if symbol and symbol.kind != "outside":
-                yield symbol
-
-
-_DEEP = 4

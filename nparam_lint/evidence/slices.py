@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import starmap
+from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, is_main, parameter_names
+from nparam_lint.discover.syntax import FUNCTIONS, Function, is_main, parameter_names
 from nparam_lint.evidence.arguments import (
     arguments_of,
     default_values,
@@ -15,20 +16,17 @@ from nparam_lint.evidence.arguments import (
     from_decorator,
 )
 from nparam_lint.evidence.options import truth
-from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, Frame, Place, SourceText
+from nparam_lint.evidence.places import Frame, Place
+from nparam_lint.evidence.statement_slices import StatementSlice
 from nparam_lint.evidence.statements import (
     BUILTINS,
     Assumption,
     NoWay,
     assign,
-    calls_in,
-    changed,
-    changed_by_call,
-    changes,
     expression,
     loads,
     stores,
-    variables_set,
+    variables,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
 _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
+_SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
@@ -48,20 +47,15 @@ class NeedsCaller(NoWay):
 
 
 @dataclass
-class Slice:
+class Slice(StatementSlice):
     """Collects the statements for one call. `entry`: which entry of a table a loop variable is."""
 
-    text: SourceText
     entry: int = 0
-    statements: list[ast.stmt] = field(default_factory=list)
-    loops: bool = False
-    given_names: set[str] = field(default_factory=set)  # what the model gets as it is
-    local: set[str] = field(default_factory=set)  # what callers' scopes have made
-    owners: set[str] = field(default_factory=set)  # classes that `self` was of
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
-    # (object, attribute) that is set by what is not run → where
-    unknown: dict[tuple[str, str], str] = field(default_factory=dict)
+    loops: bool = False
+    local: set[str] = field(default_factory=set)  # what callers' scopes have made
+    owners: set[str] = field(default_factory=set)  # classes that `self` was of
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
@@ -70,86 +64,52 @@ class Slice:
         self.given_names = {value.id for value in given if isinstance(value, ast.Name)}
         for value in given:
             self.check_given(value)
-        made = self.scope(place, need, 0)
+        statements = self.scope(place, need, 0)
         if self.owners:
             self.no_conflict("SimpleNamespace")
             start = ast.parse("from types import SimpleNamespace\nself = SimpleNamespace()").body
-            made = [*start, *made]
-        options = (_is_option(node) for node in made)
-        if len(made) - sum(options) > _LONG:
+            statements = [*start, *statements]
+        if sum(not _is_option(node) for node in statements) > _LONG:
             raise NoWay("long")
-        return made
+        return statements
 
     def no_conflict(self, *names: str) -> None:
         if not self.local.isdisjoint(names):
             raise NoWay("two things of one name")
 
-    def check(self, *nodes: ast.AST) -> None:
-        """Raise NoWay where running these would do more than make values."""
-        for node in nodes:
-            for inner in ast.walk(node):
-                if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
-                    raise NoWay("it waits")
-                if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
-                    raise NoWay(dotted_name(inner.func))
-
-    def check_given(self, value: ast.AST) -> None:
-        """As `check`, of what the model gets as it is: it may be made by another package."""
-        if isinstance(value, ast.Call) and self.text.is_part(value):
-            self.check(*value.args, *value.keywords)
-        else:
-            self.check(value)
-
-    # --- scopes ---------------------------------------------------------------------------------
-
     def scope(self, place: Place, need: set[str], depth: int) -> list[ast.stmt]:
         """The statements before a place that give the needed names their values: those of its
         function, of what calls that, and of the file."""
-        made: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         for generator in reversed(place.generators):
-            made = self.entered(generator.target, generator.iter, need) + made
-        frames = list(place.frames)
-        while frames and isinstance(frames[-1].owner, ast.AST):
-            inner = _innermost(frames)
-            made = self.blocks(frames[inner:], need, place) + made
-            owner = frames[inner].owner
+            statements = self.entered(generator.target, generator.iter, need) + statements
+        frames = place.frames
+        while frames:
+            start = max(n for n, frame in enumerate(frames) if isinstance(frame.owner, _SCOPES))
+            above, owner = frames[:start], frames[start].owner
+            statements = self.blocks(frames[start:], need, place) + statements
             if isinstance(owner, FUNCTIONS):
-                above = tuple(frames[:inner])
-                made = self.function(owner, above, need, depth) + made
-            frames = frames[:inner]
-        unknown = need - BUILTINS - self.text.known - variables(need)
+                statements = self.function(owner, above, need, depth) + statements
+            frames = above
+        unknown = need - BUILTINS - self.text.names - variables(need)
         if unknown and not (self.text.has_star and not any("." in name for name in unknown)):
             raise NoWay(f"{sorted(unknown)[0]} is not known")
         if place.functions and self.text.is_module:
             self.no_conflict(*need)
-        return made
+        return statements
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        top = isinstance(frames[0].owner, ast.Module)
-        inner = place.functions
-        if top and inner:  # functions run when all of the file has
-            frames = [Frame(self.text.tree, self.text.tree.body, len(self.text.tree.body))]
+        statements: list[ast.stmt] = []
+        if isinstance(frames[0].owner, ast.Module) and place.functions:
+            body = self.text.tree.body  # functions run when all of the file has
+            frames = [Frame(self.text.tree, body, len(body))]
         for frame in reversed(frames):
             if not isinstance(frame.owner, ast.ClassDef):
                 is_top = isinstance(frame.owner, ast.Module)
-                kept = self.text.available if is_top else frozenset()
-                made = self.before(frame.body[: frame.index], need, kept) + made
-            made = self.header(frame, need, bool(made)) + made
-        return made
-
-    def before(
-        self, body: Sequence[ast.stmt], need: set[str], kept: frozenset[str] = frozenset()
-    ) -> list[ast.stmt]:
-        """Those of the statements that give needed names their values; afterwards `need` holds what
-        has to be there before. `kept`: names that need no statement."""
-        made: list[ast.stmt] = []
-        for node in reversed(body):
-            left = set() if is_main(node) else need & kept
-            need -= left
-            made = self.keep(node, need) + made
-            need |= left
-        return made
+                available = self.text.available if is_top else frozenset()
+                statements = self.before(frame.body[: frame.index], need, available) + statements
+            statements = self.header(frame, need, bool(statements)) + statements
+        return statements
 
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
@@ -171,34 +131,32 @@ class Slice:
 
     def settings(self, contexts: Sequence[ast.Call], need: set[str]) -> list[ast.stmt]:
         """`with lora(r=8):` around a call sets what the model is made of."""
-        made: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         for call in filter(self.text.is_setting, contexts):
             stack = f"contexts_{contexts[0].lineno}"  # others may be around or inside this one
             self.no_conflict("ExitStack")
             self.check(*call.args, *call.keywords)
             need |= loads(call) - BUILTINS
-            if not made:
+            if not statements:
                 start = f"from contextlib import ExitStack\n{stack} = ExitStack()"
-                made += ast.parse(start).body
-            made += ast.parse(f"{stack}.enter_context({ast.unparse(call)})").body
-        return made
+                statements += ast.parse(start).body
+            statements += ast.parse(f"{stack}.enter_context({ast.unparse(call)})").body
+        return statements
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
         holds = truth(test, self.text.options)
         if holds:
             return []
-        value: ast.expr | None = None
-        left = test
+        option: ast.expr = test
+        value: ast.expr = ast.Constant(True)
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
-            left, value = test.left, test.comparators[0]
+            option, value = test.left, test.comparators[0]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            left, value = test.operand, ast.Constant(False)
-        elif isinstance(test, ast.Attribute):
-            value = ast.Constant(True)
-        is_option = isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)
-        if is_option and isinstance(value, ast.Constant) and loads(left) <= need:
-            target = copy.deepcopy(left)
+            option, value = test.operand, ast.Constant(False)
+        is_option = isinstance(option, ast.Attribute) and isinstance(option.value, ast.Name)
+        if is_option and isinstance(value, ast.Constant) and loads(option) <= need:
+            target = copy.deepcopy(option)
             target.ctx = ast.Store()  # type: ignore[attr-defined]
             return [ast.fix_missing_locations(Assumption([target], value, lineno=1))]
         if holds is False and loads(test) & need:
@@ -220,77 +178,75 @@ class Slice:
         self, function: Function, above: tuple[Frame, ...], need: set[str], depth: int
     ) -> list[ast.stmt]:
         """The values of the needed parameters: those that a caller gives, or their defaults."""
-        own = {name for name in need if "." in name}
-        made = self.attributes(function, above, own, need, depth) if own else []
+        attributes = {name for name in need if "." in name}
+        statements = self.attributes(function, above, attributes, need, depth) if attributes else []
         names = parameter_names(function.args)
-        wanted = [name for name in names if name in need]
-        bound = {name for node in function.body for name in stores(node)}.union(names)
-        lost = (need & bound) - set(names)
-        if lost:
-            raise NoWay(f"{sorted(lost)[0]} is not known")
-        if wanted or variables(need):
-            need -= set(wanted)
-            made = self.given(function, above, wanted, need, depth) + made
-        return made
+        local = {name for node in function.body for name in stores(node)}.difference(names)
+        if unset := need & local:
+            raise NoWay(f"{sorted(unset)[0]} is not known")
+        parameters = [name for name in names if name in need]
+        if parameters or variables(need):
+            need -= set(parameters)
+            statements = self.arguments(function, above, parameters, need, depth) + statements
+        return statements
 
-    def given(
+    def arguments(
         self,
         function: Function,
         above: tuple[Frame, ...],
-        wanted: list[str],
+        parameters: list[str],
         need: set[str],
         depth: int,
     ) -> list[ast.stmt]:
         if function is self.outside:
-            self.given_outside |= set(wanted)
+            self.given_outside |= set(parameters)
             return []
-        is_method = bool(above) and isinstance(above[-1].owner, ast.ClassDef)
+        owner = above[-1].owner if above else None
         name = function.name
-        if is_method and name == "__init__":
-            assert isinstance(above[-1].owner, ast.ClassDef)
-            name = above[-1].owner.name
-        follow = depth < _DEEP and (not is_method or function.name == "__init__")
-        asked: NeedsCaller | None = None
-        for caller in self.text.callers(name) if follow else ():
+        if isinstance(owner, ast.ClassDef) and name == "__init__":
+            name = owner.name
+        is_method = isinstance(owner, ast.ClassDef)
+        is_called_by_name = not is_method or function.name == "__init__"
+        reason: NeedsCaller | None = None
+        for caller in self.text.callers(name) if depth < _DEEP and is_called_by_name else ():
             if function in caller.functions:
                 continue
             saved = set(need), set(self.local)
             try:
-                return self.from_caller(function, caller, wanted, need, is_method, depth)
+                return self.from_caller(function, caller, parameters, need, is_method, depth)
             except NoWay as why:
-                asked = why if isinstance(why, NeedsCaller) else asked
+                reason = why if isinstance(why, NeedsCaller) else reason
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
         try:
-            values = {name: self.default(function, name) for name in wanted}
+            values = {name: self.default(function, name) for name in parameters}
         except NeedsCaller as why:
-            raise asked or why from None
-        for value in values.values():
-            self.check(value)
-            need |= loads(value) - BUILTINS
-        return [assign(name, value) for name, value in values.items()]
+            raise reason or why from None
+        self.check(*values.values())
+        need |= loads(*values.values()) - BUILTINS
+        return list(starmap(assign, values.items()))
 
     def from_caller(
         self,
         function: Function,
         caller: Place,
-        wanted: list[str],
+        parameters: list[str],
         need: set[str],
         is_method: bool,
         depth: int,
     ) -> list[ast.stmt]:
         given = arguments_of(function, caller.call, is_method)
-        values = {name: given.get(name) or self.default(function, name) for name in wanted}
+        values = {name: given.get(name) or self.default(function, name) for name in parameters}
         self.check(*values.values())
-        inner = (loads(*values.values()) - BUILTINS) | variables(need)
+        outer_need = (loads(*values.values()) - BUILTINS) | variables(need)
         need -= variables(need)
-        made = self.scope(caller, inner, depth + 1)
-        self.local |= {name for node in made for name in stores(node)} | set(wanted)
-        changes = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if loads(*changes.values()) & set(changes):
+        statements = self.scope(caller, outer_need, depth + 1)
+        self.local.update(parameters, *map(stores, statements))
+        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
+        if loads(*renamed.values()) & set(renamed):
             raise NoWay("two things of one name")
-        return [*made, *(assign(name, value) for name, value in changes.items())]
+        return [*statements, *starmap(assign, renamed.items())]
 
     def default(self, function: Function, name: str) -> ast.expr:
         arguments = function.args
@@ -310,7 +266,7 @@ class Slice:
         self,
         function: Function,
         above: tuple[Frame, ...],
-        own: set[str],
+        attributes: set[str],
         need: set[str],
         depth: int,
     ) -> list[ast.stmt]:
@@ -319,184 +275,24 @@ class Slice:
         if not isinstance(owner, ast.ClassDef) or self.owners - {owner.name}:
             raise NoWay("self")
         self.owners.add(owner.name)
-        need -= own
-        made: list[ast.stmt] = []
+        need -= attributes
+        statements: list[ast.stmt] = []
         for name in _SET_UP if function.name not in _SET_UP else ():
             methods = (n for n in owner.body if isinstance(n, FUNCTIONS) and n.name == name)
-            for method in methods if own else ():
-                before = self.before(method.body, own)
-                rest = {item for item in own if "." not in item}
-                own -= rest
-                made = self.function(method, (*above[:-1], above[-1]), rest, depth) + before + made
-                need |= rest
+            for method in methods if attributes else ():
+                body = self.before(method.body, attributes)
+                names = {item for item in attributes if "." not in item}
+                attributes -= names
+                statements = self.function(method, above, names, depth) + body + statements
+                need |= names
         fields = {name for node in owner.body for name in stores(node)}
-        for item in sorted(own):
+        for item in sorted(attributes):
             attribute = item.partition(".")[2]
             if attribute not in fields:
                 raise NoWay(f"{item} is not known")
             need.add(owner.name)
-            made = [*ast.parse(f"{item} = {owner.name}.{attribute}").body, *made]
-        return made
-
-    # --- statements -----------------------------------------------------------------------------
-
-    def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        """What is needed of one statement; what one that is left out changes is noted."""
-        made = self.kept(node, need)
-        if not (made or isinstance(node, DEFINITIONS)):
-            for call in calls_in(node):
-                given = (*call.args, *(item.value for item in call.keywords))
-                names = {item.id for item in given if isinstance(item, ast.Name)} & need
-                for name, attribute, at in self.text.sets(call) if names or variables(need) else ():
-                    if name in names or attribute in need:
-                        self.unknown.setdefault((name, attribute), at)
-        return made
-
-    def kept(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        if is_main(node):
-            assert isinstance(node, ast.If)
-            return self.before(node.body, need)
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            return self.assignment(node, need)
-        if isinstance(node, ast.Expr):
-            return self.change(node, need)
-        if isinstance(node, (*IMPORTS, *DEFINITIONS)):
-            return self.definition(node, need)
-        if not (stores(node) & need or changes(node) & need):
-            return []
-        return self.compound(node, need)
-
-    def assignment(
-        self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
-    ) -> list[ast.stmt]:
-        if node.value is None:
-            return []
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = {name for target in targets for name in stores(target)}
-        parts = {name for target in targets for name in changed(target)} | variables_set(node)
-        if not (names | parts) & need:
-            return []
-        try:
-            if names & self.given_names:
-                self.check_given(node.value)
-            else:
-                self.check(node)
-        except NoWay:
-            stores_parts = [t for target in targets for t in _each(target)]
-            if names & need or not all(
-                isinstance(t, (ast.Attribute, ast.Name)) for t in stores_parts
-            ):
-                raise
-            parts_of = (t for t in stores_parts if isinstance(t, ast.Attribute))
-            at = f"{self.text.path}:{node.lineno}"
-            self.unknown |= {(dotted_name(t.value), t.attr): at for t in parts_of}
-            return []
-        if not isinstance(node, ast.AugAssign):
-            need -= names | variables_set(node)
-        need |= loads(*targets, node.value) - BUILTINS
-        return [node]
-
-    def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:
-        if not isinstance(node.value, ast.Call):
-            return []
-        name, is_change = changed_by_call(node.value)
-        is_setting = variables_set(node.value) & need
-        if not (is_setting or (name in need and is_change)):
-            return []
-        self.check(node)
-        need |= loads(node) - BUILTINS
-        return [node]
-
-    def definition(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        names = stores(node) & need if isinstance(node, IMPORTS) else {node.name} & need  # type: ignore[attr-defined]
-        if not names:
-            return []
-        need -= names
-        if isinstance(node, IMPORTS):
-            used = [a for a in node.names if (a.asname or a.name).split(".")[0] in names]
-            part = copy.copy(node)
-            part.names = used
-            return [part]
-        need |= loads(node) - BUILTINS - names
-        return [node]
-
-    def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        if isinstance(node, ast.If):
-            return self.choice(node, need)
-        if isinstance(node, (ast.With, ast.AsyncWith)):
-            if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
-                raise NoWay("a context")
-            return self.before(node.body, need)
-        if isinstance(node, ast.For) and not stores(node.target) & need:
-            self.check(node.iter)
-            inner = set(need)
-            body = self.before(node.body, inner)
-            if not body:
-                return []
-            need |= inner - stores(node.target)
-            need |= loads(node.iter) - BUILTINS
-            return [ast.For(node.target, node.iter, body, [])]
-        if isinstance(node, ast.Try):
-            return self.before([*node.body, *node.orelse, *node.finalbody], need)
-        raise NoWay(f"{type(node).__name__} at line {node.lineno}")
-
-    def choice(self, node: ast.If, need: set[str]) -> list[ast.stmt]:
-        """What is needed of both branches of a condition that the worker evaluates. In place of one
-        that must not be run, or that ends the script, it raises an error."""
-        holds = truth(node.test, {})
-        if holds is not None:
-            return self.before(node.body if holds else node.orelse, need)
-        self.check(node.test)
-        first, second = self.branch(node.body, need), self.branch(node.orelse, need)
-        if first.why and second.why:
-            raise first.why
-        if not (first.made or second.made or first.why or second.why):
-            return []
-        need.clear()
-        need |= first.need | second.need | (loads(node.test) - BUILTINS)
-        return [ast.If(node.test, first.written() or [ast.Pass()], second.written())]
-
-    def branch(self, body: Sequence[ast.stmt], need: set[str]) -> _Branch:
-        inner = set(need)
-        if body and _ends(body[-1]):
-            return _Branch([], set(), ends=True)
-        try:
-            return _Branch(self.before(body, inner), inner)
-        except NoWay as why:
-            return _Branch([], set(), why)
-
-
-def variables(need: set[str]) -> set[str]:
-    """The variables of the environment among them, which have a value also if nothing sets them."""
-    return {name for name in need if name.startswith("$")}
-
-
-class _Branch(NamedTuple):
-    """What is needed of a branch of a condition. `why`: it must not be run."""
-
-    made: list[ast.stmt]
-    need: set[str]
-    why: NoWay | None = None
-    ends: bool = False
-
-    def written(self) -> list[ast.stmt]:
-        if not (self.why or self.ends):
-            return self.made
-        words = f"this is not run: {self.why}" if self.why else "the script ends here"
-        return ast.parse(f"raise ValueError({words!r})").body
-
-
-def _ends(node: ast.stmt) -> bool:
-    """Whether a statement ends the script."""
-    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    name = dotted_name(node.value.func) if is_call else ""  # type: ignore[attr-defined]
-    return isinstance(node, ast.Raise) or name in ("exit", "quit", "sys.exit")
-
-
-def _innermost(frames: Sequence[Frame]) -> int:
-    """Where the frames of the innermost scope begin."""
-    scopes = (ast.Module, ast.ClassDef, *FUNCTIONS)
-    return max(n for n, frame in enumerate(frames) if isinstance(frame.owner, scopes))
+            statements = [*ast.parse(f"{item} = {owner.name}.{attribute}").body, *statements]
+        return statements
 
 
 def _is_option(node: ast.stmt) -> bool:
@@ -506,7 +302,3 @@ def _is_option(node: ast.stmt) -> bool:
         and isinstance(node.value.func, ast.Attribute)
         and node.value.func.attr == "add_argument"
     )
-
-
-def _each(target: ast.expr) -> list[ast.expr]:
-    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]

@@ -20,7 +20,7 @@ from nparam_lint.ground.script_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
@@ -31,11 +31,7 @@ class NoWay(Exception):
 
 def loads(*nodes: ast.AST | None) -> set[str]:
     """The free names that nodes use; of `self.a.b` it is `self.a`."""
-    found: set[str] = set()
-    for node in nodes:
-        if node is not None:
-            found |= _free(node)
-    return found
+    return {name for node in nodes if node is not None for name in _free(node)}
 
 
 def _free(node: ast.AST) -> set[str]:
@@ -45,19 +41,17 @@ def _free(node: ast.AST) -> set[str]:
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, ast.arg):
         return set() if node.annotation is None else _free(node.annotation)
-    found: set[str] = set()
+    names: set[str] = set()
     for child in ast.iter_child_nodes(node):
-        found |= _free(child)
-    return found - own_names(node)
+        names |= _free(child)
+    return names - _local_names(node)
 
 
-def own_names(node: ast.AST) -> set[str]:
+def _local_names(node: ast.AST) -> set[str]:
     """The names that a lambda, a comprehension or a function has for itself."""
     if isinstance(node, (ast.Lambda, *FUNCTIONS)):
-        own = set(parameter_names(node.args))
-        if not isinstance(node, ast.Lambda):
-            own |= {name for inner in node.body for name in stores(inner)}
-        return own
+        names = set(parameter_names(node.args))
+        return names if isinstance(node, ast.Lambda) else names.union(*map(stores, node.body))
     generators = getattr(node, "generators", ())
     return {name for generator in generators for name in stores(generator.target)}
 
@@ -69,35 +63,35 @@ def is_self(node: ast.AST) -> bool:
 @lru_cache(2048)  # more than one file has at its top level
 def stores(node: ast.AST) -> frozenset[str]:
     """The names that running a node gives a value, `self.a` too."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [node]
     while stack:
         item = stack.pop()
         if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
-            found.add(item.id)
+            names.add(item.id)
         elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store):
-            found |= {f"self.{item.attr}"} if is_self(item.value) else set()
+            names |= {f"self.{item.attr}"} if is_self(item.value) else set()
         elif isinstance(item, ast.alias):
-            found.add((item.asname or item.name).split(".")[0])
+            names.add((item.asname or item.name).split(".")[0])
         if isinstance(item, (*FUNCTIONS, ast.ClassDef)):
-            found.add(item.name)
+            names.add(item.name)
         elif not isinstance(item, ast.Lambda):
             stack.extend(ast.iter_child_nodes(item))
-    return frozenset(found)
+    return frozenset(names)
 
 
 def changed(target: ast.expr) -> Iterator[str]:
     """The names whose values an assignment to this changes: `a` of `a.b`, `a[0]`."""
     for item in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-        node, inner = item, item
+        node = item
         while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
             if isinstance(node, ast.Attribute) and is_self(node.value):
-                if node is not inner:
-                    yield f"self.{node.attr}"
                 break
             node = node.value
-        if isinstance(node, ast.Name) and node is not inner:
+        if node is not item and isinstance(node, ast.Name):
             yield node.id
+        elif node is not item and isinstance(node, ast.Attribute):
+            yield f"self.{node.attr}"
 
 
 def changed_by_call(call: ast.Call) -> tuple[str, bool]:
@@ -130,6 +124,11 @@ def variables_set(node: ast.AST) -> set[str]:
             keys += filter(None, value.keys) if isinstance(value, ast.Dict) else [value]
         keys += [ast.Constant(item.arg) for item in node.keywords]
     return {f"${key.value!s}" for key in keys if isinstance(key, ast.Constant)}
+
+
+def variables(need: set[str]) -> set[str]:
+    """The variables of the environment among them, which have a value also if nothing sets them."""
+    return {name for name in need if name.startswith("$")}
 
 
 def calls_in(node: ast.AST) -> Iterator[ast.Call]:
@@ -166,6 +165,10 @@ def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
     return ast.fix_missing_locations(ast.Assign([name], value))
 
 
+def source_of(statements: Iterable[ast.stmt]) -> str:
+    return "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
+
+
 def expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
@@ -173,16 +176,16 @@ def expression(text: str) -> ast.expr:
 @lru_cache(2048)
 def changes(node: ast.AST) -> frozenset[str]:
     """The names whose values a statement may change."""
-    found: set[str] = set()
+    names: set[str] = set()
     for inner in ast.walk(node):
-        found |= variables_set(inner)
+        names |= variables_set(inner)
         if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
-            found.update(name for target in targets for name in changed(target))
+            names.update(name for target in targets for name in changed(target))
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
-            found |= {name} if is_change else set()
-    return frozenset(found)
+            names |= {name} if is_change else set()
+    return frozenset(names)
 
 
 def parsed(text: str | bytes) -> ast.Module:

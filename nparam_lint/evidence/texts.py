@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint.claims import DOC_SUFFIXES, is_rest
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import imported
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import FileCalls
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import parsed
@@ -46,10 +46,10 @@ _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 
 def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in texts and notebooks, and in the doctests of Python files."""
-    for path in files.query.others:
+    for path in files.query.other_files:
         if path.lower().endswith(_TEXTS) and files.named_in(content := files.content(path)):
             yield from _in_text(files, path, content)
-    tree = files.found.tree
+    tree = files.discovery.tree
     for path in sorted(tree.files):
         content = tree.source(path)
         doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
@@ -67,7 +67,12 @@ def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidenc
         try:
             text = _notebook(text)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            search.query.problems.append(_no_notebook(path, error))
+            position, why = Position(path), "no notebook"
+            if isinstance(error, json.JSONDecodeError):
+                position, why = Position(path, error.lineno, error.colno), f"no JSON: {error.msg}"
+            step = "open it in Jupyter, or `exclude` it in the config"
+            message = f"cannot be read ({why}); next: {step}"
+            search.query.problems.append(Problem(position, message, "warning"))
             return
     else:
         text = _code_blocks(text, is_rest(path))
@@ -77,26 +82,19 @@ def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidenc
 def _code_blocks(text: str, is_rst: bool) -> str:
     """The Python code of a text, each line where it stands there, and all others empty."""
     lines = [""] * (text.count("\n") + 1)
-    found = [(m.start(4), m[3], m[4]) for m in _FENCE.finditer(text)]
+    blocks = [(m.start(4), m[3], m[4]) for m in _FENCE.finditer(text)]
     if is_rst:
-        found += [(m.start(3), m[2] or "", m[3]) for m in _DIRECTIVE.finditer(text)]
-    for start, language, code in found:
-        if language.lower() in _LANGUAGES:
-            _put(lines, text.count("\n", 0, start), code)
+        blocks += [(m.start(3), m[2] or "", m[3]) for m in _DIRECTIVE.finditer(text)]
+    for start, language, code in blocks:
+        code = dedent(code)
+        if language.lower() in _LANGUAGES and ">>> " not in code and parsed(code).body:
+            first, count = text.count("\n", 0, start), code.count("\n")
+            lines[first : first + count] = code.split("\n")[:count]
     if ">>> " in text:
         for block in _docstrings(text):
             for number, line in enumerate(block.split("\n")):
                 lines[number] = line or lines[number]
     return "\n".join(lines)
-
-
-def _put(lines: list[str], start: int, code: str) -> None:
-    """Put a block where it stands, if it is Python."""
-    if ">>> " in code:
-        return
-    code = dedent(code)
-    if parsed(code).body:
-        lines[start : start + code.count("\n")] = code.split("\n")[: code.count("\n")]
 
 
 def _docstrings(text: str, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[str]:
@@ -118,23 +116,15 @@ def _valid(block: list[str]) -> str:
     text = "\n".join(block)
     if parsed(text).body:
         return text
-    found = [""] * len(block)
+    lines = [""] * len(block)
     start = 0
     for number in range(len(block) + 1):
         if number == len(block) or not block[number]:
             run = "\n".join(block[start:number])
             if run and parsed(run).body:
-                found[start:number] = block[start:number]
+                lines[start:number] = block[start:number]
             start = number + 1
-    return "\n".join(found)
-
-
-def _no_notebook(path: str, error: Exception) -> Problem:
-    is_syntax = isinstance(error, json.JSONDecodeError)
-    why = f"no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "no notebook"
-    place = (error.lineno, error.colno) if is_syntax else (1, 1)  # type: ignore[attr-defined]
-    message = f"cannot be read ({why}); next: open it in Jupyter, or `exclude` it in the config"
-    return Problem(Position(path, *place), message, "warning")
+    return "\n".join(lines)
 
 
 def _notebook(text: str) -> str:
@@ -147,14 +137,14 @@ def _notebook(text: str) -> str:
         if cell.get("cell_type") != "code":
             continue
         source = cell.get("source", "")
-        written = source.splitlines(True) if isinstance(source, str) else source
+        cell_lines = source.splitlines(True) if isinstance(source, str) else source
         numbers: list[int] = []
-        for line in written:
+        for line in cell_lines:
             forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
             at = next((n for n in range(at, len(raw)) if raw[n] in forms), at)
             numbers.append(at)
             at += 1
-        code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in written]
+        code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in cell_lines]
         if parsed("\n".join(code)).body and len(set(numbers)) == len(numbers):
             for number, line in zip(numbers, code, strict=True):
                 lines[min(number, len(lines) - 1)] = line
@@ -177,8 +167,8 @@ class TextCalls(FileCalls):
     @cached_property
     def import_lines(self) -> list[tuple[int, Import]]:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
-        found = ((node.lineno, item) for node in nodes for item in imported(node))
-        return sorted(found, key=itemgetter(0))
+        lines = ((node.lineno, item) for node in nodes for item in imported(node))
+        return sorted(lines, key=itemgetter(0))
 
     @property
     def imports(self) -> list[Import]:
@@ -188,31 +178,29 @@ class TextCalls(FileCalls):
 
     @cached_property
     def bound(self) -> set[str]:
-        return {item.bound for item in self.imports}.union(self.named_here)
+        return {item.bound for item in self.imports}.union(self.model_names)
 
     def places(self) -> Iterator[Place]:
-        bound = [(item.bound, item.name or item.module) for item in self.imports]
-        by_name = self.search.by_name
-        used = {*self.named_here}
-        used |= {alias for alias, name in bound if tail(name) in by_name}
-        return self.text.places(_CALL, used)
+        return self.text.places(_CALL, self.names_for_models(self.imports))
 
     def resolve(self, dotted: str) -> Symbol | None:
-        head, *rest = dotted.split(".")
-        for item in self.imports:
-            if item.bound == head and (found := self.search.names.follow(self.path, item, rest)):
-                return found
-        if any(item.bound == head for item in self.imports):
+        head, *attributes = dotted.split(".")
+        names = self.search.names
+        imports = [item for item in self.imports if item.bound == head]
+        if imports:
+            symbols = (names.follow(self.path, item, attributes) for item in imports)
+            return next(filter(None, symbols), None)
+        if self.path.endswith(".py") and head in self.search.discovery.names(self.path):
+            return names.resolve(self.path, dotted)
+        targets = self.search.by_name.get(head, ())
+        if len(targets) != 1:
             return None
-        if self.path.endswith(".py") and head in self.search.found.names(self.path):
-            return self.search.names.resolve(self.path, dotted)
-        named = self.search.by_name.get(head, ())
-        return self.search.symbol(named[0], rest) if len(named) == 1 else None
+        return names.resolve(targets[0].location, ".".join((targets[0].callable, *attributes)))
 
     def targets(self, call: ast.Call) -> Iterator[Target]:
         self.line = call.lineno
         for target in super().targets(call):
-            self.text.given = self.search.found.names(target.location)
+            self.text.home_names = self.search.discovery.names(target.location)
             yield target
 
     def placed(self, place: Place) -> tuple[int, bool]:
@@ -221,10 +209,6 @@ class TextCalls(FileCalls):
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> Evidence:
-        name, self.line = dotted_name(call.func), call.lineno
-        symbol = self.resolve(name)
-        is_method = symbol is not None and symbol.kind == "method"
-        called = symbol.name if symbol and is_method else target.callable
-        function = ast.parse(called, mode="eval").body
-        plain = ast.copy_location(ast.Call(function, call.args, call.keywords), call)
-        return self.search.evidence(target, plain, cut.made, at, rank, target.location)
+        self.line = call.lineno
+        symbol = self.resolve(dotted_name(call.func))
+        return self.search.evidence_at_home(target, symbol, call, cut.statements, at, rank)

@@ -1,0 +1,209 @@
+"""What is needed of the statements of one block: the ones that give needed names their values."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.discover.syntax import dotted_name, is_main
+from nparam_lint.evidence.options import truth
+from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
+from nparam_lint.evidence.statements import (
+    BUILTINS,
+    NoWay,
+    calls_in,
+    changed,
+    changed_by_call,
+    changes,
+    loads,
+    stores,
+    variables,
+    variables_set,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EXITS = ("exit", "quit", "sys.exit")
+
+
+class _Branch(NamedTuple):
+    """What is needed of a branch of a condition. `why`: it must not be run."""
+
+    statements: list[ast.stmt]
+    need: set[str]
+    why: NoWay | None = None
+    ends: bool = False
+
+    def body(self) -> list[ast.stmt]:
+        if not (self.why or self.ends):
+            return self.statements
+        words = f"this is not run: {self.why}" if self.why else "the script ends here"
+        return ast.parse(f"raise ValueError({words!r})").body
+
+
+@dataclass
+class StatementSlice:
+    """Goes through blocks from their ends. What is needed is a set of names, `need`, which each
+    step changes to what has to be there before. Every step may raise NoWay."""
+
+    text: SourceText
+    given_names: set[str] = field(default_factory=set)  # what the model gets as it is
+    # (object, attribute) that is set by what is not run → where
+    unknown: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def check(self, *nodes: ast.AST) -> None:
+        """Raise NoWay where running these would do more than make values."""
+        for node in nodes:
+            for inner in ast.walk(node):
+                if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
+                    raise NoWay("it waits")
+                if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
+                    raise NoWay(dotted_name(inner.func))
+
+    def check_given(self, value: ast.AST) -> None:
+        """As `check`, of what the model gets as it is: it may be made by another package."""
+        if isinstance(value, ast.Call) and self.text.is_part(value):
+            self.check(*value.args, *value.keywords)
+        else:
+            self.check(value)
+
+    def before(
+        self, body: Sequence[ast.stmt], need: set[str], available: frozenset[str] = frozenset()
+    ) -> list[ast.stmt]:
+        """Those of the statements that give needed names their values; afterwards `need` holds what
+        has to be there before. `available`: names that need no statement."""
+        statements: list[ast.stmt] = []
+        for node in reversed(body):
+            needless = set() if is_main(node) else need & available
+            need -= needless
+            statements = self.keep(node, need) + statements
+            need |= needless
+        return statements
+
+    def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        """What is needed of one statement; what one that is left out changes is noted."""
+        statements = self.needed_part(node, need)
+        if not (statements or isinstance(node, DEFINITIONS)):
+            for call in calls_in(node):
+                given = (*call.args, *(item.value for item in call.keywords))
+                names = {item.id for item in given if isinstance(item, ast.Name)} & need
+                for name, attribute, at in self.text.sets(call) if names or variables(need) else ():
+                    if name in names or attribute in need:
+                        self.unknown.setdefault((name, attribute), at)
+        return statements
+
+    def needed_part(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        if is_main(node):
+            assert isinstance(node, ast.If)
+            return self.before(node.body, need)
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return self.assignment(node, need)
+        if isinstance(node, ast.Expr):
+            return self.change(node, need)
+        if isinstance(node, (*IMPORTS, *DEFINITIONS)):
+            return self.definition(node, need)
+        if not (stores(node) & need or changes(node) & need):
+            return []
+        return self.compound(node, need)
+
+    def assignment(
+        self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
+    ) -> list[ast.stmt]:
+        if node.value is None:
+            return []
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = {name for target in targets for name in stores(target)}
+        parts = {name for target in targets for name in changed(target)} | variables_set(node)
+        if not (names | parts) & need:
+            return []
+        try:
+            if names & self.given_names:
+                self.check_given(node.value)
+            else:
+                self.check(node)
+        except NoWay:
+            items = [item for target in targets for item in getattr(target, "elts", [target])]
+            if names & need or not all(isinstance(i, (ast.Attribute, ast.Name)) for i in items):
+                raise
+            at = f"{self.text.path}:{node.lineno}"
+            attributes = (item for item in items if isinstance(item, ast.Attribute))
+            self.unknown |= {(dotted_name(item.value), item.attr): at for item in attributes}
+            return []
+        if not isinstance(node, ast.AugAssign):
+            need -= names | variables_set(node)
+        need |= loads(*targets, node.value) - BUILTINS
+        return [node]
+
+    def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:
+        if not isinstance(node.value, ast.Call):
+            return []
+        name, is_change = changed_by_call(node.value)
+        is_setting = variables_set(node.value) & need
+        if not (is_setting or (name in need and is_change)):
+            return []
+        self.check(node)
+        need |= loads(node) - BUILTINS
+        return [node]
+
+    def definition(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        names = stores(node) & need
+        if not names:
+            return []
+        need -= names
+        if isinstance(node, IMPORTS):
+            node = copy.copy(node)
+            node.names = [alias for alias in node.names if stores(alias) & names]
+        else:
+            need |= loads(node) - BUILTINS - names
+        return [node]
+
+    def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        if isinstance(node, ast.If):
+            return self.choice(node, need)
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
+                raise NoWay("a context")
+            return self.before(node.body, need)
+        if isinstance(node, ast.For) and not stores(node.target) & need:
+            self.check(node.iter)
+            body_need = set(need)
+            body = self.before(node.body, body_need)
+            if not body:
+                return []
+            need |= body_need - stores(node.target)
+            need |= loads(node.iter) - BUILTINS
+            return [ast.For(node.target, node.iter, body, [])]
+        if isinstance(node, ast.Try):
+            return self.before([*node.body, *node.orelse, *node.finalbody], need)
+        raise NoWay(f"{type(node).__name__} at line {node.lineno}")
+
+    def choice(self, node: ast.If, need: set[str]) -> list[ast.stmt]:
+        """What is needed of both branches of a condition that the worker evaluates. In place of one
+        that must not be run, or that ends the script, it raises an error."""
+        holds = truth(node.test, {})
+        if holds is not None:
+            return self.before(node.body if holds else node.orelse, need)
+        self.check(node.test)
+        first, second = self.branch(node.body, need), self.branch(node.orelse, need)
+        if first.why and second.why:
+            raise first.why
+        if not (first.statements or second.statements or first.why or second.why):
+            return []
+        need.clear()
+        need |= first.need | second.need | (loads(node.test) - BUILTINS)
+        return [ast.If(node.test, first.body() or [ast.Pass()], second.body())]
+
+    def branch(self, body: Sequence[ast.stmt], need: set[str]) -> _Branch:
+        end = body[-1] if body else None
+        call = end.value if isinstance(end, ast.Expr) else None
+        is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
+        if is_exit or isinstance(end, ast.Raise):
+            return _Branch([], set(), ends=True)
+        branch_need = set(need)
+        try:
+            return _Branch(self.before(body, branch_need), branch_need)
+        except NoWay as why:
+            return _Branch([], set(), why)
