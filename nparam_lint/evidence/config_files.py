@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.claims import Target
+from nparam_lint.claims.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.discover.files import join
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.evidence.config_outline import Keys, OutlineEntry, outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -168,16 +168,18 @@ class SourceText:
                 often |= stores(node) | changes(node)
         return frozenset(sure - often - BUILTINS)
 
-    @cached_property
+    @property
     def names(self) -> frozenset[str]:
         """All names that may be there when a slice is run."""
-        if not self.is_module:
-            return self.home_names
+        return self.module_names if self.is_module else self.home_names
+
+    @cached_property
+    def module_names(self) -> frozenset[str]:
         return frozenset(name for node in self.tree.body for name in stores(node))
 
     @cached_property
     def has_star(self) -> bool:
-        return self.is_module and "*" in self.names
+        return self.is_module and "*" in self.module_names
 
 
 def _places(

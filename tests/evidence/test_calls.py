@@ -208,6 +208,13 @@ def test_a_name_means_what_the_block_imports(tmp_path):
     ]
 
 
+def test_a_text_shows_models_of_several_files_with_the_names_of_each(tmp_path):
+    sources = {f"{n}.py": f"WIDTH_{n} = 3\n{NET.replace('Net', f'Net_{n}')}" for n in ("a", "b")}
+    text = "```python\nNet_a(WIDTH_a)\nNet_b(WIDTH_b)\n```"
+    calls = [way.recipe.call for way in ways(tmp_path, {**sources, "README.md": text})]
+    assert calls == ["Net_a(WIDTH_a)", "Net_b(WIDTH_b)"]
+
+
 def test_a_notebook_says_where(tmp_path):
     cells = [
         {"cell_type": "markdown", "source": ["Net(1)"]},

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nparam_lint.claims.config_outline import outline
 from nparam_lint.discover import discover, list_configs, list_texts, reader
-from nparam_lint.evidence.config_outline import outline
 from nparam_lint.evidence.configs import ConfigModels
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.varied import value_of
-from nparam_lint.evidence.config_outline import outline
+from nparam_lint.claims.config_outline import outline
 from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
