@@ -239,6 +239,10 @@ def share(part: int, whole: int) -> str:
     return "<0.1 %" if percent < 0.05 else f"{percent:.1f} %"
 
 
+def percent(share: float) -> str:
+    return f"{share:.1%}".replace("%", " %")
+
+
 def bar(part: int, whole: int, width: int) -> str:
     """A bar of up to `width` characters in steps of an eighth; never empty for a part above 0."""
     if not part or not whole or width < 1:
