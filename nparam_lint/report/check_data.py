@@ -169,6 +169,16 @@ def check_data(report: Report) -> CheckDocument:
         record(FailedWayRecord, failed.failure, target=failed.target, way=way_record(failed.way))
         for failed in report.failed_ways
     ]
+    measured = sum(isinstance(model.measurement, Measured) for model in report.models)
+    summary = record(
+        CheckSummary,
+        report,
+        models=len(report.models),
+        measured=measured,
+        not_measured=len(report.models) - measured,
+        cached=sum(model.measurement.cached for model in report.models),
+        **summary_fields(report),
+    )
     return record(
         CheckDocument,
         report,
@@ -177,21 +187,8 @@ def check_data(report: Report) -> CheckDocument:
         skipped=skipped_records(report),
         failed_ways=failed_ways,
         ways_left=dict(report.ways_left),
-        summary=_summary(report),
+        summary=summary,
         shard=shard_record(report) if report.shard else UNSET,
-    )
-
-
-def _summary(report: Report) -> CheckSummary:
-    measured = sum(isinstance(model.measurement, Measured) for model in report.models)
-    return record(
-        CheckSummary,
-        report,
-        models=len(report.models),
-        measured=measured,
-        not_measured=len(report.models) - measured,
-        cached=sum(model.measurement.cached for model in report.models),
-        **summary_fields(report),
     )
 
 
@@ -246,8 +243,12 @@ def _build_fields(measured: Measurement) -> dict[str, Any]:
     if not isinstance(measured, Measured):
         failure = {"modules": (), "cause": measured.cause, "source": measured.source}
         return not_measured_fields(measured) | failure | common
+    rows: Any = measured.modules
+    if rows[0].more:  # else as they are: of a hundred thousand, dictionaries would take seconds
+        names = [field.name for field in fields(ModuleRow) if field.name != "more"]
+        rows = [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
     build = {
-        "modules": _modules(measured.modules),
+        "modules": rows,
         "lines": [record(LineRecord, row) for row in measured.lines],
         "rung": measured.rung,
         "type": measured.type,
@@ -259,20 +260,9 @@ def _build_fields(measured: Measurement) -> dict[str, Any]:
 
 def _device(device: DeviceResult) -> DeviceRecord:
     """`reason` says of an absent one that it is."""
-    return DeviceRecord(
-        status=device.status,
-        total=UNSET if device.total is None else device.total,
-        reason=UNSET if device.reason is None else device.reason,
-        bytes=UNSET if device.bytes is None else device.bytes,
-        differences=device.differences or UNSET,
-    )
-
-
-def _modules(rows: tuple[ModuleRow, ...]) -> object:
-    if not rows[0].more:  # there may be a hundred thousand: dictionaries would take seconds
-        return rows
-    names = [field.name for field in fields(ModuleRow) if field.name != "more"]
-    return [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
+    names = ("total", "reason", "bytes")
+    values = {name: value for name in names if (value := getattr(device, name)) is not None}
+    return DeviceRecord(status=device.status, **values, differences=device.differences or UNSET)
 
 
 def seconds_by_target(data: Mapping[str, Any]) -> dict[str, float]:

@@ -37,7 +37,15 @@ class ShardRecord:
 def shard_record(report: Report) -> ShardRecord:
     shard = report.shard
     assert shard is not None
-    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
+    models = []
+    for model in report.models:  # of a measurement, nothing but its name tells both kinds apart
+        values = _fields(model)
+        measurement = values.pop("measurement")
+        is_measured = isinstance(measurement, Measured)
+        values["measured"] = measurement if is_measured else None
+        values["failure"] = None if is_measured else measurement
+        models.append(values)
+    record = _fields(report) | {"models": models}
     try:
         body = msgspec.json.encode(record)
     except UnicodeEncodeError:  # a surrogate, for what could not be decoded
@@ -56,26 +64,18 @@ def _fields(record: Report | ModelReport) -> Json:
     return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
 
 
-def _model_fields(model: ModelReport) -> Json:
-    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
-    found = _fields(model)
-    measured = found.pop("measurement")
-    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
-    return found | dict(zip(("measured", "failure"), both, strict=True))
-
-
 def read_shard(data: Json) -> Report:
     """The report that `shard_record` wrote. Raises ValueError for anything else."""
     kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
 
-    def read(found: Json, kinds: Json) -> Json:
-        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
+    def read(values: Json, kinds: Json) -> Json:
+        return {name: msgspec.convert(value, kinds[name]) for name, value in values.items()}
 
-    def read_model(found: Json) -> ModelReport:
-        measured, failure = found.pop("measured"), found.pop("failure")
+    def read_model(values: Json) -> ModelReport:
+        measured, failure = values.pop("measured"), values.pop("failure")
         kind: Any = Measured if measured else NotMeasured
         measurement = msgspec.convert(measured or failure, kind)
-        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
+        return ModelReport(measurement=measurement, **read(values, kinds_of_model))
 
     try:
         body = zlib.decompress(base64.b64decode(data["record"], validate=True))
@@ -85,12 +85,12 @@ def read_shard(data: Json) -> Report:
         report = Report(models=models, **read(record, kinds))
         if report.shard is None:
             raise ValueError("it has no shard")
-        for places, found in (
+        for places, items in (
             (report.shard.models, models),
             (report.shard.failed_ways, report.failed_ways),
         ):
-            if len(places) != len(found):
-                raise ValueError(f"it has {len(found)} models with {len(places)} places")
+            if len(places) != len(items):
+                raise ValueError(f"it has {len(items)} models with {len(places)} places")
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
     return report
