@@ -140,17 +140,17 @@ def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMode
     """What the lines of `file` made of a model; without one, those of its own file, or of the one
     whose lines made most. None where `file` made nothing, or where the model was not built. `root`:
     of the project."""
-    built = model.host or model.measurement
-    if not isinstance(built, Measured):
+    measured = model.host or model.measurement
+    if not isinstance(measured, Measured):
         return None
     sums: Counter[str] = Counter()
-    for row in built.lines:
+    for row in measured.lines:
         sums[row.path] += row.own
     files = dict(sums.most_common())
     path = file or model.position.path
     if not file and path not in files:
         path = next(iter(files), path)
-    rows = tuple(row for row in built.lines if row.path == path)
+    rows = tuple(row for row in measured.lines if row.path == path)
     if file and not rows:
         return None
     place = root / (rows[0].file if rows and rows[0].file else path)
@@ -158,7 +158,7 @@ def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMode
         text = tuple(place.read_text("utf-8", "replace").removesuffix("\n").split("\n"))
     except (OSError, ValueError):
         text = None
-    return AnnotatedModel(model, built, files, path, text, rows)
+    return AnnotatedModel(model, measured, files, path, text, rows)
 
 
 def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:

@@ -64,7 +64,7 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
             holder.parts[bare] = None
         else:
             groups[bare] = Group(bare, [model])
-    counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
+    targets = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     instances = grouped(report.inside, lambda inside: id(inside.model))
     for group in groups.values():
         group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
@@ -73,7 +73,7 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
         }
         group.parts.pop(group.target, None)
         outermost = tuple(user for user in users.get(group.target, ()) if user not in users)
-        group.part_of = () if counted.intersection(outermost) else outermost
+        group.part_of = () if targets.intersection(outermost) else outermost
     return list(groups.values())
 
 

@@ -36,11 +36,11 @@ def render(document: Document, options: Options) -> str:
         room = _SHOWN - (len(lines) if level == "error" else 0)
         shown = len(alike) if len(alike) <= room else room - 1
         lines += [_annotation(finding, options) for finding in alike[:shown]]
-        if rest := alike[shown:]:
-            more = style.plural(len(rest), f"more {level}")
+        if hidden := alike[shown:]:
+            more = style.plural(len(hidden), f"more {level}")
             title = f"… and {more}, in the log and the job summary"
-            places = [f"{f.position}: {f.code} {f.message}" for f in rest[:_LISTED]]
-            places += ["…"] * (len(rest) > _LISTED)
+            places = [f"{f.position}: {f.code} {f.message}" for f in hidden[:_LISTED]]
+            places += ["…"] * (len(hidden) > _LISTED)
             lines.append(_command(level, {"title": title}, "\n".join(places)))
     return "\n".join([*lines, *(inert(clean(line)) for line in _log(document, options))]) + "\n"
 
@@ -75,8 +75,8 @@ def _log(document: Document, options: Options) -> list[str]:
     if document.lines:
         return text.render(document, plain).splitlines()
     layout = replace(plain, width=sys.maxsize)
-    found = concise.render(document, options).splitlines()
-    page = document.page(replace(layout, quiet=options.quiet or not found))
+    lines = concise.render(document, options).splitlines()
+    page = document.page(replace(layout, quiet=options.quiet or not lines))
     if page.nothing:
         return [page.nothing]
-    return [*found, *([""] if found else []), *(block.text for block in page.summary)]
+    return [*lines, *([""] if lines else []), *(block.text for block in page.summary)]
