@@ -237,23 +237,18 @@ def _page(answer: _Answer, options: Options) -> Page:
         ]
         text = f"The same lines make {', '.join(style.first(names, 3))}."
         sections.append(Section((Text(text, "dim"),)))
-    if not shown:
-        sections.append(Section(tuple(_nothing(answer)), always=True))
-    return Page(tuple(sections), headline=f"lines of {clean(answer.request)}")
-
-
-def _nothing(answer: _Answer) -> Iterator[Text]:
+    request = clean(answer.request)
     if answer.failed:
         target, failure = answer.failed
-        yield Text(clean(target), "bold")
-        yield from absent(failure)
-        return
-    request = clean(answer.request)
-    yield Text(f"No line of {request} makes a parameter of a model that could be built.")
-    for target, failure in answer.report.skipped[:_MODELS]:
-        words = style.short_reason(failure.reason, target.partition("::")[2])
-        yield Text(f"– {clean(target)}  {words}", indent="  ", hang="      ")
-    yield Text(f"next: nparam-lint {request}", "dim")
+        sections.append(Section((Text(clean(target), "bold"), *absent(failure)), always=True))
+    elif not shown:
+        lines = [Text(f"No line of {request} makes a parameter of a model that could be built.")]
+        for target, failure in answer.report.skipped[:_MODELS]:
+            words = style.short_reason(failure.reason, target.partition("::")[2])
+            lines.append(Text(f"– {clean(target)}  {words}", indent="  ", hang="      "))
+        lines.append(Text(f"next: nparam-lint {request}", "dim"))
+        sections.append(Section(tuple(lines), always=True))
+    return Page(tuple(sections), headline=f"lines of {request}")
 
 
 def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:

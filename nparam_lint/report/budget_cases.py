@@ -52,7 +52,19 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
     declared, on_budgets = declared_budgets(report)
     explanations = Explanations(options)
-    every = [_of_claim(claim, report.error, root, explanations) for claim in declared]
+    every = []
+    for claim in declared:
+        first, words = claim.results[0], elide_end(claim.declared, _LONGEST)
+        which = f"{first.selector}: {words}" if first.selector else words
+        case = _case(f"{claim.model.target}[{which}]", first.position, root)
+        if report.error is not None:
+            message, *_ = report.error.splitlines()
+            case = replace(case, outcome="error", message=message, text=report.error)
+        elif errors := claim.errors:
+            case = _wrong(case, errors, explanations.lines(errors, claim.model))
+        elif claim.state != "holds":
+            case = replace(case, outcome="skipped", message=_excuse(claim))
+        every.append(case)
     for finding in report.findings:
         if finding.severity == "error" and finding not in on_budgets:
             about = finding.target or finding.position.path
@@ -65,22 +77,6 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
         if times[case.name] > 1:
             every[place] = replace(case, name=f"{case.name[:-1]} #{times[case.name]}]")
     return every
-
-
-def _of_claim(
-    claim: JudgedBudget, broken: str | None, root: Path, explanations: Explanations
-) -> Case:
-    first, declared = claim.results[0], elide_end(claim.declared, _LONGEST)
-    which = f"{first.selector}: {declared}" if first.selector else declared
-    case = _case(f"{claim.model.target}[{which}]", first.position, root)
-    if broken is not None:
-        message, *_ = broken.splitlines()
-        return replace(case, outcome="error", message=message, text=broken)
-    if errors := claim.errors:
-        return _wrong(case, errors, explanations.lines(errors, claim.model))
-    if claim.state == "holds":
-        return case
-    return replace(case, outcome="skipped", message=_excuse(claim))
 
 
 def _case(name: str, at: Position, root: Path) -> Case:
