@@ -79,8 +79,8 @@ class AnnotatedModel:
         return self.total - self.count
 
     def line(self, number: int) -> str:
-        there = self.text is not None and 0 < number <= len(self.text)
-        return self.text[number - 1].expandtabs(4) if self.text and there else ""
+        text = self.text or ()
+        return text[number - 1].expandtabs(4) if 0 < number <= len(text) else ""
 
     def table(self, whole: bool = False) -> Table:
         """The lines that made something with some around them, or all lines."""
@@ -91,8 +91,16 @@ class AnnotatedModel:
         for number in shown:
             if before is not None and number > before + 1:
                 rows.append(Row(("", "", "", "…", "")))
-            rows.append(_row(number, by_line.get(number), self.line(number), self.total))
-            before = number
+            row, source, before = by_line.get(number), self.line(number), number
+            if row is None:
+                rows.append(Row(("", "", "", f"{number}", Cell(source, "dim"))))
+                continue
+            count, tone = Cell(f"{row.count:,}", "bold"), ""
+            if not row.count:  # in brackets, so that the rest adds up
+                count, tone = Cell(f"({row.through:,})", "dim"), "dim"
+            times = Cell(f"{row.times:,}×" if row.times > 1 else "", tone)
+            share = style.share(row.count, self.total)
+            rows.append(Row((count, times, share, f"{number}", source)))
         return Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(self.notes()), noun="line")
 
     def notes(self) -> Iterable[str]:
@@ -175,16 +183,6 @@ def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], li
 
 
 # --- the lines of a file --------------------------------------------------------------------------
-
-
-def _row(number: int, row: LineRow | None, text: str, total: int) -> Row:
-    if row is None:
-        return Row(("", "", "", f"{number}", Cell(text, "dim")))
-    times = f"{row.times:,}×" if row.times > 1 else ""
-    if not row.count:  # in brackets, so that the rest adds up
-        return Row((Cell(f"({row.through:,})", "dim"), Cell(times, "dim"), "", f"{number}", text))
-    share = style.share(row.count, total)
-    return Row((Cell(f"{row.count:,}", "bold"), times, share, f"{number}", text))
 
 
 def _hunks(text: Sequence[str], makers: Set[int]) -> list[int]:

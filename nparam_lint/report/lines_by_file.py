@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _NAME, _VERDICT = 8, 24  # characters that they have at least
 _HANG = 6  # where a reason below its name begins
-_COLORS = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 _WORST = "✗!✓–"
 _PARTS = 3
 
@@ -113,13 +112,13 @@ def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> It
 def _text(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
     """A formula that is too long for its column stands after the name, else below it."""
     labels, counts, width = widths
-    tone = "green" if line.mark == "✓" else _COLORS[line.mark]
+    tone = "green" if line.mark == "✓" else style.MARK_TONES[line.mark]
     lead = " " * (line.start - 2) + paint(tone, line.mark)
     head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
 
     def verdict(room: int) -> str:
         text = style.elide_end(line.verdict, room - len(line.tail)) + line.tail
-        return paint(_COLORS[line.mark], text)
+        return paint(style.MARK_TONES[line.mark], text)
 
     if not line.name and not line.count:
         return [f"{lead} {verdict(width - line.start)}"]

@@ -10,7 +10,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
+from nparam_lint.report.style import MARK_TONES, clean, first, grouped, plural, rounded, share
 
 _MODELS = 30  # without -v, the largest
 _NAMES = 3
@@ -158,9 +158,8 @@ def _lines(group: Group, verbose: int) -> list[ListingLine]:
     """The first names the model. Below its ways `+ 3 layers, as built in it: Block, Mlp, Norm`, by
     name where these are few, or lines with all that is known of them."""
     mark = worst(finding for way in group.ways for finding in way.findings) or "–"
-    tone = {"✗": "red", "!": "yellow"}.get(mark, "dim")
     lines = [
-        ListingLine(" ", "", after=count, verdict=words, tone=tone)
+        ListingLine(" ", "", after=count, verdict=words, tone=MARK_TONES[mark])
         for count, words in _rows(group, verbose)
     ]
     lines[0] = replace(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+MARK_TONES = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 

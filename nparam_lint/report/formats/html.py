@@ -229,12 +229,16 @@ def model_cards(
 
 def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
     measured, claims = model.measurement, budgets_of(model)
-    holds = any(claim.mark == "✓" for claim in claims)
-    mark = worst(model.findings) or ("✓" if holds else "–")
+    mark = worst(model.findings) or ("✓" if any(claim.mark == "✓" for claim in claims) else "–")
     where, _, title = model.target.partition("::")
     at = model.position
     place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
-    state = f"as built in {model.way.position}" if model.way else _states(claims)
+    states = [claim.state for claim in claims if not claim.prose]
+    state = f"budget {states[0]}" if states else "no budget"
+    if model.way:
+        state = f"as built in {model.way.position}"
+    elif len(states) > 1:
+        state = f"{states.count('holds'):,} of {len(states):,} budgets hold"
     total, count = "<small>not measured</small>", ""
     if isinstance(measured, Measured):
         total = f"{measured.counts.total:,}<small>parameters</small>"
@@ -266,14 +270,6 @@ def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) ->
         return [budgets, parts.finding_list(findings) if findings else reasons]
     causes = map(_cause, findings)
     return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
-
-
-def _states(claims: Sequence[JudgedBudget]) -> str:
-    """What has become of the budgets, in few words."""
-    states = [claim.state for claim in claims if not claim.prose]
-    if len(states) < 2:
-        return f"budget {states[0]}" if states else "no budget"
-    return f"{states.count('holds'):,} of {len(states):,} budgets hold"
 
 
 def _advice(findings: Iterable[Finding]) -> str:

@@ -33,33 +33,33 @@ def render(document: Document, options: Options) -> str:
     codes = sorted({finding.code for finding in shown})
     identities = fingerprints(report, options)
     rules = [_rule(code) for code in codes]
+    notices = []
+    if report.error is not None:
+        notices.append(("error", "not-checked", report.error))
+    if hidden := len(findings) - len(shown):
+        more = plural(hidden, "more finding")
+        text = f"{more} left out: no more than {_KEPT:,} are kept of a run"
+        notices.append(("warning", "findings-left-out", text))
+    notes = [
+        {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
+        for level, name, text in notices
+    ]
+    invocation = {
+        "executionSuccessful": report.error is None,
+        "toolExecutionNotifications": notes,
+    }
     us = {"name": "nparam-lint", "version": __version__, "informationUri": _SITE, "rules": rules}
     run = {
         "tool": {"driver": us},
         "automationDetails": {"id": "nparam-lint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(report.error, len(findings) - len(shown))],
+        "invocations": [invocation],
         "results": [_result(f, codes.index(f.code), identities[f], options) for f in shown],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     # ASCII, as in the JSON report.
     return json.dumps(log, separators=(",", ":")) + "\n"
-
-
-def _invocation(error: str | None, hidden: int) -> Json:
-    notices = []
-    if error is not None:
-        notices.append(("error", "not-checked", error))
-    if hidden:
-        findings = plural(hidden, "more finding")
-        text = f"{findings} left out: no more than {_KEPT:,} are kept of a run"
-        notices.append(("warning", "findings-left-out", text))
-    notes = [
-        {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
-        for level, name, text in notices
-    ]
-    return {"executionSuccessful": error is None, "toolExecutionNotifications": notes}
 
 
 def _rule(code: str) -> Json:
