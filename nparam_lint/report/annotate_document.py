@@ -22,9 +22,6 @@ from nparam_lint.report.json_records import (
     MeasuredRecord,
     NotMeasuredRecord,
     Placed,
-    at,
-    measured_fields,
-    not_measured_fields,
     record,
 )
 from nparam_lint.report.not_counted import absent
@@ -335,10 +332,12 @@ def _data(answer: _Answer) -> AnnotateDocument:
             )
             for row in source.rows
         ]
-        model = AnnotatedRecord(
+        model = record(
+            AnnotatedRecord,
+            source.model.position,
+            source.built,
             target=source.model.target,
-            **at(source.model.position),
-            **measured_fields(source.built),
+            counts=source.built.counts.by_name(),
             file=source.path,
             lines=lines,
             elsewhere=source.elsewhere,
@@ -348,12 +347,11 @@ def _data(answer: _Answer) -> AnnotateDocument:
         models.append(model)
     if answer.failed:
         target, failure = answer.failed
-        models = [FailedAnnotation(target=target, **not_measured_fields(failure))]
-    alike = [ModelName(target=same.model.target, call=same.built.call) for same in answer.alike]
-    return AnnotateDocument(
-        environment=answer.report.environment,
-        error=answer.report.error,
+        models = [record(FailedAnnotation, failure, target=target)]
+    return record(
+        AnnotateDocument,
+        answer.report,
         given=answer.request,
         models=models,
-        alike=alike,
+        alike=[record(ModelName, same.model, same.built) for same in answer.alike],
     )

@@ -17,6 +17,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Partition, Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Json
+from nparam_lint.report.json_records import record
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
@@ -39,29 +40,24 @@ def shard_record(report: Report) -> ShardRecord:
     assert shard is not None
     models = []
     for model in report.models:  # of a measurement, nothing but its name tells both kinds apart
-        values = _fields(model)
-        measurement = values.pop("measurement")
+        fields_of_model = _fields(model)
+        measurement = fields_of_model.pop("measurement")
         is_measured = isinstance(measurement, Measured)
-        values["measured"] = measurement if is_measured else None
-        values["failure"] = None if is_measured else measurement
-        models.append(values)
-    record = _fields(report) | {"models": models}
+        fields_of_model["measured"] = measurement if is_measured else None
+        fields_of_model["failure"] = None if is_measured else measurement
+        models.append(fields_of_model)
+    values = _fields(report) | {"models": models}
     try:
-        body = msgspec.json.encode(record)
+        body = msgspec.json.encode(values)
     except UnicodeEncodeError:  # a surrogate, for what could not be decoded
-        body = json.dumps(msgspec.to_builtins(record)).encode()
-    return ShardRecord(
-        number=shard.number,
-        of=shard.of,
-        partition=shard.partition,
-        judged=shard.judged,
-        record=base64.b64encode(zlib.compress(body, _FAST)).decode(),
-    )
+        body = json.dumps(msgspec.to_builtins(values)).encode()
+    packed = base64.b64encode(zlib.compress(body, _FAST)).decode()
+    return record(ShardRecord, shard, record=packed)
 
 
-def _fields(record: Report | ModelReport) -> Json:
-    names = (field.name for field in fields(record))
-    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
+def _fields(source: Report | ModelReport) -> Json:
+    names = (field.name for field in fields(source))
+    return {name: getattr(source, name) for name in names if name not in _LEFT_OUT}
 
 
 def read_shard(data: Json) -> Report:
@@ -79,10 +75,10 @@ def read_shard(data: Json) -> Report:
 
     try:
         body = zlib.decompress(base64.b64decode(data["record"], validate=True))
-        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
-        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
+        values: Json = msgspec.convert(json.loads(body), dict[str, Any])
+        rows = msgspec.convert(values.pop("models"), list[dict[str, Any]])
         models = tuple(map(read_model, rows))
-        report = Report(models=models, **read(record, kinds))
+        report = Report(models=models, **read(values, kinds))
         if report.shard is None:
             raise ValueError("it has no shard")
         for places, items in (
