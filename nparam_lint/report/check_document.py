@@ -70,7 +70,14 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
     if not (report.models or report.skipped or report.findings or report.error):
         return Page((), mark, headline, nothing_found(report, options), summary)
     sections = [] if report.error else [*_counted_models(report, options)]
-    sections += _uncounted(report, options)
+    gaps = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
+    if any(gaps) or any(map(is_empty, report.models)):  # else the module is not read
+        for blocks in (not_counted.uncounted, not_counted.left_aside):
+            sections.append(Section(tuple(blocks(report, options)), only="text"))
+    if report.skipped:
+        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
+        listing = not_counted.listed(report.skipped, report.inside_by_target)
+        sections.append(Section((listing,), only="page", fold=fold))
     if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
@@ -107,19 +114,6 @@ def _built(models: Iterable[ModelReport]) -> Section:
         facts.append(Fact(clean(", ".join(listed) + more), clean(why)))
     facts = facts or [Fact("nothing", "all measurements are from the cache")]
     return Section((Facts(tuple(facts)),), title="built in this run", always=True)
-
-
-def _uncounted(report: Report, options: Options) -> Iterator[Section]:
-    there = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
-    if not (any(there) or any(map(is_empty, report.models))):
-        return
-    yield Section(tuple(not_counted.uncounted(report, options)), only="text")
-    yield Section(tuple(not_counted.left_aside(report, options)), only="text")
-    if report.skipped:
-        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
-        yield Section(
-            (not_counted.listed(report.skipped, report.inside_by_target),), only="page", fold=fold
-        )
 
 
 def _verdicts(report: Report) -> dict[str, str]:

@@ -130,23 +130,20 @@ def _block(block: Block) -> Iterator[Pieces]:
     elif isinstance(block, Chart):
         yield Pieces("line", "", [f"{code(sparkline(block, _WIDTH))}\n"])
     elif isinstance(block, ModelBudgets) and not block.alone:
-        yield from _broken(block)
+        for model in block.models:
+            measured = model.measurement
+            broken = any(claim.state == "broken" for claim in budgets_of(model))
+            if broken and isinstance(measured, Measured):
+                total = f"{measured.counts.total:,} parameters"
+                title = f"Modules of <code>{style.escape(model.target)}</code>: {total}"
+                (piece,) = _block(Modules(measured.modules, block.depth, _ROWS))
+                yield Pieces(
+                    "module table", "", [whole(folded(title, piece))] if piece.rows else []
+                )
         title = f"{plural(len(block.models), 'model')} with what is declared"
         yield folded(title, _table(block.table))
     else:
         yield _table(block if isinstance(block, Table) else block.table)
-
-
-def _broken(block: ModelBudgets) -> Iterator[Pieces]:
-    """The modules of every model with a broken budget."""
-    for model in block.models:
-        measured = model.measurement
-        broken = any(claim.state == "broken" for claim in budgets_of(model))
-        if broken and isinstance(measured, Measured):
-            name, total = style.escape(model.target), f"{measured.counts.total:,}"
-            title = f"Modules of <code>{name}</code>: {total} parameters"
-            (piece,) = _block(Modules(measured.modules, block.depth, _ROWS))
-            yield Pieces("module table", "", [whole(folded(title, piece))] if piece.rows else [])
 
 
 def _table(table: Table) -> Pieces:
