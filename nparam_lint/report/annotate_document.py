@@ -7,6 +7,7 @@ What a line led to, and another line of the file counts, stands in brackets.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,9 +22,6 @@ from nparam_lint.report.json_records import (
     MeasuredRecord,
     NotMeasuredRecord,
     Placed,
-    at,
-    measured_fields,
-    not_measured_fields,
     record,
 )
 from nparam_lint.report.not_counted import absent
@@ -51,11 +49,13 @@ _STEPS = (Step("cut", "source", 32), Step("drop", "share"), Step("cut", "source"
 @dataclass(frozen=True, slots=True)
 class AnnotatedModel:
     """What the lines of one file made of a model. `built`: what was built, and counted; where the
-    target is a class inside another model, that model. `text`: the lines of the file at `path`;
+    target is a class inside another model, that model. `files`: what the lines of each file made
+    themselves; together with what no line made, the total. `text`: the lines of the file at `path`;
     None where it cannot be read. `rows`: those that made something, in their order."""
 
     model: ModelReport
     built: Measured
+    files: Mapping[str, int]
     path: str
     text: tuple[str, ...] | None
     rows: tuple[LineRow, ...]
@@ -76,20 +76,28 @@ class AnnotatedModel:
         return self.total - self.count
 
     def line(self, number: int) -> str:
-        there = self.text is not None and 0 < number <= len(self.text)
-        return self.text[number - 1].expandtabs(4) if self.text and there else ""
+        text = self.text or ()
+        return text[number - 1].expandtabs(4) if 0 < number <= len(text) else ""
 
     def table(self, whole: bool = False) -> Table:
         """The lines that made something with some around them, or all lines."""
-        made = {row.line: row for row in self.rows}
+        by_line = {row.line: row for row in self.rows}
         text = self.text or ()
-        shown = range(1, len(text) + 1) if whole and text else _hunks(text, made.keys())
+        shown = range(1, len(text) + 1) if whole and text else _hunks(text, by_line.keys())
         rows, before = [], None
         for number in shown:
             if before is not None and number > before + 1:
                 rows.append(Row(("", "", "", "…", "")))
-            rows.append(_row(number, made.get(number), self.line(number), self.total))
-            before = number
+            row, source, before = by_line.get(number), self.line(number), number
+            if row is None:
+                rows.append(Row(("", "", "", f"{number}", Cell(source, "dim"))))
+                continue
+            count, tone = Cell(f"{row.count:,}", "bold"), ""
+            if not row.count:  # in brackets, so that the rest adds up
+                count, tone = Cell(f"({row.through:,})", "dim"), "dim"
+            times = Cell(f"{row.times:,}×" if row.times > 1 else "", tone)
+            share = style.share(row.count, self.total)
+            rows.append(Row((count, times, share, f"{number}", source)))
         return Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(self.notes()), noun="line")
 
     def notes(self) -> Iterable[str]:
@@ -102,28 +110,28 @@ class AnnotatedModel:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """`asked`: as it was written. `alike`: models whose lines are those of the ones that are
+    """`request`: as it was written. `alike`: models whose lines are those of the ones that are
     `shown`. `failed`: where none is shown, a target that could not be built."""
 
     report: Report
-    asked: str
+    request: str
     shown: Sequence[AnnotatedModel]
     alike: Sequence[AnnotatedModel]
     failed: tuple[str, NotMeasured] | None
 
 
-def annotate_document(report: Report, root: Path, asked: str, file: str | None) -> Document:
-    """`asked`: as it was written; `file`: the one whose lines are wanted, if that was asked for,
+def annotate_document(report: Report, root: Path, request: str, file: str | None) -> Document:
+    """`request`: as it was written; `file`: the one whose lines are wanted, if that was asked for,
     otherwise it is the one of the first model."""
     models = report.models if file else report.models[:1]
-    every = [one for model in models if (one := annotated(model, root, file)) is not None]
-    shown, alike = covering(every) if file else (every, [])
+    sources = [source for model in models if (source := annotated(model, root, file)) is not None]
+    shown, alike = covering(sources) if file else (sources, [])
     failed = (
         (model.target, model.measurement)
         for model in models
         if not (shown or model.host) and isinstance(model.measurement, NotMeasured)
     )
-    answer = _Answer(report, asked, shown, alike, next(failed, None))
+    answer = _Answer(report, request, shown, alike, next(failed, None))
     return Document(
         "annotate",
         lambda: _data(answer),
@@ -137,13 +145,17 @@ def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMode
     """What the lines of `file` made of a model; without one, those of its own file, or of the one
     whose lines made most. None where `file` made nothing, or where the model was not built. `root`:
     of the project."""
-    built = model.host or model.measurement
-    if not isinstance(built, Measured):
+    measured = model.host or model.measurement
+    if not isinstance(measured, Measured):
         return None
-    path, sums = file or model.position.path, _sums_by_file(built)
-    if not file and path not in sums:
-        path = next(iter(sums), path)
-    rows = tuple(row for row in built.lines if row.path == path)
+    sums: Counter[str] = Counter()
+    for row in measured.lines:
+        sums[row.path] += row.own
+    files = dict(sums.most_common())
+    path = file or model.position.path
+    if not file and path not in files:
+        path = next(iter(files), path)
+    rows = tuple(row for row in measured.lines if row.path == path)
     if file and not rows:
         return None
     place = root / (rows[0].file if rows and rows[0].file else path)
@@ -151,7 +163,7 @@ def annotated(model: ModelReport, root: Path, file: str | None) -> AnnotatedMode
         text = tuple(place.read_text("utf-8", "replace").removesuffix("\n").split("\n"))
     except (OSError, ValueError):
         text = None
-    return AnnotatedModel(model, built, path, text, rows)
+    return AnnotatedModel(model, measured, files, path, text, rows)
 
 
 def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], list[AnnotatedModel]]:
@@ -159,49 +171,29 @@ def covering(models: Sequence[AnnotatedModel]) -> tuple[list[AnnotatedModel], li
     its lines make most of, as far as each has a line that none before has; and the others."""
     shown: list[AnnotatedModel] = []
     alike: list[AnnotatedModel] = []
-    seen: set[int] = set()
-    for one in sorted(models, key=lambda one: (one.model.way is not None, -one.count)):
-        lines = {row.line for row in one.rows}
-        (shown if lines - seen else alike).append(one)
-        seen |= lines
+    shown_lines: set[int] = set()
+    for source in sorted(models, key=lambda source: (source.model.way is not None, -source.count)):
+        lines = {row.line for row in source.rows}
+        (shown if lines - shown_lines else alike).append(source)
+        shown_lines |= lines
     return shown, alike
 
 
 # --- the lines of a file --------------------------------------------------------------------------
 
 
-def _sums_by_file(found: Measured) -> dict[str, int]:
-    """What the lines of each file made themselves; together with what no line made, the total."""
-    sums: dict[str, int] = {}
-    for row in found.lines:
-        sums[row.path] = sums.get(row.path, 0) + row.own
-    return dict(sorted(sums.items(), key=lambda item: -item[1]))
-
-
-def _row(number: int, made: LineRow | None, text: str, total: int) -> Row:
-    if made is None:
-        return Row(("", "", "", f"{number}", Cell(text, "dim")))
-    times = f"{made.times:,}×" if made.times > 1 else ""
-    if not made.count:  # in brackets, so that the rest adds up
-        return Row((Cell(f"({made.through:,})", "dim"), Cell(times, "dim"), "", f"{number}", text))
-    share = style.share(made.count, total)
-    return Row((Cell(f"{made.count:,}", "bold"), times, share, f"{number}", text))
-
-
-def _hunks(text: Sequence[str], made: Set[int]) -> list[int]:
+def _hunks(text: Sequence[str], makers: Set[int]) -> list[int]:
     """The numbers of the lines that made something, of those around them, and of the headers of
     the functions and classes that they stand in."""
-    wanted = set(made)
-    for number in made:
-        wanted |= {*range(number - _AROUND, number + _AROUND + 1), *_headers(text, number)}
-    ordered = sorted(n for n in wanted if n in made or (0 < n <= len(text) and text[n - 1].strip()))
-    for one, other in pairwise(ordered):
-        if other - one <= _GAP + 1:
-            wanted |= {*range(one, other)}
-        else:
-            wanted -= {*range(one + 1, other)}
-    first, last = (ordered[0], ordered[-1]) if ordered else (0, 0)
-    return sorted(n for n in wanted if first <= n <= last)
+    near = set(makers)
+    for number in makers:
+        near |= {*range(number - _AROUND, number + _AROUND + 1), *_headers(text, number)}
+    ordered = sorted(n for n in near if n in makers or (0 < n <= len(text) and text[n - 1].strip()))
+    shown = set(ordered)
+    for number, following in pairwise(ordered):
+        if following - number <= _GAP + 1:
+            shown |= {*range(number, following)}
+    return sorted(shown)
 
 
 def _headers(text: Sequence[str], number: int) -> Iterable[int]:
@@ -229,34 +221,29 @@ def _indent(line: str) -> int:
 def _page(answer: _Answer, options: Options) -> Page:
     shown = answer.shown
     most = len(shown) if options.verbose else _MODELS
-    sections = [part for one in shown[:most] for part in _sections(one, options)]
+    sections = [section for source in shown[:most] for section in _sections(source, options)]
     if len(shown) > most:
         text = f"… and {style.plural(len(shown) - most, 'more model')} (-v lists them)"
         sections.append(Section((Text(text, "dim"),)))
     if answer.alike:
         names = [
-            f"{style.elide_end(clean(built.call), _CALL)} ({built.counts.total:,})"
-            for built in (one.built for one in answer.alike)
+            f"{style.elide_end(clean(source.built.call), _CALL)} ({source.total:,})"
+            for source in answer.alike
         ]
         text = f"The same lines make {', '.join(style.first(names, 3))}."
         sections.append(Section((Text(text, "dim"),)))
-    if not shown:
-        sections.append(Section(tuple(_nothing(answer)), always=True))
-    return Page(tuple(sections), headline=f"lines of {clean(answer.asked)}")
-
-
-def _nothing(answer: _Answer) -> Iterator[Text]:
+    request = clean(answer.request)
     if answer.failed:
         target, failure = answer.failed
-        yield Text(clean(target), "bold")
-        yield from absent(failure)
-        return
-    asked = clean(answer.asked)
-    yield Text(f"No line of {asked} makes a parameter of a model that could be built.")
-    for target, reason in answer.report.skipped[:_MODELS]:
-        words = style.short_reason(reason.reason, target.partition("::")[2])
-        yield Text(f"– {clean(target)}  {words}", indent="  ", hang="      ")
-    yield Text(f"next: nparam-lint {asked}", "dim")
+        sections.append(Section((Text(clean(target), "bold"), *absent(failure)), always=True))
+    elif not shown:
+        lines = [Text(f"No line of {request} makes a parameter of a model that could be built.")]
+        for target, failure in answer.report.skipped[:_MODELS]:
+            words = style.short_reason(failure.reason, target.partition("::")[2])
+            lines.append(Text(f"– {clean(target)}  {words}", indent="  ", hang="      "))
+        lines.append(Text(f"next: nparam-lint {request}", "dim"))
+        sections.append(Section(tuple(lines), always=True))
+    return Page(tuple(sections), headline=f"lines of {request}")
 
 
 def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:
@@ -269,24 +256,23 @@ def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:
     yield Section((words, block), title=clean(source.path), always=True)
     rows = (
         Row((clean(path), f"{count:,}", style.share(count, source.total)))
-        for path, count in _sums_by_file(source.built).items()
+        for path, count in source.files.items()
         if count and path != source.path
     )
     columns = Column("made in", "code"), Column("parameters", "number"), Column("share", "number")
-    others = Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
-    if others.rows:
-        yield Section((Text("Made in other files; above, at the line that led there:"), others))
+    table = Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
+    if table.rows:
+        yield Section((Text("Made in other files; above, at the line that led there:"), table))
 
 
 def _concise(answer: _Answer) -> Iterator[str]:
-    for one in answer.shown:
-        for row in (row for row in one.rows if row.count):
+    for source in answer.shown:
+        for row in (row for row in source.rows if row.count):
             times = f" ({row.times:,}×)" if row.times > 1 else ""
-            share = style.share(row.count, one.total)
-            made = f"{row.count:,} parameters{times}, {share} of {clean(one.built.call)}"
-            yield f"{row.place}:1: {made}"
+            part = f"{style.share(row.count, source.total)} of {clean(source.built.call)}"
+            yield f"{row.place}:1: {row.count:,} parameters{times}, {part}"
     if answer.failed:
-        yield f"{answer.asked}: not measured: {clean(answer.failed[1].reason)}"
+        yield f"{answer.request}: not measured: {clean(answer.failed[1].reason)}"
 
 
 # --- for programs ---------------------------------------------------------------------------------
@@ -335,40 +321,37 @@ class AnnotateDocument(CountedDocument):
 
 
 def _data(answer: _Answer) -> AnnotateDocument:
-    models: Sequence[AnnotatedRecord | FailedAnnotation] = [
-        _model(source) for source in answer.shown
-    ]
+    models: list[AnnotatedRecord | FailedAnnotation] = []
+    for source in answer.shown:
+        lines = [
+            record(
+                AnnotatedLine,
+                row,
+                share=row.count / source.total if source.total else 0.0,
+                text=source.line(row.line),
+            )
+            for row in source.rows
+        ]
+        model = record(
+            AnnotatedRecord,
+            source.model.position,
+            source.built,
+            target=source.model.target,
+            counts=source.built.counts.by_name(),
+            file=source.path,
+            lines=lines,
+            elsewhere=source.elsewhere,
+            files=source.files,
+            unknown=source.total - sum(source.files.values()),
+        )
+        models.append(model)
     if answer.failed:
         target, failure = answer.failed
-        models = [FailedAnnotation(target=target, **not_measured_fields(failure))]
-    alike = [ModelName(target=same.model.target, call=same.built.call) for same in answer.alike]
-    return AnnotateDocument(
-        environment=answer.report.environment,
-        error=answer.report.error,
-        given=answer.asked,
+        models = [record(FailedAnnotation, failure, target=target)]
+    return record(
+        AnnotateDocument,
+        answer.report,
+        given=answer.request,
         models=models,
-        alike=alike,
-    )
-
-
-def _model(source: AnnotatedModel) -> AnnotatedRecord:
-    sums = _sums_by_file(source.built)
-    lines = [
-        record(
-            AnnotatedLine,
-            row,
-            share=row.count / source.total if source.total else 0.0,
-            text=source.line(row.line),
-        )
-        for row in source.rows
-    ]
-    return AnnotatedRecord(
-        target=source.model.target,
-        **at(source.model.position),
-        **measured_fields(source.built),
-        file=source.path,
-        lines=lines,
-        elsewhere=source.elsewhere,
-        files=sums,
-        unknown=source.total - sum(sums.values()),
+        alike=[record(ModelName, same.model, same.built) for same in answer.alike],
     )

@@ -51,35 +51,32 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
     declared, on_budgets = declared_budgets(report)
-    why = Explanations(options)
-    every = [_of_claim(claim, report.error, root, why) for claim in declared]
+    explanations = Explanations(options)
+    every = []
+    for claim in declared:
+        first, words = claim.results[0], elide_end(claim.declared, _LONGEST)
+        which = f"{first.selector}: {words}" if first.selector else words
+        case = _case(f"{claim.model.target}[{which}]", first.position, root)
+        if report.error is not None:
+            message, *_ = report.error.splitlines()
+            case = replace(case, outcome="error", message=message, text=report.error)
+        elif errors := claim.errors:
+            case = _wrong(case, errors, explanations.lines(errors, claim.model))
+        elif claim.state != "holds":
+            case = replace(case, outcome="skipped", message=_excuse(claim))
+        every.append(case)
     for finding in report.findings:
         if finding.severity == "error" and finding not in on_budgets:
             about = finding.target or finding.position.path
             name = f"{about}[{finding.code} {RULES[finding.code].name}]"
             lines = findings_lines([finding], options.width, Paint(options.color))
             every.append(_wrong(_case(name, finding.position, root), [finding], lines))
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for place, case in enumerate(every):  # two may say the same of the same: `…[12 #2]`
-        seen[case.name] += 1
-        if seen[case.name] > 1:
-            every[place] = replace(case, name=f"{case.name[:-1]} #{seen[case.name]}]")
+        times[case.name] += 1
+        if times[case.name] > 1:
+            every[place] = replace(case, name=f"{case.name[:-1]} #{times[case.name]}]")
     return every
-
-
-def _of_claim(claim: JudgedBudget, broken: str | None, root: Path, why: Explanations) -> Case:
-    first, declared = claim.results[0], elide_end(claim.declared, _LONGEST)
-    which = f"{first.selector}: {declared}" if first.selector else declared
-    case = _case(f"{claim.model.target}[{which}]", first.position, root)
-    if broken is not None:
-        message, *_ = broken.splitlines()
-        return replace(case, outcome="error", message=message, text=broken)
-    errors = [finding for finding in claim.findings if finding.severity == "error"]
-    if errors:
-        return _wrong(case, errors, why.lines(errors, claim.model))
-    if claim.state == "holds":
-        return case
-    return replace(case, outcome="skipped", message=_excuse(claim))
 
 
 def _case(name: str, at: Position, root: Path) -> Case:
@@ -98,9 +95,9 @@ def _excuse(claim: JudgedBudget) -> str:
     measured = claim.model.measurement
     if isinstance(measured, NotMeasured):
         return clean(f"{measured.code} is {how}: {measured.reason}")
-    wrong = next(result for result in claim.results if not result.ok)
-    counted = "nothing was counted" if wrong.actual is None else f"counted {wrong.actual:,}"
-    return f"NPL001 is {how}: {counted}, declared {claim.declared}"
+    actual = claim.failures[0].actual
+    count = "nothing was counted" if actual is None else f"counted {actual:,}"
+    return f"NPL001 is {how}: {count}, declared {claim.declared}"
 
 
 class Explanations:

@@ -81,12 +81,24 @@ class JudgedBudget:
 
     @property
     def state(self) -> State:
-        if all(result.ok for result in self.results):
+        if not self.failures:
             return "holds"
         if not self.findings:
             return "ignored"
         measured = all(result.actual is not None for result in self.results)
         return "broken" if measured else "not checked"
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+    @property
+    def successes(self) -> list[BudgetResult]:
+        return [result for result in self.results if result.ok]
+
+    @property
+    def failures(self) -> list[BudgetResult]:
+        return [result for result in self.results if not result.ok]
 
     @property
     def mark(self) -> str:
@@ -163,31 +175,27 @@ class BudgetRow:
 
 def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
     """One for all that holds, and one for each count that does not."""
-    held = [result for result in claim.results if result.ok]
-    groups = grouped((one for one in claim.results if not one.ok), lambda one: one.actual)
-    for group in groups.values():
+    for group in grouped(claim.failures, attrgetter("actual")).values():
         first, last = group[0], group[-1]
         name = claim.name
         if first.module and first.module != first.selector:  # of a glob, the modules that are off
             span = first.module if first is last else f"{first.module} … {last.module}"
             name += f" {style.clean(span)}"
-        yield _row(claim, claim.mark, name, group)
-    if held:
-        yield _row(claim, "✓" if groups else claim.mark, claim.name, held)
+        actual = counts_words(group) or "not measured"
+        yield BudgetRow(claim.mark, name, actual, style.drift(first), claim, first)
+    if successes := claim.successes:
+        mark = "✓" if claim.failures else claim.mark
+        yield BudgetRow(mark, claim.name, counts_words(successes), "", claim, successes[0])
 
 
-def _row(claim: JudgedBudget, mark: str, name: str, group: Sequence[BudgetResult]) -> BudgetRow:
-    first = group[0]
-    drift = "" if first.ok else style.drift(first)
-    if first.actual is None:
-        actual = "not measured"
-    elif len(group) == 1:
-        actual = f"{first.actual:,}"
-    elif len({result.actual for result in group}) == 1:
-        actual = f"{len(group):,} × {first.actual:,}"
-    else:
-        actual, drift = f"{len(group):,} modules", ""
-    return BudgetRow(mark, name, actual, drift, claim, first)
+def counts_words(results: Sequence[BudgetResult]) -> str:
+    """`12 × 7,087,872`, or `12 modules` with several counts; nothing where there is none."""
+    count = results[0].actual
+    if count is None:
+        return ""
+    if any(result.actual != count for result in results):
+        return f"{len(results):,} modules"
+    return f"{len(results):,} × {count:,}" if len(results) > 1 else f"{count:,}"
 
 
 def failing(models: Iterable[ModelReport]) -> list[BudgetRow]:

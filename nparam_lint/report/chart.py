@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from nparam_lint.report import Chart
 from nparam_lint.report.style import escape, rounded
 
@@ -32,66 +30,36 @@ def sparkline(chart: Chart, width: int) -> str:
 
 
 def svg(chart: Chart) -> str:
-    """The picture, as HTML has it."""
-    scale = _Scale(chart)
+    """The picture, as HTML has it. The counts do not begin at 0: what changes must be seen."""
     low, high = chart.span
-    said = f"{chart.title}: {low:,} to {high:,}, {len(chart.points)} commits"
+    words = f"{chart.title}: {low:,} to {high:,}, {len(chart.points)} commits"
+    step = (_WIDTH - _LEFT - _RIGHT) / max(len(chart.points) - 1, 1)
+
+    def y(value: int) -> str:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return f"{_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share:.1f}"
+
     parts = [
         f'<svg class="chart" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img"'
-        f' aria-label="{escape(said)}">',
-        *_axes(chart, scale),
-        *(f'<path class="count" d="{path}"/>' for path in _lines(chart, scale)),
-        *_points(chart, scale),
-        "</svg>",
+        f' aria-label="{escape(words)}">'
     ]
-    return "\n".join(parts)
-
-
-class _Scale:
-    """Places in the picture. The counts do not begin at 0: what changes must be seen."""
-
-    def __init__(self, chart: Chart) -> None:
-        self.low, self.high = chart.span
-        self.step = (_WIDTH - _LEFT - _RIGHT) / max(len(chart.points) - 1, 1)
-
-    def x(self, number: int) -> float:
-        return _LEFT + number * self.step
-
-    def y(self, value: int) -> float:
-        room = _HEIGHT - _TOP - _BOTTOM
-        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-        return _HEIGHT - _BOTTOM - room * share
-
-
-def _axes(chart: Chart, scale: _Scale) -> Iterator[str]:
-    for value in dict.fromkeys((scale.low, (scale.low + scale.high) // 2, scale.high)):
-        y = f"{scale.y(value):.1f}"
-        yield f'<path class="grid" d="M{_LEFT:g} {y}H{_WIDTH - _RIGHT:g}"/>'
-        yield f'<text x="{_LEFT - 8:g}" y="{y}" text-anchor="end" dy="4">{rounded(value)}</text>'
-    for number, anchor in {0: "start", len(chart.points) - 1: "end"}.items():
-        label = escape(chart.points[number].label)
-        x = f"{scale.x(number):.1f}"
-        yield f'<text x="{x}" y="{_HEIGHT - 8:g}" text-anchor="{anchor}">{label}</text>'
-
-
-def _lines(chart: Chart, scale: _Scale) -> Iterator[str]:
-    """Steps, one path from gap to gap."""
-    path = ""
-    for number, point in enumerate(chart.points):
+    for value in dict.fromkeys((low, (low + high) // 2, high)):
+        end = f'y="{y(value)}" text-anchor="end" dy="4"'
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y(value)}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" {end}>{rounded(value)}</text>')
+    xs = [f"{_LEFT + number * step:.1f}" for number in range(len(chart.points))]
+    for number, anchor in {0: "start", len(xs) - 1: "end"}.items():
+        place = f'x="{xs[number]}" y="{_HEIGHT - 8:g}" text-anchor="{anchor}"'
+        parts.append(f"<text {place}>{escape(chart.points[number].label)}</text>")
+    paths, marks = [""], []  # of steps, one path from gap to gap
+    for x, point in zip(xs, chart.points, strict=True):
         if point.value is None:
-            yield from [path] if path else []
-            path = ""
-            continue
-        x, y = f"{scale.x(number):.1f}", f"{scale.y(point.value):.1f}"
-        path += f"H{x}V{y}" if path else f"M{x} {y}"
-    yield from [path] if path else []
-
-
-def _points(chart: Chart, scale: _Scale) -> Iterator[str]:
-    for number, point in enumerate(chart.points):
-        x = f"{scale.x(number):.1f}"
-        if point.value is None:
+            paths.append("")
             mark = f'<path class="gap" d="M{x} {_TOP:g}V{_HEIGHT - _BOTTOM:g}"/>'
         else:
-            mark = f'<circle cx="{x}" cy="{scale.y(point.value):.1f}" r="4"/>'
-        yield f'<g tabindex="0"><title>{escape(point.title)}</title>{mark}</g>'
+            top = y(point.value)
+            paths[-1] += f"H{x}V{top}" if paths[-1] else f"M{x} {top}"
+            mark = f'<circle cx="{x}" cy="{top}" r="4"/>'
+        marks.append(f'<g tabindex="0"><title>{escape(point.title)}</title>{mark}</g>')
+    parts += [f'<path class="count" d="{path}"/>' for path in paths if path]
+    return "\n".join([*parts, *marks, "</svg>"])

@@ -29,11 +29,8 @@ from nparam_lint.report.json_records import (
     Placed,
     SkippedRecord,
     WayRecord,
-    at,
     budget_record,
     finding_records,
-    measured_fields,
-    not_measured_fields,
     record,
     skipped_records,
     summary_fields,
@@ -85,7 +82,7 @@ class MeasuredBuild(BuiltRecord, MeasuredRecord):
 
 @dataclass(kw_only=True)
 class FailedBuild(BuiltRecord, NotMeasuredRecord):
-    modules: Sequence[ModuleRow]
+    modules: Sequence[ModuleRow] = ()
     cause: Cause
     source: str | None
 
@@ -112,13 +109,17 @@ class FailedModel(CheckedModel, FailedBuild): ...
 class InsideModel(CheckedModel):
     """A class as a model builds it; its modules are among that model's."""
 
+    declared: bool = False
+    top_level: bool = False
+    because: str | None = None
+    budgets: Sequence[BudgetRecord] = ()
     call: str
     status: Literal["measured"] = "measured"
     reason: None = None
     counts: Mapping[str, int | None]
     cached: bool
     devices: Mapping[str, DeviceRecord]
-    modules: Sequence[ModuleRow]
+    modules: Sequence[ModuleRow] = ()
     inside: str
     paths: Sequence[str]
     share: float
@@ -169,6 +170,16 @@ def check_data(report: Report) -> CheckDocument:
         record(FailedWayRecord, failed.failure, target=failed.target, way=way_record(failed.way))
         for failed in report.failed_ways
     ]
+    measured = sum(isinstance(model.measurement, Measured) for model in report.models)
+    summary = record(
+        CheckSummary,
+        report,
+        models=len(report.models),
+        measured=measured,
+        not_measured=len(report.models) - measured,
+        cached=sum(model.measurement.cached for model in report.models),
+        **summary_fields(report),
+    )
     return record(
         CheckDocument,
         report,
@@ -177,21 +188,8 @@ def check_data(report: Report) -> CheckDocument:
         skipped=skipped_records(report),
         failed_ways=failed_ways,
         ways_left=dict(report.ways_left),
-        summary=_summary(report),
+        summary=summary,
         shard=shard_record(report) if report.shard else UNSET,
-    )
-
-
-def _summary(report: Report) -> CheckSummary:
-    measured = sum(isinstance(model.measurement, Measured) for model in report.models)
-    return record(
-        CheckSummary,
-        report,
-        models=len(report.models),
-        measured=measured,
-        not_measured=len(report.models) - measured,
-        cached=sum(model.measurement.cached for model in report.models),
-        **summary_fields(report),
     )
 
 
@@ -202,11 +200,12 @@ def _model(model: ModelReport) -> MeasuredModel | FailedModel:
     return record(
         kind,
         model,
-        **at(model.position),
+        model.position,
+        model.measurement,
         because=model.because or None,
         way=way_record(model.way),
         budgets=[budget_record(result) for result in model.budgets],
-        **_build_fields(model.measurement),
+        **_build_values(model.measurement),
     )
 
 
@@ -215,64 +214,40 @@ def _inside(inside: Inside) -> InsideModel:
     return record(
         InsideModel,
         row,
-        **at(Position.read(row.source) or Position(row.target.partition("::")[0])),
-        counts=inside.counts,
+        Position.read(row.source) or Position(row.target.partition("::")[0]),
+        inside,
         cached=inside.model.measurement.cached,
         devices={},
-        modules=(),
-        declared=False,
-        top_level=False,
-        because=None,
         way=way_record(inside.way),
         inside=inside.model.target,
-        share=inside.share,
-        budgets=(),
     )
 
 
 def build_data(measured: Measured) -> MeasuredBuild:
     """A measurement alone, without the model that it is of."""
-    return MeasuredBuild(**_build_fields(measured))
+    return record(MeasuredBuild, measured, **_build_values(measured))
 
 
-def _build_fields(measured: Measurement) -> dict[str, Any]:
-    common = {
-        "cached": measured.cached,
-        "seconds": measured.seconds,
-        "devices": {name: _device(device) for name, device in measured.devices.items()},
-        "notes": measured.notes,
-        "why_built": measured.why_built or UNSET,
-    }
+def _build_values(measured: Measurement) -> dict[str, Any]:
+    """What a record does not have as the measurement has it."""
+    devices = {name: _device(device) for name, device in measured.devices.items()}
+    values = {"devices": devices, "why_built": measured.why_built or UNSET}
     if not isinstance(measured, Measured):
-        failure = {"modules": (), "cause": measured.cause, "source": measured.source}
-        return not_measured_fields(measured) | failure | common
-    build = {
-        "modules": _modules(measured.modules),
-        "lines": [record(LineRecord, row) for row in measured.lines],
-        "rung": measured.rung,
-        "type": measured.type,
-        "dtypes": measured.dtypes,
-        "parameters": measured.parameters or UNSET,
-    }
-    return measured_fields(measured) | build | common
+        return values
+    rows: Any = measured.modules
+    if rows[0].more:  # else as they are: of a hundred thousand, dictionaries would take seconds
+        names = [f.name for f in fields(ModuleRow) if f.name != "more"]
+        rows = [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
+    lines = [record(LineRecord, row) for row in measured.lines]
+    counts, parameters = measured.counts.by_name(), measured.parameters or UNSET
+    return values | {"modules": rows, "lines": lines, "counts": counts, "parameters": parameters}
 
 
 def _device(device: DeviceResult) -> DeviceRecord:
     """`reason` says of an absent one that it is."""
-    return DeviceRecord(
-        status=device.status,
-        total=UNSET if device.total is None else device.total,
-        reason=UNSET if device.reason is None else device.reason,
-        bytes=UNSET if device.bytes is None else device.bytes,
-        differences=device.differences or UNSET,
-    )
-
-
-def _modules(rows: tuple[ModuleRow, ...]) -> object:
-    if not rows[0].more:  # there may be a hundred thousand: dictionaries would take seconds
-        return rows
-    names = [field.name for field in fields(ModuleRow) if field.name != "more"]
-    return [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
+    names = ("total", "reason", "bytes")
+    values = {name: value for name in names if (value := getattr(device, name)) is not None}
+    return DeviceRecord(status=device.status, **values, differences=device.differences or UNSET)
 
 
 def seconds_by_target(data: Mapping[str, Any]) -> dict[str, float]:

@@ -4,8 +4,8 @@ what to do next, a summary."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
@@ -24,6 +24,7 @@ from nparam_lint.report import (
 )
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
+    State,
     all_budgets,
     declared_budgets,
     is_empty,
@@ -35,7 +36,6 @@ from nparam_lint.report.style import clean, grouped, plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Options
-    from nparam_lint.report.check_data import CheckDocument
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
@@ -43,45 +43,61 @@ _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"prose": "", "errors": "red", "warnings": "yellow"}
+_WORST_FIRST = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
 
 
 def check_document(report: Report, *, why_built: bool = False) -> Document:
     """`why_built`: it is wanted why models were built."""
 
-    def data() -> CheckDocument:
-        return check_data.check_data(report)
-
-    return Document("check", data, lambda o: _page(report, o, why_built), report.error, report)
+    return Document(
+        "check",
+        lambda: check_data.check_data(report),
+        lambda options: _page(report, options, why_built),
+        report.error,
+        report,
+    )
 
 
 def _page(report: Report, options: Options, why_built: bool) -> Page:
-    mark, words = _headline(report)
-    summary = _summary(report, options)
+    verdicts = _verdicts(report)
+    mark, headline = "✗", "nothing could be checked"
+    if report.error is None:
+        is_judged = any(state in verdicts for state in get_args(State))
+        words = [verdicts[name] for name in _WORST_FIRST if name in verdicts]
+        headline = " · ".join(words if is_judged else [*words, _undeclared(report)])
+        mark = worst(report.findings) or ("✓" if is_judged or report.source_only else "–")
+    summary = _summary(report, verdicts, options)
     if not (report.models or report.skipped or report.findings or report.error):
-        return Page((), mark, " · ".join(words), nothing_found(report, options), summary)
+        return Page((), mark, headline, nothing_found(report, options), summary)
     sections = [] if report.error else [*_counted_models(report, options)]
-    sections += _uncounted(report, options)
+    gaps = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
+    if any(gaps) or any(map(is_empty, report.models)):  # else the module is not read
+        for blocks in (not_counted.uncounted, not_counted.left_aside):
+            sections.append(Section(tuple(blocks(report, options)), only="text"))
+    if report.skipped:
+        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
+        listing = not_counted.listed(report.skipped, report.inside_by_target)
+        sections.append(Section((listing,), only="page", fold=fold))
     if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     if why_built:
         sections.append(_built(report.models))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
-    return Page(tuple(sections), mark, " · ".join(words), "", summary)
+    return Page(tuple(sections), mark, headline, "", summary)
 
 
 def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     """What is declared, with its verdict; and what the repository says of how it builds others. A
     terminal that has no verdict to show shows what is there."""
     is_first = is_undeclared(report)
-    own = tuple(m for m in report.models if m.way is None and (options.verbose or not is_empty(m)))
-    if own:
-        block = ModelBudgets(own, options.depth)
+    alone = [model for model in report.models if model.way is None]
+    if judged := tuple(model for model in alone if options.verbose or not is_empty(model)):
+        block = ModelBudgets(judged, options.depth)
         yield Section((block,), only="page" if is_first or options.is_brief else "")
-    if others := [m for m in report.models if m.way is not None or is_first]:
-        if is_first:
-            yield Section(overview.overview(report, others, options), only="text")
-        ways = [model for model in others if model.way is not None]
+    if is_first and report.models:
+        yield Section(overview.overview(report, report.models, options), only="text")
+    if ways := [model for model in report.models if model.way is not None]:
         yield Section(overview.overview(report, ways, options), only="page" if is_first else "")
     yield from _tables(report, options)
 
@@ -92,59 +108,30 @@ def _built(models: Iterable[ModelReport]) -> Section:
     facts = []
     for why, alike in grouped(built, lambda model: model.measurement.why_built).items():
         names = list(dict.fromkeys(model.target for model in alike))
-        named = names if len(names) <= _NAMED else names[: _NAMED - 1]
-        left = len(names) - len(named)
-        more = f" and {plural(left, 'other model')}" if left else ""
-        facts.append(Fact(clean(", ".join(named) + more), clean(why)))
+        listed = names if len(names) <= _NAMED else names[: _NAMED - 1]
+        unlisted = len(names) - len(listed)
+        more = f" and {plural(unlisted, 'other model')}" if unlisted else ""
+        facts.append(Fact(clean(", ".join(listed) + more), clean(why)))
     facts = facts or [Fact("nothing", "all measurements are from the cache")]
     return Section((Facts(tuple(facts)),), title="built in this run", always=True)
 
 
-def _uncounted(report: Report, options: Options) -> Iterator[Section]:
-    there = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
-    if not (any(there) or any(map(is_empty, report.models))):
-        return
-    yield Section(tuple(not_counted.uncounted(report, options)), only="text")
-    yield Section(tuple(not_counted.left_aside(report, options)), only="text")
-    if report.skipped:
-        fold = f"Not counted: {plural(len(report.skipped), 'model')}"
-        yield Section(
-            (not_counted.listed(report.skipped, report.inside_by_target),), only="page", fold=fold
-        )
-
-
-def _headline(report: Report) -> tuple[str, list[str]]:
-    """A mark and a few words, worst first: `✗`, `2 budgets broken`, `1 warning`. The mark is –
-    where nothing is declared."""
-    if report.error is not None:
-        return "✗", ["nothing could be checked"]
-    declared, _ = declared_budgets(report)
-    told = _told(report)
-    order = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
-    words = [told[name] for name in order if name in told]
-    if not declared:
-        words.append(_undeclared(report))
-    mark = worst(report.findings) or ("✓" if declared or report.source_only else "–")
-    return mark, words
-
-
-def _told(report: Report) -> dict[str, str]:
+def _verdicts(report: Report) -> dict[str, str]:
     """What has come of the budgets, and how many findings there are about none that is declared:
     `2 budgets broken`, `1 other error`. By what `_TONES` has."""
-    declared, about = declared_budgets(report)
-    states = Counter(budget.state for budget in declared)
-    told: dict[str, str] = {
+    budgets, on_budgets = declared_budgets(report)
+    verdicts: dict[str, str] = {
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
-        for state, n in states.items()
+        for state, n in Counter(budget.state for budget in budgets).items()
     }
-    if held := sum(claim.prose and claim.state == "holds" for claim in all_budgets(report)):
-        told["prose"] = f"{plural(held, 'claim')} in prose {'holds' if held == 1 else 'hold'}"
+    if true := sum(claim.prose and claim.state == "holds" for claim in all_budgets(report)):
+        verdicts["prose"] = f"{plural(true, 'claim')} in prose {'holds' if true == 1 else 'hold'}"
     for severity in ("error", "warning"):
         every = [finding for finding in report.findings if finding.severity == severity]
-        if others := sum(finding not in about for finding in every):
-            name = f"other {severity}" if others < len(every) else severity
-            told[f"{severity}s"] = plural(others, name)
-    return told
+        if besides := sum(finding not in on_budgets for finding in every):
+            name = f"other {severity}" if besides < len(every) else severity
+            verdicts[f"{severity}s"] = plural(besides, name)
+    return verdicts
 
 
 def _undeclared(report: Report) -> str:
@@ -162,34 +149,34 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     is_first = is_undeclared(report)
     every = is_first or bool(options.verbose)
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
-    seen: set[str] = set()
+    names: set[str] = set()
     for model in report.models:  # one table for what is the same, one for the variants of a model
-        found = model.measurement
-        if isinstance(found, Measured) and sum(row.total > 0 for row in found.modules) > 1:
+        measured = model.measurement
+        if isinstance(measured, Measured) and sum(row.total > 0 for row in measured.modules) > 1:
             name = model.target.partition("(")[0]
             is_asked = model.top_level and not model.because and (every or model.declared)
-            is_new = is_asked and name not in seen and found.modules not in tables
+            is_new = is_asked and name not in names and measured.modules not in tables
             if is_new or _is_broken(model):
-                tables.setdefault(found.modules, model)
-                seen.add(name)
-    others = [model for model in tables.values() if not _is_broken(model)]
-    others.sort(key=lambda model: -(total_of(model) or 0))
+                tables.setdefault(measured.modules, model)
+                names.add(name)
+    sound = [model for model in tables.values() if not _is_broken(model)]
+    sound.sort(key=lambda model: -(total_of(model) or 0))
     most = min(options.tables, _FIRST) if is_first else options.tables
     most = 0 if options.is_brief else most
-    left = others[max(most, 0) :]
+    hidden = sound[max(most, 0) :]
     if options.is_brief:
-        left += [model for model in tables.values() if _is_broken(model)][_BRIEF_TABLES:]
-    hidden = {id(model) for model in left}  # to compare thousands of reports takes minutes
+        hidden += [model for model in tables.values() if _is_broken(model)][_BRIEF_TABLES:]
+    hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
-        if id(model) not in hidden:
+        if id(model) not in hidden_ids:
             rung = getattr(model.measurement, "rung", "meta")
             how = "" if rung == "meta" else f"counted on {rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
             block = folded_modules.Modules(modules, options.depth, rows, brief=options.is_brief)
             name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
-    if left and most:
-        more = f"… and {plural(len(left), 'more table')}: -v, or nparam-lint show TARGET"
+    if hidden and most:
+        more = f"… and {plural(len(hidden), 'more table')}: -v, or nparam-lint show TARGET"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
 
 
@@ -205,8 +192,10 @@ def _next_step(report: Report) -> Iterator[Block]:
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
     # It has parameters, and a docstring of the project to write them in.
-    own = (m for m in report.models if total_of(m) and m.target.startswith(f"{m.position.path}::"))
-    best = max(own, key=lambda m: (m.top_level, total_of(m)), default=None)
+    models = [
+        m for m in report.models if total_of(m) and m.target.startswith(f"{m.position.path}::")
+    ]
+    best = max(models, key=lambda m: (m.top_level, total_of(m)), default=None)
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
@@ -225,76 +214,83 @@ def nothing_found(report: Report, options: Options) -> str:
     where = f" under {clean(options.place)}" if options.place else ""
     files = plural(report.files, "Python file")
     if report.shard and report.shard.partition.count:
-        others = plural(report.shard.partition.count, "model")
-        return f"Nothing to do in {report.shard}: the other shards have all {others}."
+        models = plural(report.shard.partition.count, "model")
+        return f"Nothing to do in {report.shard}: the other shards have all {models}."
     if not report.files:
-        said = f"No Python file{where or ' was found'}: nothing to check."
+        text = f"No Python file{where or ' was found'}: nothing to check."
     elif report.source_only:
-        said = f"No finding in the source of {files}{where}; nothing was built."
+        text = f"No finding in the source of {files}{where}; nothing was built."
     elif options.declared_only:
-        said = f"No budget is declared in {files}{where}: nothing to check."
+        text = f"No budget is declared in {files}{where}: nothing to check."
     else:
-        said = (
+        text = (
             f"No model found in {files}{where}: nparam-lint looks for subclasses of torch.nn.Module"
             " and functions that return them."
         )
     if tests := report.test_files:
         was, it = ("was", "it") if tests == 1 else ("were", "them")
-        left = f"{plural(tests, 'test file')} with models {was} left out"
-        said += f" {left}: name {it} to read {it}."
+        text += f" {plural(tests, 'test file')} with models {was} left out: name {it} to read {it}."
     elsewhere = _elsewhere(report)
-    return f"{said} Elsewhere: {elsewhere}." if elsewhere else said
+    return f"{text} Elsewhere: {elsewhere}." if elsewhere else text
 
 
 def _elsewhere(report: Report) -> str:
     """How many of the models that are declared outside of the given paths depend on these."""
-    if report.elsewhere is None or not report.elsewhere.declared:
+    elsewhere = report.elsewhere
+    if elsewhere is None or not elsewhere.declared:
         return ""
-    it = report.elsewhere
-    verb = "depends" if it.dependent <= 1 else "depend"
-    may = f", {it.possible} may" if it.possible else ""
-    models = plural(it.declared, "declared model")
-    return f"{it.dependent or 'none'} of {models} {verb} on the given paths{may}"
+    verb = "depends" if elsewhere.dependent <= 1 else "depend"
+    may = f", {elsewhere.possible} may" if elsewhere.possible else ""
+    models = plural(elsewhere.declared, "declared model")
+    return f"{elsewhere.dependent or 'none'} of {models} {verb} on the given paths{may}"
 
 
 # --- the summary: how many models and budgets, how long it took, and who counted ------------------
 
 
-def _summary(report: Report, options: Options) -> tuple[Parts, ...]:
-    told = _told(report)
+def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> tuple[Parts, ...]:
     shown = ("errors", "warnings") if report.error else _TONES
-    found = [(_TONES[name], told[name]) for name in shown if name in told]
-    counted = _counted(report, options.is_brief)
+    outcomes = [(_TONES[name], verdicts[name]) for name in shown if name in verdicts]
+    counts = _counts(report, options.is_brief)
     if options.is_brief and report.staged:
-        counted = f"staged: {counted}"
-    lines = [Parts((("", counted), *found, ("", f"{report.seconds:.1f} s")))]
+        counts = f"staged: {counts}"
+    lines = [Parts((("", counts), *outcomes, ("", f"{report.seconds:.1f} s")))]
     if shard := report.shard:
-        whole = plural(shard.partition.count, "model")
-        lines.append(Parts((("", f"{shard}: {len(shard.judged):,} of {whole}"),)))
+        models = plural(shard.partition.count, "model")
+        lines.append(Parts((("", f"{shard}: {len(shard.judged):,} of {models}"),)))
     if elsewhere := _elsewhere(report):
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
     if options.quiet or options.is_brief:
         return tuple(lines)
-    silent, where = _silent(report), report.environment
-    if where is not None:
-        absent = sorted((name, reason) for name, _, reason, is_absent in silent if is_absent)
+    # What a device did not say is said: it is no agreement. Where meta failed, CPU counted.
+    silent = Counter(
+        (name, device.status, device.reason or "no reason given", device.is_absent)
+        for model in report.models
+        for name, device in model.measurement.devices.items()
+        if device.status == "skipped"
+        or (device.status == "failed" and name != "meta" and total_of(model) is not None)
+    )
+    environment = report.environment
+    if environment is not None:
+        python, reason = environment.python, environment.reason
+        absent = sorted((name, why) for name, _, why, is_absent in silent if is_absent)
         about = (
-            f"{where.python} ({where.reason})" if where.reason else where.python,
-            f"torch {where.torch}" if where.torch else "no torch",
-            ", ".join(where.devices),
-            *(f"{name} skipped ({reason})" for name, reason in absent),
+            f"{python} ({reason})" if reason else python,
+            f"torch {environment.torch}" if environment.torch else "no torch",
+            ", ".join(environment.devices),
+            *(f"{name} skipped ({why})" for name, why in absent),
         )
         words = (("dim", clean(part)) for part in about if part)
         staged = [("dim", "judged: what is staged")] if report.staged else []
         lines.append(Parts((*words, *staged), "dim"))
-    for (name, status, reason, is_absent), count in silent.items():
-        if where is None or options.verbose or not is_absent:
-            text = f"{name} {status} for {plural(count, 'model')}: {clean(reason)}"
+    for (name, status, why, is_absent), count in silent.items():
+        if environment is None or options.verbose or not is_absent:
+            text = f"{name} {status} for {plural(count, 'model')}: {clean(why)}"
             lines.append(Parts((("dim", text),)))
     return tuple(lines)
 
 
-def _counted(report: Report, brief: bool) -> str:
+def _counts(report: Report, brief: bool) -> str:
     models = report.models
     if report.source_only:
         return f"{plural(report.files, 'Python file')}, source only"
@@ -303,29 +299,17 @@ def _counted(report: Report, brief: bool) -> str:
     every = _distinct(models)
     measured = _distinct(model for model in models if total_of(model) is not None)
     cached = _distinct(model for model in models if model.measurement.cached)
-    left = f", {every - measured:,} not measured" if measured < every else ""
-    ways = sum(model.way is not None for model in models)
-    in_ways = f" in {len(models):,} ways" if ways and len(models) > every else ""
+    unmeasured = f", {every - measured:,} not measured" if measured < every else ""
+    ways = any(model.way for model in models) and len(models) > every
+    in_ways = f" in {len(models):,} ways" if ways else ""
+    success = f": {measured:,} measured{in_ways}" if unmeasured or not brief else ""
     recalled = f" ({cached:,} from the cache)" if cached else ""
-    said = f": {measured:,} measured{in_ways}" if left or not brief else ""
-    return f"{plural(every, 'model')}{said}{left}{recalled}"
+    return f"{plural(every, 'model')}{success}{unmeasured}{recalled}"
 
 
 def _distinct(models: Iterable[ModelReport]) -> int:
     """How many there are, each with all the ways to build it."""
-    seen: dict[str, int] = {}
+    variants: dict[str, int] = {}
     for model in models:
-        seen.setdefault(model.target, 0)
-        seen[model.target] += model.way is None
-    return sum(max(count, 1) for count in seen.values())
-
-
-def _silent(report: Report) -> Counter[tuple[str, str, str, bool]]:
-    """What a device did not say is said: it is no agreement. Where meta failed, CPU counted."""
-    return Counter(
-        (name, device.status, device.reason or "no reason given", device.is_absent)
-        for model in report.models
-        for name, device in model.measurement.devices.items()
-        if device.status == "skipped"
-        or (device.status == "failed" and name != "meta" and total_of(model) is not None)
-    )
+        variants[model.target] = variants.get(model.target, 0) + (model.way is None)
+    return sum(max(count, 1) for count in variants.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -28,7 +29,7 @@ def findings_lines(
     break a budget, only a few are shown; details that were shown for a model are not repeated.
     `brief`: without the way to an explanation of what explains itself."""
     lines: list[str] = []
-    said: set[tuple[str, str]] = set()
+    shown: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
@@ -41,12 +42,12 @@ def findings_lines(
                 parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
             lines += excerpt(finding, width, paint)
-            lines += [n for key in parted if key not in said for n in _detail(key[1], width)]
-            said.update(parted)
+            lines += [n for key in parted if key not in shown for n in _detail(key[1], width)]
+            shown.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
-    told = {"NPL001"} if brief else set()
-    codes = sorted({finding.code for finding in findings if finding.code in RULES} - told)
+    evident = {"NPL001"} if brief else set()
+    codes = sorted({finding.code for finding in findings if finding.code in RULES} - evident)
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
@@ -58,20 +59,19 @@ def details(finding: Finding, width: int = 100) -> list[str]:
     columns, the largest first; their last line has the sum of those that are not shown."""
     if not finding.since:
         return [*finding.detail]
-    shown, rest = finding.changes[:_CHANGES], finding.changes[_CHANGES:]
     rows = [
         (
-            f"  {item.mark} {clean(item.path)}",
-            clean(item.what),
-            f"{item.times}×" if item.times > 1 else "",
-            style.signed(item.delta),
-            clean(item.source or ""),
+            f"  {change.mark} {clean(change.path)}",
+            clean(change.what),
+            f"{change.times}×" if change.times > 1 else "",
+            style.signed(change.delta),
+            clean(change.source or ""),
         )
-        for item in shown
+        for change in finding.changes[:_CHANGES]
     ]
-    if rest:
-        more = style.signed(sum(item.delta for item in rest))
-        rows.append((f"  … {len(rest):,} more", "", "", more, ""))
+    if hidden := finding.changes[_CHANGES:]:
+        delta = style.signed(sum(change.delta for change in hidden))
+        rows.append((f"  … {len(hidden):,} more", "", "", delta, ""))
     lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
     if any(sum(map(len, row)) + 2 * len(row) - 2 > width for row in rows):
         rows = [(*row[:4], row[4].rpartition("/")[2]) for row in rows]
@@ -95,23 +95,23 @@ def details(finding: Finding, width: int = 100) -> list[str]:
 
 def excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
     """The lines of source that it points at, each with what it is about underlined."""
-    gutter = max((len(str(one.position.line)) for one in finding.lines), default=0)
-    lines, path = [], finding.position.path
-    for one in finding.lines:
-        if one.position.path != path:
-            path = one.position.path
-            lines.append(paint("dim", style.elide_middle(f"    {clean(path)}", width)))
-        before = len(clean(one.text[: one.position.column - 1]))
-        text, room = clean(one.text), width - gutter - 7
-        marks = "^" * min(one.width, max(len(text) - before, 1))
+    gutter = max((len(str(line.position.line)) for line in finding.lines), default=0)
+    texts, path = [], finding.position.path
+    for line in finding.lines:
+        if line.position.path != path:
+            path = line.position.path
+            texts.append(paint("dim", style.elide_middle(f"    {clean(path)}", width)))
+        before = len(clean(line.text[: line.position.column - 1]))
+        text, room = clean(line.text), width - gutter - 7
+        marks = "^" * min(line.width, max(len(text) - before, 1))
         if before + len(marks) > room:  # a long line: what is underlined is what matters
             text, marks = style.elide_end(text[before:], room), marks[:room]
             before = 0
-        lines += [
-            f"{paint('dim', f'    {one.position.line:>{gutter}} |')} {style.elide_end(text, room)}",
-            f"{paint('dim', ' ' * (gutter + 4) + ' |')} {' ' * before}{paint('red', marks)}",
-        ]
-    return lines
+        number = paint("dim", f"    {line.position.line:>{gutter}} |")
+        texts.append(f"{number} {style.elide_end(text, room)}")
+        margin = paint("dim", " " * (gutter + 4) + " |")
+        texts.append(f"{margin} {' ' * before}{paint('red', marks)}")
+    return texts
 
 
 def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
@@ -178,15 +178,15 @@ def fingerprints(report: Report, options: Options) -> dict[Finding, str]:
         at = finding.position
         return (at.path, at.line, at.column, order.get(finding, -1), by_place(finding))
 
-    seen: dict[tuple[str, ...], int] = {}
-    found: dict[Finding, str] = {}
+    ranks: Counter[tuple[str, ...]] = Counter()
+    identities: dict[Finding, str] = {}
     for finding in sorted(set(report.findings), key=place):
         selector = selectors.get((finding.target, finding.position), "")
         path = repository_path(finding.position.path, options)
         key = (path, finding.target, finding.code, selector)
-        rank = seen[key] = seen.get(key, -1) + 1
-        found[finding] = identity(*key, *([str(rank)] if rank else []))
-    return found
+        identities[finding] = identity(*key, *([str(ranks[key])] if ranks[key] else []))
+        ranks[key] += 1
+    return identities
 
 
 def identity(*parts: str) -> str:

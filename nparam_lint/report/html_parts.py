@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.report import Row, Table, style
+from nparam_lint.report import Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import details
 from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
@@ -81,41 +81,39 @@ def table_html(columns: Sequence[tuple[str, bool]], rows: Sequence[str]) -> str:
 
 def row_html(mark: str, cells: Iterable[tuple[str, str, str]]) -> str:
     """`cells`: of each its name, its class, and what is in it."""
-    (_, _, first), *others = cells
+    (_, _, heading), *data_cells = cells
     sign = f"{mark_html(mark) if mark in TONES else mark} " if mark else ""
     tone = f' class="{TONES[mark]}"' if mark in TONES else ""
-    made = [f'<th scope="row" role="rowheader">{sign}{first}</th>']
-    for name, kind, inside in others:
-        named = f' data-name="{escape(name)}"' if name or kind != "wide" else ""
+    text = f'<th scope="row" role="rowheader">{sign}{heading}</th>'
+    for name, kind, inside in data_cells:
+        label = f' data-name="{escape(name)}"' if name or kind != "wide" else ""
         classes = f' class="{kind}"' if kind else ""
-        made.append(f'<td role="cell"{named}{classes}>{inside}</td>')
-    return f'<tr role="row"{tone}>{"".join(made)}</tr>'
+        text += f'<td role="cell"{label}{classes}>{inside}</td>'
+    return f'<tr role="row"{tone}>{text}</tr>'
 
 
 def block_html(table: Table) -> str:
     """A table of a document; nothing where it has no rows."""
     if not table.rows:
         return ""
+    rows = []
+    for row in table.rows[:LISTED]:
+        cells = []
+        for cell, column in zip(row.full, table.columns, strict=True):
+            words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
+            words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
+            if column.notes:
+                words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
+            kind = {"number": "number", "words": "wide"}.get(column.kind, "")
+            cells.append(("" if kind == "wide" else column.name, kind, words))
+        rows.append(row_html(row.mark, cells))
     columns = [(column.name, column.kind == "number") for column in table.columns]
-    rows = [_row(row, table) for row in table.rows[:LISTED]]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     return table_html(columns, rows) + more_html(len(table.rows) - LISTED, table.noun) + notes
 
 
-def _row(row: Row, table: Table) -> str:
-    cells = []
-    for cell, column in zip(row.full, table.columns, strict=True):
-        words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
-        words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
-        if column.notes:
-            words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
-        kind = {"number": "number", "words": "wide"}.get(column.kind, "")
-        cells.append(("" if kind == "wide" else column.name, kind, words))
-    return row_html(row.mark, cells)
-
-
-def more_html(left: int, noun: str) -> str:
-    return f'<p class="note">… and {plural(left, f"more {noun}")}</p>' if left > 0 else ""
+def more_html(hidden: int, noun: str) -> str:
+    return f'<p class="note">… and {plural(hidden, f"more {noun}")}</p>' if hidden > 0 else ""
 
 
 def finding_list(findings: Sequence[Finding]) -> str:
@@ -169,8 +167,14 @@ def module_table(block: Modules, name: str) -> str:
 
 
 def _module_row(row: TreeRow, whole: int) -> str:
-    module = row.module
-    chips = "".join(f' <span class="chip">{escape(m)}</span>' for m in _chips(row))
+    module, chips = row.module, ""
+    for mark in row.marks:
+        chip = mark
+        if mark == "tied" and module.tied and row.times == 1:
+            chip = f"tied: {', '.join(module.tied)}"
+        elif mark == "shared":
+            chip = f"shared with {module.shared_with or '(total)'}"
+        chips += f' <span class="chip">{escape(chip)}</span>'
     times = f"{row.times:,} × " if row.times > 1 else ""
     cells = (
         f"{module.own:,}" if module.own else "",
@@ -180,15 +184,5 @@ def _module_row(row: TreeRow, whole: int) -> str:
     )
     level = f' style="--level:{row.level}"' if row.level else ""
     name = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
-    rest = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr><th scope="row"{level}>{name}</th>{rest}</tr>'
-
-
-def _chips(row: TreeRow) -> Iterator[str]:
-    for mark in row.marks:
-        if mark == "tied" and row.module.tied and row.times == 1:
-            yield f"tied: {', '.join(row.module.tied)}"
-        elif mark == "shared":
-            yield f"shared with {row.module.shared_with or '(total)'}"
-        else:
-            yield mark
+    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr><th scope="row"{level}>{name}</th>{numbers}</tr>'

@@ -115,11 +115,13 @@ class NotMeasuredRecord:
     missing: Sequence[str]
 
 
-def record(kind: type[T], source: object, /, **values: Any) -> T:
-    """A record of a kind: a field has the value that is given here, else its default, else what
-    `source` has under the same name."""
-    names = set(_without_default(kind)) - values.keys()  # type: ignore[arg-type]
-    return kind(**{name: getattr(source, name) for name in names}, **values)
+def record(kind: type[T], *sources: object, **values: Any) -> T:
+    """A record of a kind: a field has the value that is given here, else its default, else what the
+    first of the sources that knows its name has."""
+    for name in set(_without_default(kind)) - values.keys():  # type: ignore[arg-type]
+        candidates = (getattr(source, name, MISSING) for source in sources)
+        values[name] = next(value for value in candidates if value is not MISSING)
+    return kind(**values)
 
 
 @cache  # there may be a record for each line of source
@@ -135,29 +137,22 @@ def at(position: Position) -> dict[str, Any]:
 def way_record(way: Way | None) -> WayRecord | None:
     if way is None:
         return None
-    return WayRecord(
-        kind=way.kind, **at(way.position), name=way.name or None, note=way.note or UNSET
-    )
+    return record(WayRecord, way, way.position, name=way.name or None, note=way.note or UNSET)
 
 
 def finding_records(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Without what the message, the budgets and the source say."""
-    return [record(FindingRecord, finding, **at(finding.position)) for finding in findings]
+    return [record(FindingRecord, finding, finding.position) for finding in findings]
 
 
 def budget_record(result: BudgetResult) -> BudgetRecord:
-    drift = finite(result.drift)
-    return record(BudgetRecord, result, drift=drift, **at(result.position))
+    return record(BudgetRecord, result, result.position, drift=finite(result.drift))
 
 
 def skipped_records(report: Report) -> list[SkippedRecord]:
+    users = report.containment.users
     return [
-        SkippedRecord(
-            target=target,
-            reason=failure.reason,
-            cause=failure.cause,
-            top_level=target not in report.containment.users,
-        )
+        record(SkippedRecord, failure, target=target, top_level=target not in users)
         for target, failure in report.skipped
     ]
 

@@ -19,15 +19,16 @@ nanogpt/model.py
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import BudgetResult
 from nparam_lint.report import Listing, ListingLine, style
-from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, worst
+from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, counts_words, worst
 
 if TYPE_CHECKING:
     from nparam_lint.report.budget_outcomes import JudgedBudget, ModelBudgets
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _NAME, _VERDICT = 8, 24  # characters that they have at least
 _HANG = 6  # where a reason below its name begins
-_COLORS = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 _WORST = "✗!✓–"
 _PARTS = 3
 
@@ -77,12 +77,11 @@ def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
             reasons.setdefault(where, {})[style.clean(model.because)] = None
         variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
         variants += _lines(model, name)
-    groups = {w: [n for lines in found.values() for n in lines] for w, found in files.items()}
+    groups = [[*chain.from_iterable(models.values())] for models in files.values()]
     if block.alone:
-        return [text for lines in _laid_out(groups.values(), width, paint) for text in lines]
+        return [*chain.from_iterable(_laid_out(groups, width, paint))]
     text = []
-    found = _laid_out(groups.values(), width - 2, paint)
-    for where, lines in zip(groups, found, strict=True):
+    for where, lines in zip(files, _laid_out(groups, width - 2, paint), strict=True):
         text.append(paint("bold", style.elide_middle(where, width)))
         for reason in reasons.get(where, ()):
             text += [paint("dim", line) for line in style.wrap(reason, width, "  ", "  ")]
@@ -90,7 +89,7 @@ def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
     return text
 
 
-def _laid_out(groups: Collection[Sequence[_Line]], width: int, paint: Paint) -> list[list[str]]:
+def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> Iterator[list[str]]:
     """In columns, the same for all groups. Names first: a formula may stand below, and a reason may
     be cut, but never a drift."""
     table = [line for lines in groups for line in lines if line.name or line.count]
@@ -101,27 +100,25 @@ def _laid_out(groups: Collection[Sequence[_Line]], width: int, paint: Paint) -> 
         0 if line.formula else min(len(line.verdict), _VERDICT) + len(line.tail) for line in table
     )
     labels = min(longest, max(room - max(needed, default=0), room // 2))
-    found = []
     for lines in groups:
         short = {
             start: style.elide_apart((n.name for n in lines if n.start == start), labels - start)
             for start in {line.start for line in lines}
         }
-        made = (_told(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
-        found.append([text for texts in made for text in texts])
-    return found
+        texts = (_text(n, short[n.start][n.name], (labels, counts, width), paint) for n in lines)
+        yield [*chain.from_iterable(texts)]
 
 
-def _told(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
+def _text(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) -> list[str]:
     """A formula that is too long for its column stands after the name, else below it."""
     labels, counts, width = widths
-    tone = "green" if line.mark == "✓" else _COLORS[line.mark]
+    tone = "green" if line.mark == "✓" else style.MARK_TONES[line.mark]
     lead = " " * (line.start - 2) + paint(tone, line.mark)
     head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
 
     def verdict(room: int) -> str:
         text = style.elide_end(line.verdict, room - len(line.tail)) + line.tail
-        return paint(_COLORS[line.mark], text)
+        return paint(style.MARK_TONES[line.mark], text)
 
     if not line.name and not line.count:
         return [f"{lead} {verdict(width - line.start)}"]
@@ -167,25 +164,18 @@ def _mark(claim: JudgedBudget) -> str:
 
 def _claim_lines(claim: JudgedBudget) -> list[_Line]:
     """One line for what holds, one for each (of a few) that does not; a glob gives many."""
-    held = [result for result in claim.results if result.ok]
-    broken = [result for result in claim.results if not result.ok]
-    mark = _mark(claim)
-    lines = [_part(result, mark) for result in broken[:_PARTS]]
-    if len(broken) > _PARTS:
-        lines.append(_Line(mark, f"… and {len(broken) - _PARTS:,} more", "", "", "", 1))
-    if held:
-        line = _part(held[0], "✓" if broken else mark)
-        if len(held) > 1:
-            same = len({result.actual for result in held}) == 1
-            count = f"{len(held):,} × {line.count}" if same else f"{len(held):,} modules"
-            line = replace(line, name=_modules(held), count=count)
-        lines.append(line)
+    mark, failures = _mark(claim), claim.failures
+    lines = [_part([result], mark) for result in failures[:_PARTS]]
+    if len(failures) > _PARTS:
+        lines.append(_Line(mark, f"… and {len(failures) - _PARTS:,} more", "", "", "", 1))
+    if successes := claim.successes:
+        lines.append(_part(successes, "✓" if failures else mark))
     return lines
 
 
-def _part(result: BudgetResult, mark: str) -> _Line:
-    name, (verdict, tail) = _modules([result]), _verdict(result)
-    count = "–" if result.actual is None else f"{result.actual:,}"
+def _part(results: Sequence[BudgetResult], mark: str) -> _Line:
+    name, (verdict, tail) = _modules(results), _verdict(results[0])
+    count = counts_words(results) or "–"
     return _Line(mark, name, count if name else "", verdict, tail, 1)  # else it stands above
 
 
@@ -196,7 +186,7 @@ def _modules(budgets: Sequence[BudgetResult]) -> str:
     if first is last and first.module not in (None, first.selector):
         names.append(style.clean(first.module or ""))
     elif not first.selector:
-        names += [f"{style.clean(one.module or '')}" for one in (first, last)]
+        names += [style.clean(result.module or "") for result in (first, last)]
         return " … ".join(filter(None, names))
     return " ".join(names)
 
@@ -206,8 +196,8 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
     if budget.actual is None:
         return f"declared {declared}", "  not measured"
     if not budget.ok:
-        said = "prose says" if prose else "declared"
-        return f"{said} {declared}", f"  {style.drift(budget)}".rstrip()
+        verb = "prose says" if prose else "declared"
+        return f"{verb} {declared}", f"  {style.drift(budget)}".rstrip()
     where = " (prose)" if prose else ""
     if budget.low == budget.high:
         plain = declared.replace("_", "").replace(",", "").isdecimal()
@@ -220,7 +210,7 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
 
 
 def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
-    columns = _Columns([entry for _, found in listing.files for entry in found], width - 2)
+    columns = _Columns([entry for _, entries in listing.files for entry in entries], width - 2)
     text = []
     for place, entries in listing.files:
         text.append(paint("bold", style.elide_middle(place, width)))
@@ -265,8 +255,8 @@ class _Columns:
         needed = _widest(entry.verdict[:_VERDICT] for entry in table if entry.delta)
         room = width - counts - self.delta - needed - 8
         self.names = min(_widest(entry.name for entry in table), max(room, _NAME))
-        self.used = 4 + self.names + counts
-        if self.used + 2 + self.delta > width:  # it stands below, then
+        self.start = 4 + self.names + counts
+        if self.start + 2 + self.delta > width:  # it stands below, then
             self.delta = 0
 
     def render(self, entries: Sequence[ListingLine], paint: Paint) -> list[str]:
@@ -274,32 +264,32 @@ class _Columns:
         text = []
         for entry in entries:
             if entry.counted:
-                text += self._counted(entry, short[entry.name], paint)
+                text += self._count_lines(entry, short[entry.name], paint)
             else:
-                entry_text = f"{entry.name}  {entry.verdict}"
-                first, *more = style.wrap(entry_text, self.width - 2, hang="    ")
-                mark = paint(entry.tone, entry.mark)
-                text += [f"{mark} {first}", *(f"  {part}" for part in more)]
+                words = f"{entry.name}  {entry.verdict}"
+                first, *more = style.wrap(words, self.width - 2, hang="    ")
+                text.append(f"{paint(entry.tone, entry.mark)} {first}")
+                text += [f"  {part}" for part in more]
         return text
 
-    def _counted(self, entry: ListingLine, name: str, paint: Paint) -> list[str]:
+    def _count_lines(self, entry: ListingLine, name: str, paint: Paint) -> list[str]:
         arrow = " → " if entry.before and entry.after else " " * self.arrow
         head = f"{paint(entry.tone, entry.mark)} {name:<{self.names}}"
         head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
-        used, verdict = self.used, entry.verdict
+        start, verdict = self.start, entry.verdict
         if entry.delta and self.delta:
             head += "  " + paint(entry.tone, f"{entry.delta:>{self.delta}}")
-            used += 2 + self.delta
+            start += 2 + self.delta
         elif entry.delta:
             verdict = f"{entry.delta} {verdict}"
         below = [(entry.tone, verdict), ("dim", entry.below)]
-        if used + len(verdict) <= self.width:
+        if start + len(verdict) <= self.width:
             head += f"  {paint(*below.pop(0))}"
         parts = [
             paint(tone, part)
-            for tone, told in below
-            if told
-            for part in style.wrap(told, self.width, "    ", "    ")
+            for tone, words in below
+            if words
+            for part in style.wrap(words, self.width, "    ", "    ")
         ]
         return [head.rstrip(), *parts]
 

@@ -21,7 +21,7 @@ from nparam_lint.report import (
     overview,
 )
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
-from nparam_lint.report.style import clean, elide_end, first, grouped, plural, short_reason
+from nparam_lint.report.style import clean, elide_end, first, grouped, percent, plural, short_reason
 
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
@@ -41,7 +41,26 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
         if count := len(report.models) + len(report.skipped):
             yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
     elif skipped := _nowhere_counted(report):
-        yield from _told_of(skipped, report, options)
+        structure = report.containment
+        alone = {target for target, _ in skipped if target not in structure.users}
+        # A function that returns one of these is no model beside it.
+        alone = {target for target in alone if structure.returns.get(target) not in alone}
+        models = [item for item in skipped if item[0] in alone]
+        models.sort(key=lambda item: item[0].partition("::")[0])
+        parts = [item for item in skipped if item[0] not in alone]
+        most = len(models) if options.verbose else _MODELS if is_undeclared(report) else 0
+        shown, them = models[:most], "it" if len(skipped) == 1 else "them"
+        lists = f" (-v lists {them})" if not shown else ":" if options.verbose else ""
+        yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
+        if shown:
+            yield listed(_by_reason(shown, options.verbose))
+            if options.verbose and parts:
+                yield Text("Inside these, or returning them:", "dim")
+                yield listed(_by_reason(parts, options.verbose))
+            elif more := _more(len(models) - most, parts, report):
+                yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
+        if is_undeclared(report):
+            yield from _remedy(report, models)
 
 
 def left_aside(report: Report, options: Options) -> Iterator[Block]:
@@ -50,41 +69,24 @@ def left_aside(report: Report, options: Options) -> Iterator[Block]:
         return
     empty = len({model.target for model in report.models if is_empty(model)})
     if empty and not options.verbose:
-        verb, it = ("has", "it") if empty == 1 else ("have", "them")
-        yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {it})", "dim")
+        verb, them = ("has", "it") if empty == 1 else ("have", "them")
+        yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {them})", "dim")
     yield from ways_not_built(report, options)
     if tests := report.test_files:
         it = "it" if tests == 1 else "them"
-        said = f"left out: {plural(tests, 'test file')} with models (name {it} to read {it})"
-        yield Text(said, "dim")
+        files = f"{plural(tests, 'test file')} with models"
+        yield Text(f"left out: {files} (name {it} to read {it})", "dim")
 
 
-def _told_of(skipped: Skipped, report: Report, options: Options) -> Iterator[Block]:
-    own, parts = _split(skipped, report)
-    most = len(own) if options.verbose else _MODELS if is_undeclared(report) else 0
-    shown, it = own[:most], "it" if len(skipped) == 1 else "them"
-    lists = f" (-v lists {it})" if not shown else ":" if options.verbose else ""
-    yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
-    if shown:
-        yield listed(_by_reason(shown, options.verbose))
-        if options.verbose and parts:
-            yield Text("Inside these, or returning them:", "dim")
-            yield listed(_by_reason(parts, options.verbose))
-        elif more := _more(len(own) - most, parts, report):
-            yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
-    if is_undeclared(report):
-        yield from _remedy(report, own)
-
-
-def _more(own: int, parts: Skipped, report: Report) -> str:
+def _more(models: int, parts: Skipped, report: Report) -> str:
     """What is not listed: `2 more models and 14 layers inside them`."""
     functions = sum(target in report.containment.returns for target, _ in parts)
     layers = len(parts) - functions
-    said = [plural(own, "more model")] if own > 0 else []
-    said += [f"{plural(layers, 'layer')} inside them"] if layers else []
+    kinds = [plural(models, "more model")] if models > 0 else []
+    kinds += [f"{plural(layers, 'layer')} inside them"] if layers else []
     returns = "returns" if functions == 1 else "return"
-    said += [f"{plural(functions, 'function')} that {returns} one"] if functions else []
-    return " and ".join(said)
+    kinds += [f"{plural(functions, 'function')} that {returns} one"] if functions else []
+    return " and ".join(kinds)
 
 
 def _nowhere_counted(report: Report) -> Skipped:
@@ -97,27 +99,15 @@ def _nowhere_counted(report: Report) -> Skipped:
         built = of_type.made(report.models) | of_type.inside(report.models)
         built |= report.inside_by_target.keys()
         skipped = tuple(item for item in skipped if item[0] not in built)
-    failed = {one.target: one for one in reversed(report.failed_ways)}
+    failed_ways = {failed.target: failed for failed in reversed(report.failed_ways)}
     reasons = []
     for target, failure in skipped:
-        way = failed.get(target)
-        if way is not None and failure.cause == "arguments_missing":
-            text = short_reason(way.failure.reason, target.partition("::")[2])
-            failure = replace(way.failure, reason=f"{way.way.position}: {text}")
+        failed = failed_ways.get(target)
+        if failed is not None and failure.cause == "arguments_missing":
+            text = short_reason(failed.failure.reason, target.partition("::")[2])
+            failure = replace(failed.failure, reason=f"{failed.way.position}: {text}")
         reasons.append((target, failure))
     return reasons
-
-
-def _split(skipped: Skipped, report: Report) -> tuple[Skipped, Skipped]:
-    """Models that stand for themselves; and parts of others, with functions that return one of the
-    former."""
-    structure = report.containment
-    alone = {target for target, _ in skipped if target not in structure.users}
-    own = [
-        item for item in skipped if item[0] in alone and structure.returns.get(item[0]) not in alone
-    ]
-    own.sort(key=lambda item: item[0].partition("::")[0])
-    return own, [item for item in skipped if item not in own]
 
 
 def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
@@ -140,7 +130,7 @@ def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
 
 def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
-    failures = [*(f for _, f in skipped), *(one.failure for one in report.failed_ways)]
+    failures = [*(f for _, f in skipped), *(failed.failure for failed in report.failed_ways)]
     lacking = dict.fromkeys(INSTALLED_AS.get(f.package, f.package) for f in failures if f.package)
     packages = [*map(clean, lacking)][:_PACKAGES]
     if packages and report.environment is not None:
@@ -152,9 +142,9 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
         )
     recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
     if recipes:
-        (said, table, _), *_ = recipes
+        (sentence, table, _), *_ = recipes
         yield Text("", kind="verbatim")
-        yield Text(said)
+        yield Text(sentence)
         yield Text("", kind="verbatim")
         lines = [table, *(line for _, _, line in recipes[:_MODELS])]
         yield from (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
@@ -162,33 +152,34 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
 
 def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
     """The ways to build models that failed, and those that were not tried."""
-    failed = report.failed_ways
-    if failed:
-        said = f"{plural(len(failed), 'way')} in which the project builds models failed"
-        yield Text(f"{said}{':' if options.verbose else ' (-v lists them)'}", "dim")
-    if failed and options.verbose:
+    if ways := report.failed_ways:
+        count = f"{plural(len(ways), 'way')} in which the project builds models failed"
+        yield Text(f"{count}{':' if options.verbose else ' (-v lists them)'}", "dim")
+    if ways and options.verbose:
         files: dict[str, list[ListingLine]] = {}
-        for (path, name, reason), same in grouped(failed, _where_and_why).items():
-            sizes = ", ".join(clean(one.way.name) for one in same if one.way.kind == "size")
-            lines = list(dict.fromkeys(str(one.way.position.line) for one in same))
-            told = f"line{'s' if lines[1:] else ''} {', '.join(lines)}: {reason}"
-            files.setdefault(path, []).append(
-                ListingLine("–", f"{name} {sizes}".strip(), verdict=told, tone="dim")
+        for (path, name, reason), same in grouped(ways, _where_and_why).items():
+            sizes = ", ".join(
+                clean(failed.way.name) for failed in same if failed.way.kind == "size"
             )
-        rows = (Row((one.target, str(one.way.position), one.failure.reason)) for one in failed)
+            lines = list(dict.fromkeys(str(failed.way.position.line) for failed in same))
+            places = f"line{'s' if lines[1:] else ''} {', '.join(lines)}"
+            line = ListingLine(
+                "–", f"{name} {sizes}".strip(), verdict=f"{places}: {reason}", tone="dim"
+            )
+            files.setdefault(path, []).append(line)
+        rows = (Row((way.target, str(way.way.position), way.failure.reason)) for way in ways)
         columns = Column("model", "code"), Column("way", "code"), Column("because", "words")
         table = Table(columns, tuple(rows), noun="way")
         yield Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table, True)
-    if left := sum(count for _, count in report.ways_left):
-        verb = "was" if left == 1 else "were"
-        yield Text(
-            f"{plural(left, 'more way')} to build models {verb} not tried (--all-ways)", "dim"
-        )
+    if untried := sum(count for _, count in report.ways_left):
+        verb = "was" if untried == 1 else "were"
+        more = plural(untried, "more way")
+        yield Text(f"{more} to build models {verb} not tried (--all-ways)", "dim")
 
 
-def _where_and_why(one: FailedWay) -> tuple[str, str, str]:
-    name = clean(one.target.partition("::")[2] or one.target)
-    return clean(one.way.position.path), name, short_reason(one.failure.reason, name)
+def _where_and_why(failed: FailedWay) -> tuple[str, str, str]:
+    name = clean(failed.target.partition("::")[2] or failed.target)
+    return clean(failed.way.position.path), name, short_reason(failed.failure.reason, name)
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
@@ -232,20 +223,18 @@ def listed(skipped: Skipped, inside: Mapping[str, Sequence[Inside]] | None = Non
     rows = []
     for target, failure in skipped:
         where, _, name = clean(target).partition("::")
-        known = inside_words(inside[target]) if inside and target in inside else ""
-        told = known or short_reason(failure.reason, name)
-        files.setdefault(where, []).append(ListingLine("–", name, verdict=told, tone="dim"))
-        rows.append(Row((target, known or failure.reason)))
+        instances = inside_words(inside[target]) if inside and target in inside else ""
+        words = instances or short_reason(failure.reason, name)
+        files.setdefault(where, []).append(ListingLine("–", name, verdict=words, tone="dim"))
+        rows.append(Row((target, instances or failure.reason)))
     table = Table((Column("model", "code"), Column("because", "words")), tuple(rows), noun="model")
-    return Listing(tuple((where, tuple(found)) for where, found in files.items()), table, True)
+    return Listing(tuple((where, tuple(lines)) for where, lines in files.items()), table, True)
 
 
-def inside_words(found: Sequence[Inside]) -> str:
+def inside_words(instances: Sequence[Inside]) -> str:
     """How a class that nobody can call alone is built: `as built in GPT (12×), 7,087,872, 5.7 %`.
     Of several ways that which is met most often; how many others there are."""
-    one = max(found, key=lambda way: way.times)
-    name = clean(one.model.target).partition("::")[2]
-    others = f"; {plural(len(found) - 1, 'other way')}" if len(found) > 1 else ""
-    return f"as built in {name} ({one.times}×), {one.row.total:,}, {one.share:.1%}{others}".replace(
-        "%", " %"
-    )
+    most = max(instances, key=lambda inside: inside.times)
+    name, each = clean(most.model.target).partition("::")[2], f"{most.row.total:,}"
+    more = f"; {plural(len(instances) - 1, 'other way')}" if len(instances) > 1 else ""
+    return f"as built in {name} ({most.times}×), {each}, {percent(most.share)}{more}"

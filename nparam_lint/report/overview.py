@@ -3,14 +3,14 @@ the repository builds it; the layers inside it folded away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import clean, first, grouped, plural, rounded, share
+from nparam_lint.report.style import MARK_TONES, clean, first, grouped, plural, rounded, share
 
 _MODELS = 30  # without -v, the largest
 _NAMES = 3
@@ -41,32 +41,39 @@ class Group:
     def largest(self) -> int:
         return max(total_of(model) or 0 for model in self.ways)
 
+    def contains(self, kind: str) -> bool:
+        """Whether a module of that class is inside it."""
+        return any(kind in getattr(way.measurement, "types", ()) for way in self.ways)
 
-def groups_of(report: Report, models: Iterable[ModelReport]) -> list[Group]:
+
+def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
     """The models that stand for themselves, in the order of the report."""
-    own = list(models)
-    of_type = TypeIndex(report)
+    of_type, users = TypeIndex(report), report.containment.users
     groups: dict[str, Group] = {}
-    for model in (one for one in own if one.top_level):
+    for model in (model for model in models if model.top_level):
         target = _stands_for(model, report, of_type)
         groups.setdefault(target, Group(target)).ways.append(model)
-    for model in (one for one in own if not one.top_level):
-        bare = bare_target(model)
+    for model in (model for model in models if not model.top_level):
+        bare, kind = bare_target(model), getattr(model.measurement, "type", "")
         target = bare if bare in groups else _stands_for(model, report, of_type)
+        around = users.get(bare, ())
+        holders = (g for g in groups.values() if g.target in around or g.contains(kind))
         if target in groups:
             groups[target].ways.append(model)
-        elif holder := next((g for g in groups.values() if _holds(g, model, bare, report)), None):
+        elif holder := next(holders, None):
             holder.parts[bare] = None
         else:
             groups[bare] = Group(bare, [model])
-    counted = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
+    targets = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
+    instances = grouped(report.inside, lambda inside: id(inside.model))
     for group in groups.values():
         group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
-        group.parts |= {one.row.target: one for one in report.inside if one.model is group.ways[0]}
+        group.parts |= {
+            inside.row.target: inside for inside in instances.get(id(group.ways[0]), ())
+        }
         group.parts.pop(group.target, None)
-        users = report.containment.users
-        whole = [one for one in users.get(group.target, ()) if one not in users]
-        group.part_of = () if counted.intersection(whole) else tuple(whole)
+        outermost = tuple(user for user in users.get(group.target, ()) if user not in users)
+        group.part_of = () if targets.intersection(outermost) else outermost
     return list(groups.values())
 
 
@@ -81,17 +88,17 @@ class TypeIndex:
         targets = {bare_target(model) for model in report.models if "::" in model.target}
         targets |= {target for target, _ in report.skipped}
         targets |= {*report.containment.users, *report.containment.returns.values()}
-        self._known: dict[str, list[tuple[str, str]]] = {}
+        self._by_name: dict[str, list[tuple[str, str]]] = {}
         for target in targets:
             path, _, name = target.partition("::")
             full = f".{path.removesuffix('.py').replace('/', '.')}.{name}"
             full = full.replace(".__init__.", ".")
-            self._known.setdefault(name.rpartition(".")[2], []).append((full, target))
+            self._by_name.setdefault(name.rpartition(".")[2], []).append((full, target))
 
     def target(self, full: str) -> str | None:
         """A file may be imported by a part of its path alone."""
-        candidates = self._known.get(full.rpartition(".")[2], ())
-        return next((target for known, target in candidates if known.endswith(f".{full}")), None)
+        candidates = self._by_name.get(full.rpartition(".")[2], ())
+        return next((target for name, target in candidates if name.endswith(f".{full}")), None)
 
     def inside(self, models: Iterable[ModelReport]) -> set[str]:
         """The targets of the modules inside models that were built."""
@@ -114,29 +121,22 @@ def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     return of_type.target(kind) or report.containment.returns.get(bare) or bare
 
 
-def _holds(group: Group, model: ModelReport, bare: str, report: Report) -> bool:
-    users = report.containment.users.get(bare, ())
-    kind = getattr(model.measurement, "type", "")
-    inner = (getattr(way.measurement, "types", ()) for way in group.ways)
-    return group.target in users or any(kind in types for types in inner)
-
-
 # --- lines ----------------------------------------------------------------------------------------
 
 
 def overview(
-    report: Report, models: Iterable[ModelReport], options: Options
+    report: Report, models: Sequence[ModelReport], options: Options
 ) -> tuple[Listing | Text, ...]:
     """Below the path of each file its models, each way with its count and its place."""
     if not options.verbose:
         models = _without_inner([model for model in models if not is_empty(model)], report)
     groups = groups_of(report, models)
-    shown = [*groups]
+    shown, hidden = groups, groups[:0]
     if not options.verbose:
-        shown = sorted(shown, key=lambda group: -group.largest)[:_MODELS]
-    shown.sort(key=lambda group: group.target.partition("::")[0])
+        ordered = sorted(groups, key=lambda group: -group.largest)
+        shown, hidden = ordered[:_MODELS], ordered[_MODELS:]
     files: dict[str, list[ListingLine]] = {}
-    for group in shown:
+    for group in sorted(shown, key=lambda group: group.target.partition("::")[0]):
         where = clean(group.target.partition("::")[0])
         files.setdefault(where, []).extend(_lines(group, options.verbose))
     columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
@@ -147,41 +147,36 @@ def overview(
     )
     table = Table(columns, tuple(rows), noun="model")
     listing = Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table)
-    left = [group.largest for group in groups if group not in shown]
-    if not left:
+    if not hidden:
         return (listing,) if groups else ()
-    told = f"… and {plural(len(left), 'smaller model')}, {_range(left)} (-v lists them)"
-    return listing, Text(told, "dim")
+    sizes = _range(group.largest for group in hidden)
+    more = f"… and {plural(len(hidden), 'smaller model')}, {sizes} (-v lists them)"
+    return listing, Text(more, "dim")
 
 
-def _lines(group: Group, verbose: int) -> Iterator[ListingLine]:
-    """The first names the model."""
-    name = clean(group.target.partition("::")[2] or group.target)
-    rows, layers = _rows(group, verbose), _layers(group, verbose)
-    for number, (count, words) in enumerate(rows):
-        mark = worst(f for way in group.ways for f in way.findings) or "–"
-        tone = {"✗": "red", "!": "yellow"}.get(mark, "dim")
-        below = layers if number == len(rows) - 1 else ""
-        if number:
-            name, mark = "", " "
-        yield ListingLine(mark, name, after=count, verdict=words, below=below, tone=tone)
-    told = [one for one in group.parts.values() if one is not None] if verbose else []
-    for one in sorted(told, key=lambda one: -one.times * one.row.total):
-        called = clean(one.row.target.partition("::")[2])
-        part = share(one.times * one.row.total, total_of(one.model) or 0)
-        words = ", ".join(filter(None, (f"{one.times:,}× in it", part)))
-        yield ListingLine(" ", f"  {called}", after=f"{one.row.total:,}", verdict=words, tone="dim")
-
-
-def _layers(group: Group, verbose: int) -> str:
-    """`+ 3 layers, as built in it: Block, Mlp, Norm`; the names of a few, and of all of which no
-    more is known."""
-    names = sorted(clean(part.partition("::")[2]) for part in group.parts)
-    if not names:
-        return ""
-    is_told = verbose and any(group.parts.values())
-    listed = f": {', '.join(names)}" if not is_told and (verbose or len(names) <= _NAMES) else ""
-    return f"+ {plural(len(names), 'layer')}, as built in it{listed}"
+def _lines(group: Group, verbose: int) -> list[ListingLine]:
+    """The first names the model. Below its ways `+ 3 layers, as built in it: Block, Mlp, Norm`, by
+    name where these are few, or lines with all that is known of them."""
+    mark = worst(finding for way in group.ways for finding in way.findings) or "–"
+    lines = [
+        ListingLine(" ", "", after=count, verdict=words, tone=MARK_TONES[mark])
+        for count, words in _rows(group, verbose)
+    ]
+    lines[0] = replace(
+        lines[0], mark=mark, name=clean(group.target.partition("::")[2] or group.target)
+    )
+    instances = [inside for inside in group.parts.values() if inside] if verbose else []
+    if layers := sorted(clean(part.partition("::")[2]) for part in group.parts):
+        is_named = not instances and (verbose or len(layers) <= _NAMES)
+        names = f": {', '.join(layers)}" if is_named else ""
+        below = f"+ {plural(len(layers), 'layer')}, as built in it{names}"
+        lines[-1] = replace(lines[-1], below=below)
+    for inside in sorted(instances, key=lambda inside: -inside.times * inside.row.total):
+        name, each = clean(inside.row.target.partition("::")[2]), inside.row.total
+        part = share(inside.times * each, total_of(inside.model) or 0)
+        words = ", ".join(filter(None, (f"{inside.times:,}× in it", part)))
+        lines.append(ListingLine(" ", f"  {name}", after=f"{each:,}", verdict=words, tone="dim"))
+    return lines
 
 
 def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
@@ -209,7 +204,7 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         notes = dict.fromkeys(way.way.note for way in ways if way.way and way.way.note)
         lines += [("", f"({clean(note)})") for note in notes]
     if group.part_of:
-        names = first([clean(one.partition("::")[2]) for one in group.part_of], _PLACES)
+        names = first([clean(user.partition("::")[2]) for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
     return lines
 
@@ -217,19 +212,21 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
 def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelReport]:
     """Those without the calls that stand in functions which were counted, with the same count; and
     without the sizes that are these functions."""
-    own = (model for model in report.models if model.way is None and _is_function(model))
-    functions = grouped(own, lambda model: model.position.path)
+    functions = grouped(
+        (model for model in report.models if model.way is None and _is_function(model)),
+        lambda function: function.position.path,
+    )
 
-    def is_inner(one: ModelReport) -> bool:
-        if one.way is None or one.way.kind not in ("size", "call"):
+    def is_inner(model: ModelReport) -> bool:
+        if model.way is None or model.way.kind not in ("size", "call"):
             return False
-        at = one.way.position
+        at = model.way.position
         here = functions.get(at.path, ())
-        if one.way.kind == "size":
-            return any(model.position == at for model in here)
-        above = [model for model in here if model.position.line < at.line]
-        nearest = max(above, key=lambda model: model.position.line, default=None)
-        return nearest is not None and total_of(nearest) == total_of(one)
+        if model.way.kind == "size":
+            return any(function.position == at for function in here)
+        above = [function for function in here if function.position.line < at.line]
+        nearest = max(above, key=lambda function: function.position.line, default=None)
+        return nearest is not None and total_of(nearest) == total_of(model)
 
     return [model for model in models if not is_inner(model)]
 

@@ -90,13 +90,12 @@ class PageData:
 
     def _root(self, side: DrawnModel) -> int:
         roles = self._roles_of(side.modules, side.parameters) if self._roles_of else {}
-        known = {row.path for row in side.modules}
-        children: dict[str, list[tuple[str, int]]] = {path: [] for path in known}
+        children: dict[str, list[tuple[str, int]]] = {row.path: [] for row in side.modules}
         node = 0
         for row in reversed(side.modules):  # what is inside a module stands after it
             node = self._node(row, roles.get(row.path), _runs(reversed(children[row.path])))
             above = row.path.rpartition(".")[0]
-            while above not in known:
+            while above not in children:
                 above = above.rpartition(".")[0]
             name = row.path[len(above) + 1 :] if above else row.path
             if row.path:
@@ -107,16 +106,16 @@ class PageData:
         new = row.own
         for node, times in zip(children[1::3], children[2::3], strict=True):
             new += self._new[int(node)] * int(times)
-        more = (
+        more: tuple[tuple[str, object], ...] = (
             ("t", row.total if row.total != new else None),
             ("f", row.frozen or None),
             ("b", row.buffers or None),
             ("s", None if row.shared_with is None else clean(row.shared_with)),
             ("k", tuple(map(clean, row.tied)) or None),
         )
-        said = tuple((name, value) for name, value in more if value is not None)
+        more = tuple((name, value) for name, value in more if value is not None)
         key = (self._text(row.type), row.own, self._text(row.source), self._text(role))
-        number = self._nodes.setdefault((*key, children, said), len(self._nodes))
+        number = self._nodes.setdefault((*key, children, more), len(self._nodes))
         if number == len(self._new):
             self._new.append(new)
         return number

@@ -17,6 +17,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Partition, Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Json
+from nparam_lint.report.json_records import record
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
@@ -37,60 +38,55 @@ class ShardRecord:
 def shard_record(report: Report) -> ShardRecord:
     shard = report.shard
     assert shard is not None
-    record = _fields(report) | {"models": [_model_fields(model) for model in report.models]}
+    models = []
+    for model in report.models:  # of a measurement, nothing but its name tells both kinds apart
+        fields_of_model = _fields(model)
+        measurement = fields_of_model.pop("measurement")
+        is_measured = isinstance(measurement, Measured)
+        fields_of_model["measured"] = measurement if is_measured else None
+        fields_of_model["failure"] = None if is_measured else measurement
+        models.append(fields_of_model)
+    values = _fields(report) | {"models": models}
     try:
-        body = msgspec.json.encode(record)
+        body = msgspec.json.encode(values)
     except UnicodeEncodeError:  # a surrogate, for what could not be decoded
-        body = json.dumps(msgspec.to_builtins(record)).encode()
-    return ShardRecord(
-        number=shard.number,
-        of=shard.of,
-        partition=shard.partition,
-        judged=shard.judged,
-        record=base64.b64encode(zlib.compress(body, _FAST)).decode(),
-    )
+        body = json.dumps(msgspec.to_builtins(values)).encode()
+    packed = base64.b64encode(zlib.compress(body, _FAST)).decode()
+    return record(ShardRecord, shard, record=packed)
 
 
-def _fields(record: Report | ModelReport) -> Json:
-    names = (field.name for field in fields(record))
-    return {name: getattr(record, name) for name in names if name not in _LEFT_OUT}
-
-
-def _model_fields(model: ModelReport) -> Json:
-    """Its measurement stands under one of two names: nothing else tells both kinds apart."""
-    found = _fields(model)
-    measured = found.pop("measurement")
-    both = (measured, None) if isinstance(measured, Measured) else (None, measured)
-    return found | dict(zip(("measured", "failure"), both, strict=True))
+def _fields(source: Report | ModelReport) -> Json:
+    names = (field.name for field in fields(source))
+    return {name: getattr(source, name) for name in names if name not in _LEFT_OUT}
 
 
 def read_shard(data: Json) -> Report:
     """The report that `shard_record` wrote. Raises ValueError for anything else."""
     kinds, kinds_of_model = get_type_hints(Report), get_type_hints(ModelReport)
 
-    def read(found: Json, kinds: Json) -> Json:
-        return {name: msgspec.convert(value, kinds[name]) for name, value in found.items()}
+    def read(values: Json, kinds: Json) -> Json:
+        return {name: msgspec.convert(value, kinds[name]) for name, value in values.items()}
 
-    def read_model(found: Json) -> ModelReport:
-        measured, failure = found.pop("measured"), found.pop("failure")
+    def read_model(values: Json) -> ModelReport:
+        measured, failure = values.pop("measured"), values.pop("failure")
         kind: Any = Measured if measured else NotMeasured
         measurement = msgspec.convert(measured or failure, kind)
-        return ModelReport(measurement=measurement, **read(found, kinds_of_model))
+        return ModelReport(measurement=measurement, **read(values, kinds_of_model))
 
     try:
         body = zlib.decompress(base64.b64decode(data["record"], validate=True))
-        record: Json = msgspec.convert(json.loads(body), dict[str, Any])
-        rows = msgspec.convert(record.pop("models"), list[dict[str, Any]])
+        values: Json = msgspec.convert(json.loads(body), dict[str, Any])
+        rows = msgspec.convert(values.pop("models"), list[dict[str, Any]])
         models = tuple(map(read_model, rows))
-        report = Report(models=models, **read(record, kinds))
+        report = Report(models=models, **read(values, kinds))
         if report.shard is None:
             raise ValueError("it has no shard")
-        for places, found in (
+        for places, items in (
             (report.shard.models, models),
             (report.shard.failed_ways, report.failed_ways),
         ):
-            if len(places) != len(found):
-                raise ValueError(f"it has {len(found)} models with {len(places)} places")
+            if len(places) != len(items):
+                raise ValueError(f"it has {len(items)} models with {len(places)} places")
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
     return report

@@ -3,12 +3,12 @@ one model that was counted in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.measured import DeviceResult, Measured
+from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.report import (
     Cell,
@@ -32,18 +32,11 @@ from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
-from nparam_lint.report.training import (
-    Training,
-    bytes_by_dtype,
-    training_blocks,
-    training_of,
-    training_record,
-)
+from nparam_lint.report.training import bytes_by_dtype, training_blocks, training_record
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Options
-    from nparam_lint.report.check_data import MeasuredBuild
-    from nparam_lint.report.training import Optimizer
+    from nparam_lint.report.training import Optimizer, TrainingRecord
 
 _ROWS = 60
 _WAYS = 12  # without -v
@@ -56,14 +49,13 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
     if not report.models or report.error:
         return document
     measured = report.models[0].measurement
-    state = None
+    training = None
     if optimizer and isinstance(measured, Measured):
-        state = training_of(measured, optimizer)
-        record = training_record(state)
+        training = training_record(measured, optimizer)
         document = replace(
-            document, data=lambda: replace(check_data.check_data(report), training=record)
+            document, data=lambda: replace(check_data.check_data(report), training=training)
         )
-    return replace(document, page=lambda options: _page(report, root, state, options))
+    return replace(document, page=lambda options: _page(report, root, training, options))
 
 
 def counts_document(measured: Measured) -> Document:
@@ -71,64 +63,66 @@ def counts_document(measured: Measured) -> Document:
     name = clean(measured.call)
 
     def page(options: Options) -> Page:
-        modules = _modules(measured, name, options, brief=True)
-        blocks = (totals(measured),), (modules,), tuple(remarks(measured))
-        first, *others = (Section(some, always=True) for some in blocks)
-        headline = f"{name} · {measured.counts.total:,} parameters"
-        return Page((replace(first, title=name), *others), headline=headline)
+        modules = replace(_modules(measured, name, options), brief=True)
+        sections = (
+            Section((totals(measured),), name, always=True),
+            Section((modules,), always=True),
+            Section(tuple(remarks(measured)), always=True),
+        )
+        return Page(sections, headline=f"{name} · {measured.counts.total:,} parameters")
 
-    def data() -> MeasuredBuild:
-        return check_data.build_data(measured)
-
-    return Document("count", data, page)
-
-
-def _modules(measured: Measured, name: str, options: Options, *, brief: bool = False) -> Modules:
-    rows, limit = measured.modules, options.rows or _ROWS
-    return Modules(rows, options.depth, limit, measured.parameters, name, brief)
+    return Document("count", lambda: check_data.build_data(measured), page)
 
 
-def _page(report: Report, root: Path, state: Training | None, options: Options) -> Page:
+def _modules(measured: Measured, name: str, options: Options) -> Modules:
+    limit = options.rows or _ROWS
+    return Modules(measured.modules, options.depth, limit, measured.parameters, name)
+
+
+def _page(report: Report, root: Path, training: TrainingRecord | None, options: Options) -> Page:
     model = report.models[0]
-    blocks = _blocks(model, state, options)
-    first, *others = (Section(tuple(some), always=True) for some in blocks)
+    name, total = clean(model.target), total_of(model)
+    blocks = _blocks(model, training, options)
+    sections = [Section(tuple(block), always=True) for block in blocks]
+    sections[0] = replace(sections[0], title=name)
     source = annotated(model, root, None)
     if source and source.rows:  # beside the picture of the model
         fold = "Source, with what each line makes:"
-        others.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
-    others.append(Section(tuple(_other_ways(report, options))))
-    name = clean(model.target)
-    total = total_of(model)
+        sections.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
+    sections.append(Section(tuple(_other_ways(report, options))))
     counted = "not measured" if total is None else f"{total:,} parameters"
-    return Page((replace(first, title=name), *others), headline=f"{name} · {counted}")
+    return Page(tuple(sections), headline=f"{name} · {counted}")
 
 
-def _blocks(model: ModelReport, state: Training | None, options: Options) -> Iterator[list[Block]]:
+def _blocks(
+    model: ModelReport, training: TrainingRecord | None, options: Options
+) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
         yield [Facts((defined,))]
         yield list(absent(measured))
     else:
-        missing = [
-            f"{name} skipped ({d.reason})" for name, d in measured.devices.items() if d.is_absent
-        ]
+        facts = [Fact("call", clean(measured.call)), defined]
+        if model.way and not model.inside:
+            facts.insert(1, Fact("as built in", place_of_way(model, model.target)))
+        devices = measured.devices.items()
         cached = ["from the cache"] if measured.cached else []
-        how = ", ".join([measured.rung, *cached, *missing])
-        call = Fact("call", clean(measured.call))
-        way = [Fact("as built in", place_of_way(model, model.target))]
-        way = way if model.way and not model.inside else []
-        why = [Fact("built because", clean(measured.why_built))] if measured.why_built else []
-        yield [Facts((call, *way, defined, Fact("counted on", how), *why))]
+        absences = [
+            f"{name} skipped ({device.reason})" for name, device in devices if device.is_absent
+        ]
+        facts.append(Fact("counted on", ", ".join([measured.rung, *cached, *absences])))
+        if measured.why_built:
+            facts.append(Fact("built because", clean(measured.why_built)))
+        yield [Facts(tuple(facts))]
         if model.inside:
             yield [_inside(model.inside)]
         yield [totals(measured)]
-        if state:
-            yield from training_blocks(state)
+        if training:
+            yield from training_blocks(training)
         elif len(measured.dtypes) > 1:
             yield [bytes_by_dtype(measured)]
-        present = {n: d for n, d in measured.devices.items() if not d.is_absent}
-        yield list(_devices(present, measured.counts.bytes))
+        yield list(_devices(measured))
         yield [_modules(measured, clean(model.target), options)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
@@ -139,28 +133,27 @@ def _blocks(model: ModelReport, state: Training | None, options: Options) -> Ite
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:
     """The counts of the same model, as the project builds it elsewhere."""
-    _, *others = [m for m in report.models if m.target == report.models[0].target]
-    if others:
+    _, *models = [m for m in report.models if m.target == report.models[0].target]
+    if models:
         yield Text("As the project also builds it:")
-        shown = others if options.verbose else others[:_WAYS]
-        counts = [f"{total_of(one) or 0:,}" for one in shown]
-        places = [place_of_way(one, one.target) for one in shown]
+        shown = models if options.verbose else models[:_WAYS]
+        counts = [f"{total_of(model) or 0:,}" for model in shown]
+        places = [place_of_way(model, model.target) for model in shown]
         pairs = zip(counts, places, strict=True)
         width = max(map(len, counts))
         yield Facts(tuple(Fact(count.rjust(width), place) for count, place in pairs), tone="")
-        if left := len(others) - len(shown):
-            yield Text(f"… and {left:,} more (-v lists them)", "dim", "  ")
+        if hidden := len(models) - len(shown):
+            yield Text(f"… and {hidden:,} more (-v lists them)", "dim", "  ")
     yield from ways_not_built(report, options)
 
 
-def _inside(found: Sequence[Inside]) -> Table:
+def _inside(instances: Sequence[Inside]) -> Table:
     """How the models of the project build a class."""
     rows = []
-    for one in found:
-        names = clean(one.model.target.partition("::")[2]), clean(one.row.call)
-        share = f"{one.share:.1%}".replace("%", " %")
-        numbers = f"{one.times:,}×", f"{one.row.total:,}", share
-        rows.append(Row((*names, *numbers, clean(str(one.way.position)))))
+    for inside in instances:
+        names = clean(inside.model.target.partition("::")[2]), clean(inside.row.call)
+        numbers = f"{inside.times:,}×", f"{inside.row.total:,}", style.percent(inside.share)
+        rows.append(Row((*names, *numbers, clean(str(inside.way.position)))))
     numeric = (Column(name, "number") for name in ("times", "each", "share"))
     columns = Column("inside", "code"), Column("call", "code"), *numeric, Column("source", "code")
     steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
@@ -179,18 +172,21 @@ def totals(measured: Measured) -> Facts:
     return Facts(tuple(facts))
 
 
-def _devices(devices: Mapping[str, DeviceResult], estimate: int) -> Iterator[Block]:
-    """Nothing where only meta was asked and answered. `estimate`: the bytes of parameters and
-    buffers, beside what an allocator really took for them."""
+def _devices(measured: Measured) -> Iterator[Block]:
+    """Nothing where only meta was asked and answered; beside the bytes of parameters and buffers,
+    what an allocator really took for them."""
+    devices = {name: d for name, d in measured.devices.items() if not d.is_absent}
     if set(devices) <= {"meta"} and all(d.status == "measured" for d in devices.values()):
         return
     rows, below = [], []
     colors = {"measured": "green", "failed": "red", "skipped": "yellow"}
     for name, device in devices.items():
-        taken = "" if device.bytes is None else style.human_bytes(device.bytes)
-        needs = "" if device.bytes is None else style.human_bytes(estimate)
+        status = Cell(device.status, colors[device.status])
         total = "–" if device.total is None else f"{device.total:,}"
-        rows.append(Row((name, Cell(device.status, colors[device.status]), total, needs, taken)))
+        estimate = allocated = ""
+        if device.bytes is not None:
+            estimate, allocated = map(style.human_bytes, (measured.counts.bytes, device.bytes))
+        rows.append(Row((name, status, total, estimate, allocated)))
         reasons = filter(None, (device.reason, *device.differences))
         below += [Text(f"{name}: {text}", hang="    ") for text in reasons]
     names = Column("device"), Column("status")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+MARK_TONES = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
@@ -50,11 +51,11 @@ _LOST = re.compile(
 
 def short_reason(reason: str, name: str) -> str:
     """Why `name` was not counted, said next to its name: without `Net(width=3) raised`."""
-    told, bare = clean(reason), name.partition("(")[0]
-    if told.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
-        raised = told.partition(" raised ")[2]
-        told = raised or told.removeprefix(f"{bare}()").removeprefix(bare).strip()
-    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", told)
+    text, bare = clean(reason), name.partition("(")[0]
+    if text.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
+        error = text.partition(" raised ")[2]
+        text = error or text.removeprefix(f"{bare}()").removeprefix(bare).strip()
+    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", text)
 
 
 def hidden_words(hidden: Hidden) -> str:
@@ -82,8 +83,8 @@ def plural(count: int, noun: str) -> str:
 
 def first(texts: Sequence[str], most: int) -> list[str]:
     """No more than `most` of them, and how many are left."""
-    left = len(texts) - most
-    return [*texts[:most], *([f"{left:,} more"] if left > 0 else [])]
+    more = len(texts) - most
+    return [*texts[:most], *([f"{more:,} more"] if more > 0 else [])]
 
 
 def elide_middle(text: str, width: int) -> str:
@@ -111,34 +112,34 @@ def elide_end(text: str, width: int) -> str:
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
     """Each text in at most `width`, cut so that it can still be distinguished from the others: as
     `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
-    found = {text: elide_end(text, width) for text in texts}
-    left = [text for text in found if len(text) > width >= 2]
-    for tail in range(width if left else 0):
+    short = {text: elide_end(text, width) for text in texts}
+    alike = [text for text in short if len(text) > width >= 2]
+    for tail in range(width if alike else 0):
         head = width - 1 - tail
-        alike = Counter(_ends(text, head, tail) for text in found)
-        for text in left:
-            if alike[_ends(text, head, tail)] == 1:
-                found[text] = "…".join(_ends(text, head, tail))
-        left = [text for text in left if alike[_ends(text, head, tail)] > 1]
+        times = Counter(_ends(text, head, tail) for text in short)
+        for text in alike:
+            if times[_ends(text, head, tail)] == 1:
+                short[text] = "…".join(_ends(text, head, tail))
+        alike = [text for text in alike if times[_ends(text, head, tail)] > 1]
     # The difference is in the middle, beyond both: the name, and what differs first.
-    ordered = sorted(found) if left else []  # so that the most alike are neighbours
+    ordered = sorted(short) if alike else []  # so that the most alike are neighbours
     place = {text: number for number, text in enumerate(ordered)}
-    for text in left:
+    for text in alike:
         near = ordered[max(place[text] - 1, 0) : place[text] + 2]
         differs = max(_common(text, other) for other in near if other != text)
         name = text[: min(text.find("(") + 1, width // 2)]
-        found[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
-    return found
+        short[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+    return short
 
 
 def _ends(text: str, head: int, tail: int) -> tuple[str, str]:
     return text[:head], text[max(len(text) - tail, 0) :]
 
 
-def _common(one: str, other: str) -> int:
+def _common(text: str, neighbour: str) -> int:
     """How long they are alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(text, neighbour, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(text), len(neighbour)))
 
 
 def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
@@ -179,12 +180,12 @@ _BREAKS = re.compile(r"[()]|, | [+-] |(?<![\w*])\d+\*(?!\*)|(?<!\*)\*(?!\*)")
 def _cut(text: str, room: int) -> int:
     """Where a line of a formula ends; 0 where it cannot be broken."""
     depth, cuts = 0, []  # (worth, end)
-    for found in _BREAKS.finditer(text):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
-        if found[0][0] not in "()0123456789":  # a number stays at what it multiplies
+    for sign in _BREAKS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(sign[0], 0)
+        if sign[0][0] not in "()0123456789":  # a number stays at what it multiplies
             # A bracket less is worth a quarter of a line, and a sum or a list a whole one.
-            worth = found.end() - depth * (room // 4) - room * (found[0] == "*")
-            cuts.append((worth, found.end()))
+            worth = sign.end() - depth * (room // 4) - room * (sign[0] == "*")
+            cuts.append((worth, sign.end()))
     fitting = [cut for cut in cuts if len(text[: cut[1]].rstrip()) <= room]
     if fitting:
         return max(fitting)[1]
@@ -237,6 +238,10 @@ def share(part: int, whole: int) -> str:
         return ""
     percent = 100 * part / whole
     return "<0.1 %" if percent < 0.05 else f"{percent:.1f} %"
+
+
+def percent(share: float) -> str:
+    return f"{share:.1%}".replace("%", " %")
 
 
 def bar(part: int, whole: int, width: int) -> str:

@@ -4,7 +4,7 @@ keeps, and checkpoints. Exact, for the optimizers of `torch.optim` as they are b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from msgspec import UNSET, UnsetType
 
@@ -34,42 +34,10 @@ OPTIMIZERS = {
         "SGD with momentum", ("momentum_buffer",), False, "momentum_training_bytes"
     ),
 }
-ASSUMED = (
-    "assumed: gradients of all that is trained, and states, in the dtype of the weights, as "
+_ASSUMED = (
+    "gradients of all that is trained, and states, in the dtype of the weights, as "
     "torch.optim makes them; no activations, no autocast copies, no sharding"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """The bytes of each part by dtype. `total`: what is held while training; `steps`: the counters
-    of the optimizer, which are in no budget; `checkpoint`: the tensors of the model's
-    `state_dict`, and `resumable` those of the optimizer's, too."""
-
-    optimizer: Optimizer
-    parts: dict[str, dict[str, int]]
-    total: int
-    steps: int
-    checkpoint: int
-
-    @property
-    def resumable(self) -> int:
-        states = (sum(self.parts[name].values()) for name in self.optimizer.states)
-        return self.checkpoint + sum(states) + self.steps
-
-
-def training_of(measured: Measured, optimizer: Optimizer) -> Training:
-    rows = measured.dtypes
-
-    def part(amount: Callable[[DtypeRow], int]) -> dict[str, int]:
-        return {row.dtype: amount(row) for row in rows if amount(row)}
-
-    trained = part(lambda row: row.trainable)
-    parts = {"weights": part(lambda row: row.parameters), "buffers": part(lambda row: row.buffers)}
-    parts |= {"gradients": trained, **dict.fromkeys(optimizer.states, trained)}
-    total = sum(sum(sizes.values()) for sizes in parts.values())
-    steps = _STEP * sum(row.tensors for row in rows) if optimizer.counts_steps else 0
-    return Training(optimizer, parts, total, steps, sum(row.saved for row in rows))
 
 
 @dataclass(kw_only=True)
@@ -84,53 +52,71 @@ class TrainingRecord:
     exp_avg: Mapping[str, int] | UnsetType = UNSET
     exp_avg_sq: Mapping[str, int] | UnsetType = UNSET
     momentum_buffer: Mapping[str, int] | UnsetType = UNSET
-    total: int
-    steps: int
-    checkpoint: int
+    total: int  # held while training
+    steps: int  # the counters of the optimizer, which are in no budget
+    checkpoint: int  # the tensors of the model's `state_dict`; then also those of the optimizer's
     resumable_checkpoint: int
     assumed: str
 
+    @property
+    def parts(self) -> dict[str, Mapping[str, int]]:
+        """What has bytes of several dtypes, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: sizes for name, sizes in values.items() if isinstance(sizes, Mapping)}
 
-def training_record(training: Training) -> TrainingRecord:
+
+def training_record(measured: Measured, optimizer: Optimizer) -> TrainingRecord:
+    rows = measured.dtypes
+
+    def part(amount: Callable[[DtypeRow], int]) -> dict[str, int]:
+        return {row.dtype: amount(row) for row in rows if amount(row)}
+
+    trained = part(lambda row: row.trainable)
+    states = dict.fromkeys(optimizer.states, trained)
+    parts = {"weights": part(lambda row: row.parameters), "buffers": part(lambda row: row.buffers)}
+    parts |= {"gradients": trained, **states}
+    steps = _STEP * sum(row.tensors for row in rows) if optimizer.counts_steps else 0
+    checkpoint = sum(row.saved for row in rows)
     return TrainingRecord(
-        optimizer=training.optimizer.name,
-        metric=training.optimizer.metric,
-        **training.parts,
-        total=training.total,
-        steps=training.steps,
-        checkpoint=training.checkpoint,
-        resumable_checkpoint=training.resumable,
-        assumed=ASSUMED.removeprefix("assumed: "),
+        optimizer=optimizer.name,
+        metric=optimizer.metric,
+        **parts,
+        total=sum(sum(sizes.values()) for sizes in parts.values()),
+        steps=steps,
+        checkpoint=checkpoint,
+        resumable_checkpoint=checkpoint + len(states) * sum(trained.values()) + steps,
+        assumed=_ASSUMED,
     )
 
 
-def training_blocks(found: Training) -> Iterator[list[Block]]:
-    yield [_held(found)]
-    facts = [Fact("checkpoint", style.human_bytes(found.checkpoint), f"{found.checkpoint:,}")]
-    more = found.resumable
-    if more != found.checkpoint:
-        facts.append(Fact("with the optimizer", style.human_bytes(more), f"{more:,}"))
-    if found.steps:
-        facts.append(Fact("step counters", "besides the total", f"{found.steps:,}"))
-    budget = f"nparam[{found.optimizer.metric}]: <= {found.total:_}"
-    assumed = Text(ASSUMED, "dim", hang="  ")
+def training_blocks(training: TrainingRecord) -> Iterator[list[Block]]:
+    yield [_parts_table(training)]
+    checkpoint, resumable = training.checkpoint, training.resumable_checkpoint
+    facts = [Fact("checkpoint", style.human_bytes(checkpoint), f"{checkpoint:,}")]
+    if resumable != checkpoint:
+        facts.append(Fact("with the optimizer", style.human_bytes(resumable), f"{resumable:,}"))
+    if training.steps:
+        facts.append(Fact("step counters", "besides the total", f"{training.steps:,}"))
+    budget = f"nparam[{training.metric}]: <= {training.total:_}"
+    assumed = Text(f"assumed: {training.assumed}", "dim", hang="  ")
     yield [Facts(tuple(facts)), Text(f"as a budget: {budget}", "dim"), assumed]
 
 
-def _held(found: Training) -> Table:
+def _parts_table(training: TrainingRecord) -> Table:
     """What is held while training, by dtype if there are several."""
-    dtypes = list(dict.fromkeys(name for sizes in found.parts.values() for name in sizes))
+    parts = training.parts
+    dtypes = list(dict.fromkeys(name for sizes in parts.values() for name in sizes))
     several = dtypes if len(dtypes) > 1 else []
     rows = [
         Row((name, *(_bytes(sizes.get(dtype, 0)) for dtype in several), *_both(sizes.values())))
-        for name, sizes in found.parts.items()
+        for name, sizes in parts.items()
         if sizes
     ]
-    sums = {d: sum(sizes.get(d, 0) for sizes in found.parts.values()) for d in several}
-    total = ("in training", *map(_bytes, sums.values()), *_both([found.total]))
+    sums = {d: sum(sizes.get(d, 0) for sizes in parts.values()) for d in several}
+    total = ("in training", *map(_bytes, sums.values()), *_both([training.total]))
     rows.append(Row(tuple(Cell(cell, "bold") for cell in total), rule=True))
     names = [Column(name, "number") for name in (*several, "bytes", "")]
-    heading = f"training with {found.optimizer.name}"
+    heading = f"training with {training.optimizer}"
     return Table((Column(heading), *names), tuple(rows), (Step("drop", ""),), noun="part")
 
 

@@ -58,9 +58,9 @@ def chunks(name: str, document: Document, options: Options) -> Iterable[str]:
     return [text if name in _FOR_PROGRAMS else inert(text)]
 
 
-def refusal(command: str, name: str, known: Sequence[str]) -> str:
+def refusal(command: str, name: str, names: Sequence[str]) -> str:
     """Why a command does not have a format, and which formats it has."""
     if name in FORMATS:
-        return f"{command} has no format {name!r}; it has {', '.join(known)}"
-    there = f"there are: {', '.join(known)}"
-    return f"there is no format {name!r}{did_you_mean(name, known, there)}"
+        return f"{command} has no format {name!r}; it has {', '.join(names)}"
+    there = f"there are: {', '.join(names)}"
+    return f"there is no format {name!r}{did_you_mean(name, names, there)}"

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.printable import clean, inert
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Severity
@@ -35,26 +34,23 @@ def render(document: Document, options: Options) -> str:
         alike = [finding for finding in findings if finding.severity == level]
         room = _SHOWN - (len(lines) if level == "error" else 0)
         shown = len(alike) if len(alike) <= room else room - 1
-        lines += [_annotation(finding, options) for finding in alike[:shown]]
-        if rest := alike[shown:]:
-            more = style.plural(len(rest), f"more {level}")
+        for finding in alike[:shown]:
+            at, rule = finding.position, RULES.get(finding.code)
+            properties = {
+                "file": repository_path(at.path, options),
+                "line": str(at.line),
+                "col": str(at.column),
+                "title": f"{finding.code} {rule.name}" if rule else finding.code,
+            }
+            message = "\n".join([finding.message, *details(finding)])
+            lines.append(_command(level, properties, message))
+        if hidden := alike[shown:]:
+            more = style.plural(len(hidden), f"more {level}")
             title = f"… and {more}, in the log and the job summary"
-            places = [f"{f.position}: {f.code} {f.message}" for f in rest[:_LISTED]]
-            places += ["…"] * (len(rest) > _LISTED)
+            places = [f"{f.position}: {f.code} {f.message}" for f in hidden[:_LISTED]]
+            places += ["…"] * (len(hidden) > _LISTED)
             lines.append(_command(level, {"title": title}, "\n".join(places)))
     return "\n".join([*lines, *(inert(clean(line)) for line in _log(document, options))]) + "\n"
-
-
-def _annotation(finding: Finding, options: Options) -> str:
-    at = finding.position
-    rule = RULES.get(finding.code)
-    properties = {
-        "file": repository_path(at.path, options),
-        "line": str(at.line),
-        "col": str(at.column),
-        "title": f"{finding.code} {rule.name}" if rule else finding.code,
-    }
-    return _command(finding.severity, properties, "\n".join([finding.message, *details(finding)]))
 
 
 def _command(level: Severity, properties: Mapping[str, str], message: str) -> str:
@@ -75,8 +71,8 @@ def _log(document: Document, options: Options) -> list[str]:
     if document.lines:
         return text.render(document, plain).splitlines()
     layout = replace(plain, width=sys.maxsize)
-    found = concise.render(document, options).splitlines()
-    page = document.page(replace(layout, quiet=options.quiet or not found))
+    lines = concise.render(document, options).splitlines()
+    page = document.page(replace(layout, quiet=options.quiet or not lines))
     if page.nothing:
         return [page.nothing]
-    return [*found, *([""] if found else []), *(block.text for block in page.summary)]
+    return [*lines, *([""] if lines else []), *(block.text for block in page.summary)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED
@@ -21,17 +20,19 @@ _NOWHERE = "pyproject.toml"  # stands in: this format needs a file for every fin
 def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
-    known = fingerprints(report, options)
-    found = []
+    entries = []
     if report.error is not None:
         text = f"nothing could be checked: {report.error}"
-        at, own = Position(_NOWHERE), identity("not checked")
-        found.append(_entry("nparam-lint", "critical", text, at, own, options))
-    found += [
-        _entry(one.code, _severity(one), one.message, one.position, known[one], options)
-        for one in dict.fromkeys(ranked(report))
-    ]
-    return json.dumps(found, indent=1) + "\n"
+        name, severity, place = identity("not checked"), "critical", Position(_NOWHERE)
+        entries.append(_entry("nparam-lint", severity, text, place, name, options))
+    identities = fingerprints(report, options)
+    for finding in dict.fromkeys(ranked(report)):
+        # A missing answer is worse than a wrong number, since it may hide any count.
+        severity = "critical" if finding.code in UNANSWERED else "major"
+        severity = "minor" if finding.severity == "warning" else severity
+        place, name = finding.position, identities[finding]
+        entries.append(_entry(finding.code, severity, finding.message, place, name, options))
+    return json.dumps(entries, indent=1) + "\n"
 
 
 def _entry(
@@ -45,10 +46,3 @@ def _entry(
         "fingerprint": fingerprint,
         "location": {"path": path, "lines": {"begin": max(at.line, 1)}},
     }
-
-
-def _severity(finding: Finding) -> str:
-    """A missing answer is worse than a wrong number, since it may hide any count."""
-    if finding.severity == "warning":
-        return "minor"
-    return "critical" if finding.code in UNANSWERED else "major"

@@ -72,18 +72,21 @@ def render(document: Document, options: Options) -> str:
         sections.append(f"<section><h2>Findings</h2>\n{listed}{more}</section>")
     sections += [_section(section, data) for section in after]
     sections += model_cards(_ways(document, reports), options.depth, data, as_built=True)
+    lines = [page.foot] if page.foot else [block.text for block in page.summary]
+    foot = "".join(f"<p>{escape(line)}</p>" for line in (*lines, f"nparam-lint {__version__}"))
+    sections.append(f"<footer>{foot}</footer>")
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
-    return parts.whole_page(title, [*filter(None, sections), _foot(page)], data)
+    return parts.whole_page(title, filter(None, sections), data)
 
 
 def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
     """The largest models as the project builds them, as far as these differ from those shown."""
     if document.command != "check" or document.report is None:
         return []
-    found = {(model.target, total_of(model)): model for model in document.report.models}
+    models = {(model.target, total_of(model)): model for model in document.report.models}
     for model in shown:
-        found.pop((model.target, total_of(model)), None)
-    largest = sorted((m for m in found.values() if total_of(m)), key=lambda m: -(total_of(m) or 0))
+        models.pop((model.target, total_of(model)), None)
+    largest = sorted((m for m in models.values() if total_of(m)), key=lambda m: -(total_of(m) or 0))
     return largest[:_WAYS]
 
 
@@ -108,14 +111,8 @@ def _header(document: Document, page: Page) -> str:
 
 def _headline(document: Document, page: Page) -> list[str]:
     """Its parts; the first begins with a capital, unless it is a target."""
-    first, *others = (page.headline or document.command).split(" · ")
-    return [first if "::" in first else first[:1].upper() + first[1:], *others]
-
-
-def _foot(page: Page) -> str:
-    lines = [page.foot] if page.foot else [block.text for block in page.summary]
-    text = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"<footer>{text}<p>nparam-lint {escape(__version__)}</p></footer>"
+    first, *words = (page.headline or document.command).split(" · ")
+    return [first if "::" in first else first[:1].upper() + first[1:], *words]
 
 
 # --- sections -------------------------------------------------------------------------------------
@@ -221,9 +218,9 @@ def model_cards(
     title = "As the project builds them" if as_built else plural(len(models), "model")
     yield f'<section><h2>{title}</h2>\n<div class="cards">'
     for number, model in enumerate(models, 1):
-        found, picture = model.measurement, ""
-        if isinstance(found, Measured):
-            inside = Modules(found.modules, depth, limit, found.parameters)
+        measured, picture = model.measurement, ""
+        if isinstance(measured, Measured):
+            inside = Modules(measured.modules, depth, limit, measured.parameters)
             picture = parts.model_picture(inside, clean(model.target), data)
         is_open = (few and model.top_level) or worst(model.findings) == "✗"
         yield _card(model, f"{'way' if as_built else 'model'}-{number}", is_open, picture)
@@ -231,22 +228,26 @@ def model_cards(
 
 
 def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
-    found, claims = model.measurement, budgets_of(model)
-    holds = any(claim.mark == "✓" for claim in claims)
-    mark = worst(model.findings) or ("✓" if holds else "–")
-    where, _, called = model.target.partition("::")
+    measured, claims = model.measurement, budgets_of(model)
+    mark = worst(model.findings) or ("✓" if any(claim.mark == "✓" for claim in claims) else "–")
+    where, _, title = model.target.partition("::")
     at = model.position
     place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
-    state = f"as built in {model.way.position}" if model.way else _states(claims)
+    states = [claim.state for claim in claims if not claim.prose]
+    state = f"budget {states[0]}" if states else "no budget"
+    if model.way:
+        state = f"as built in {model.way.position}"
+    elif len(states) > 1:
+        state = f"{states.count('holds'):,} of {len(states):,} budgets hold"
     total, count = "<small>not measured</small>", ""
-    if isinstance(found, Measured):
-        total = f"{found.counts.total:,}<small>parameters</small>"
-        count = f' data-count="{found.counts.total}"'
-    inside = "\n".join(text for text in _inside(model, claims, picture) if text)
+    if isinstance(measured, Measured):
+        total = f"{measured.counts.total:,}<small>parameters</small>"
+        count = f' data-count="{measured.counts.total}"'
+    inside = "\n".join(filter(None, _inside(model, claims, picture)))
     return (
         f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
         f"\n<summary>"
-        f'{mark_html(mark)}<span class="title"><b>{escape(called)}</b>'
+        f'{mark_html(mark)}<span class="title"><b>{escape(title)}</b>'
         f'<span class="place">{escape(place)} · {escape(state)}</span></span>'
         f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
         "</details>"
@@ -255,9 +256,9 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
 
 def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) -> list[str]:
     measured, target = model.measurement, clean(model.target)
-    called = target.partition("::")[2]
+    name = target.partition("::")[2]
     rows = [
-        _budget_row(row, code_html(row.name.removeprefix(target).strip() or called))
+        _budget_row(row, code_html(row.name.removeprefix(target).strip() or name))
         for claim in claims
         for row in rows_of(claim)
     ]
@@ -269,14 +270,6 @@ def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) ->
         return [budgets, parts.finding_list(findings) if findings else reasons]
     causes = map(_cause, findings)
     return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
-
-
-def _states(claims: Sequence[JudgedBudget]) -> str:
-    """What has become of the budgets, in few words."""
-    states = [claim.state for claim in claims if not claim.prose]
-    if len(states) < 2:
-        return f"budget {states[0]}" if states else "no budget"
-    return f"{states.count('holds'):,} of {len(states):,} budgets hold"
 
 
 def _advice(findings: Iterable[Finding]) -> str:
@@ -298,35 +291,36 @@ def _cause(finding: Finding) -> str:
     if not finding.changes:
         return source
     rows = []
-    for one in finding.changes:
-        times = f"{one.times:,} ×" if one.times > 1 else ""
-        cells = (one.path, one.what, times, style.signed(one.delta), one.source or "")
-        rows.append(Row(cells, one.mark))
+    for change in finding.changes:
+        times = f"{change.times:,} ×" if change.times > 1 else ""
+        delta = style.signed(change.delta)
+        cells = (change.path, change.what, times, delta, change.source or "")
+        rows.append(Row(cells, change.mark))
     table = parts.block_html(Table(_CHANGES, tuple(rows), noun="change"))
     return f"{source}<p>{escape(finding.since)}:</p>{table}"
 
 
-def _facts(found: Measured) -> str:
+def _facts(measured: Measured) -> str:
     pairs = []
-    for metric, count in style.shown_metrics(found):
+    for metric, count in style.shown_metrics(measured):
         if metric.name == "bytes" and count is not None:
             pairs.append(("size", style.human_bytes(count)))
         elif metric.name != "total" and count is not None:
             pairs.append((metric.label, f"{count:,}"))
     pairs += [
-        ("counted on", found.rung + (", from the cache" if found.cached else "")),
-        ("built as", found.call),
+        ("counted on", measured.rung + (", from the cache" if measured.cached else "")),
+        ("built as", measured.call),
     ]
     rows = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
     return f'<dl class="facts">{rows}</dl>'
 
 
-def _remarks(found: Measured) -> str:
+def _remarks(measured: Measured) -> str:
     """What no count includes, what other devices said, and notes."""
-    remarks = [style.hidden_words(hidden) for hidden in found.hidden]
-    for name, device in found.devices.items():
+    remarks = [style.hidden_words(hidden) for hidden in measured.hidden]
+    for name, device in measured.devices.items():
         if not device.is_absent and (device.status != "measured" or device.differences):
             reasons = "; ".join(filter(None, (device.reason, *device.differences)))
             remarks.append(f"{name} {device.status}: {reasons}")
-    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *found.notes])
+    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *measured.notes])
     return f"<div>{notes}</div>" if notes else ""

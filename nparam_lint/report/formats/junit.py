@@ -27,16 +27,14 @@ def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
     declared, on_budgets = declared_budgets(report)
-    why = Explanations(replace(options, width=_WIDTH, color=False))
-    cases = [_budget(claim, why) for claim in declared]
+    explanations = Explanations(replace(options, width=_WIDTH, color=False))
+    cases = [_budget(claim, explanations) for claim in declared]
     if report.error is not None:
         lines = report.error.splitlines()
         first = lines[0] if lines else ""
         cases = [_case("nparam-lint", "nparam-lint", "error", first, "", lines)]
-    others = (
-        finding for finding in sorted(report.findings, key=by_place) if finding not in on_budgets
-    )
-    cases += map(_other, others)
+    besides = (finding for finding in report.findings if finding not in on_budgets)
+    cases += map(_finding, sorted(besides, key=by_place))
     for target, failure in report.skipped:
         cases.append(_case(target.partition("::")[0], target, "skipped", failure.reason))
     outcomes = Counter(child.tag for case in cases for child in case)
@@ -74,13 +72,12 @@ def _case(
 # --- budgets ----------------------------------------------------------------------------------
 
 
-def _budget(claim: JudgedBudget, why: Explanations) -> ElementTree.Element:
+def _budget(claim: JudgedBudget, explanations: Explanations) -> ElementTree.Element:
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
-    errors = [finding for finding in claim.findings if finding.severity == "error"]
-    if errors:
+    if errors := claim.errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        text = why.lines(errors, claim.model)
+        text = explanations.lines(errors, claim.model)
         return _case(path, name, outcome, message, errors[0].code, text)
     lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":
@@ -94,7 +91,7 @@ def _budget(claim: JudgedBudget, why: Explanations) -> ElementTree.Element:
 # --- everything else --------------------------------------------------------------------------
 
 
-def _other(finding: Finding) -> ElementTree.Element:
+def _finding(finding: Finding) -> ElementTree.Element:
     """A finding that belongs to no declared budget: a malformed budget, a stale one, a warning."""
     rule = RULES.get(finding.code)
     what = f"{finding.code} {rule.name}" if rule else finding.code

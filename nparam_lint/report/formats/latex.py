@@ -9,18 +9,18 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"})
 
 def render(document: Document, options: Options) -> str:
     assert document.forms is not None
-    found = document.forms(options)
+    sources = document.forms(options)
     lines = []
-    for form in found.forms:
+    for form in sources.forms:
         if form.where:
             lines.append("% where " + ", ".join(form.where))
         lines += ["\\[", f"  N = {form.latex}", "\\]"]
-    lines += [f"% {reason}" for reason in found.missing]
-    if found.forms:
+    lines += [f"% {reason}" for reason in sources.missing]
+    if sources.forms:
         lines += ["\\begin{tabular}{llr}", "  module & parameters & value \\\\", "  \\hline"]
-        for name, latex, value in found.modules:
+        for name, latex, value in sources.modules:
             text = name.translate(_SPECIAL)
             lines.append(f"  \\texttt{{{text}}} & ${latex}$ & {value:,} \\\\")
-        total = f"  total & & {found.forms[0].value:,} \\\\"
+        total = f"  total & & {sources.forms[0].value:,} \\\\"
         lines += ["  \\hline", total, "\\end{tabular}"]
     return "\n".join(lines) + "\n"

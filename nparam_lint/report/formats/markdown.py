@@ -6,6 +6,7 @@ Names are written as code, so that they mention nobody and link to nothing; othe
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import clean, plural
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Document, Options, Page, Row, Section
+    from nparam_lint.report import Block, Document, Options, Page, Section
 
 COMMENT = 65_536  # characters that GitHub takes for a comment; counted in bytes, to be safe
 SUMMARY = 1_000_000  # bytes: GitHub drops a step's summary above 1,024 KiB as a whole
@@ -95,18 +96,17 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
 
 
 def _section(section: Section) -> Iterator[Pieces]:
-    made = [piece for block in section.blocks for piece in _block(block) if piece.rows]
-    if section.fold:
+    pieces = [piece for block in section.blocks for piece in _block(block) if piece.rows]
+    if not section.fold:
+        if section.title:
+            yield Pieces("title", "", [f"**{plain_text(section.title)}**\n"])
+        yield from pieces
+    elif pieces:
         title = f" <code>{style.escape(section.title)}</code>" if section.title else ""
-        if made:
-            head = "\n".join([*map(whole, made[:-1]), made[-1].head])
-            done = folded(style.escape(section.fold) + title, replace(made[-1], head=head))
-            noun = f"table of {done.noun}s"
-            yield Pieces(noun, "", [whole(done)]) if section.title else done
-        return
-    if section.title:
-        yield Pieces("title", "", [f"**{plain_text(section.title)}**\n"])
-    yield from made
+        head = "\n".join([*map(whole, pieces[:-1]), pieces[-1].head])
+        fold = folded(style.escape(section.fold) + title, replace(pieces[-1], head=head))
+        noun = f"table of {fold.noun}s"
+        yield Pieces(noun, "", [whole(fold)]) if section.title else fold
 
 
 def _block(block: Block) -> Iterator[Pieces]:
@@ -130,23 +130,20 @@ def _block(block: Block) -> Iterator[Pieces]:
     elif isinstance(block, Chart):
         yield Pieces("line", "", [f"{code(sparkline(block, _WIDTH))}\n"])
     elif isinstance(block, ModelBudgets) and not block.alone:
-        yield from _broken(block)
+        for model in block.models:
+            measured = model.measurement
+            broken = any(claim.state == "broken" for claim in budgets_of(model))
+            if broken and isinstance(measured, Measured):
+                total = f"{measured.counts.total:,} parameters"
+                title = f"Modules of <code>{style.escape(model.target)}</code>: {total}"
+                (piece,) = _block(Modules(measured.modules, block.depth, _ROWS))
+                yield Pieces(
+                    "module table", "", [whole(folded(title, piece))] if piece.rows else []
+                )
         title = f"{plural(len(block.models), 'model')} with what is declared"
         yield folded(title, _table(block.table))
     else:
         yield _table(block if isinstance(block, Table) else block.table)
-
-
-def _broken(block: ModelBudgets) -> Iterator[Pieces]:
-    """The modules of every model with a broken budget."""
-    for model in block.models:
-        found = model.measurement
-        broken = any(claim.state == "broken" for claim in budgets_of(model))
-        if broken and isinstance(found, Measured):
-            name, total = style.escape(model.target), f"{found.counts.total:,}"
-            title = f"Modules of <code>{name}</code>: {total} parameters"
-            (piece,) = _block(Modules(found.modules, block.depth, _ROWS))
-            yield Pieces("module table", "", [whole(folded(title, piece))] if piece.rows else [])
 
 
 def _table(table: Table) -> Pieces:
@@ -156,8 +153,15 @@ def _table(table: Table) -> Pieces:
     head = _line(names).replace("|  |", "| |") + f"|{'|'.join([*('---' for _ in marks), *ends])}|\n"
     rows = []
     for row in table.rows:
-        mark = [EMOJI.get(row.mark, row.mark)] if marks else []
-        rows.append(_line([*mark, *_cells(row, table)]))
+        cells = [EMOJI.get(row.mark, row.mark)] if marks else []
+        for cell, column in zip(row.full, table.columns, strict=True):
+            notes = row.below if column.notes else ()
+            text = clean("; ".join(part for part in (cell.text, *notes) if part))
+            text = style.elide_end(text, _LONGEST)
+            text = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
+            text = f"**{text}**" if cell.tone == "bold" and text else text
+            cells.append(f"{text} ({plain_text(cell.share)})" if cell.share else text)
+        rows.append(_line(cells))
     for note in table.notes:
         rows.append(_line([*marks, plain_text(note), *[""] * (len(ends) - 1)]))
     return Pieces(table.noun, head, rows)
@@ -165,17 +169,6 @@ def _table(table: Table) -> Pieces:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
-
-
-def _cells(row: Row, table: Table) -> Iterator[str]:
-    for made, column in zip(row.full, table.columns, strict=True):
-        notes = row.below if column.notes else ()
-        text = clean("; ".join(part for part in (made.text, *notes) if part))
-        text = style.elide_end(text, _LONGEST)
-        shown = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
-        if made.tone == "bold" and shown:
-            shown = f"**{shown}**"
-        yield f"{shown} ({plain_text(made.share)})" if made.share else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +187,17 @@ class Pieces:
 def fitted(blocks: Iterable[Pieces], room: int) -> str:
     """All that fits; what must be cut leaves half of the room to what comes after it."""
     text = ""
-    left: dict[str, int] = {}
+    cuts: Counter[str] = Counter()
     for block in blocks:
-        taken = _that_fit(block, room)
-        if taken < len(block.rows):
-            taken = _that_fit(block, room // 2)
-        if taken:
-            part = f"\n{block.head}{''.join(block.rows[:taken])}{block.tail}"
+        fitting = _that_fit(block, room)
+        if fitting < len(block.rows):
+            fitting = _that_fit(block, room // 2)
+            cuts[block.noun] += len(block.rows) - fitting
+        if fitting:
+            part = f"\n{block.head}{''.join(block.rows[:fitting])}{block.tail}"
             text, room = text + part, room - size(part)
-        if taken < len(block.rows):
-            left[block.noun] = left.get(block.noun, 0) + len(block.rows) - taken
-    if left:
-        what = ", ".join(plural(count, noun) for noun, count in left.items())
+    if cuts:
+        what = ", ".join(plural(count, noun) for noun, count in cuts.items())
         text += f"\n*Cut to what fits here: {what} left out.*\n"
     return text
 
@@ -216,10 +208,10 @@ def whole(block: Pieces) -> str:
 
 def _that_fit(block: Pieces, room: int) -> int:
     room -= 1 + size(block.head) + size(block.tail)
-    for taken, row in enumerate(block.rows):
+    for fitting, row in enumerate(block.rows):
         room -= size(row)
         if room < 0:
-            return taken
+            return fitting
     return len(block.rows)
 
 

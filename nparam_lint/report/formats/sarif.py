@@ -9,7 +9,6 @@ import json
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES, explain
 from nparam_lint.ground.version import __version__
@@ -34,32 +33,33 @@ def render(document: Document, options: Options) -> str:
     codes = sorted({finding.code for finding in shown})
     identities = fingerprints(report, options)
     rules = [_rule(code) for code in codes]
+    notices = []
+    if report.error is not None:
+        notices.append(("error", "not-checked", report.error))
+    if hidden := len(findings) - len(shown):
+        more = plural(hidden, "more finding")
+        text = f"{more} left out: no more than {_KEPT:,} are kept of a run"
+        notices.append(("warning", "findings-left-out", text))
+    notes = [
+        {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
+        for level, name, text in notices
+    ]
+    invocation = {
+        "executionSuccessful": report.error is None,
+        "toolExecutionNotifications": notes,
+    }
     us = {"name": "nparam-lint", "version": __version__, "informationUri": _SITE, "rules": rules}
     run = {
         "tool": {"driver": us},
         "automationDetails": {"id": "nparam-lint/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(report, len(findings) - len(shown))],
+        "invocations": [invocation],
         "results": [_result(f, codes.index(f.code), identities[f], options) for f in shown],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     # ASCII, as in the JSON report.
     return json.dumps(log, separators=(",", ":")) + "\n"
-
-
-def _invocation(report: Report, left: int) -> Json:
-    notices = []
-    if report.error is not None:
-        notices.append(("error", "not-checked", report.error))
-    if left:
-        text = f"{plural(left, 'more finding')} left out: no more than {_KEPT:,} are kept of a run"
-        notices.append(("warning", "findings-left-out", text))
-    notes = [
-        {"level": level, "descriptor": {"id": name}, "message": {"text": _lines([text])}}
-        for level, name, text in notices
-    ]
-    return {"executionSuccessful": report.error is None, "toolExecutionNotifications": notes}
 
 
 def _rule(code: str) -> Json:

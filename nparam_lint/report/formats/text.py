@@ -43,8 +43,8 @@ def render(document: Document, options: Options) -> str:
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
-        found, brief = document.report.findings, options.is_brief
-        parts.append(findings.findings_lines(found, options.width, paint, brief=brief))
+        every, brief = document.report.findings, options.is_brief
+        parts.append(findings.findings_lines(every, options.width, paint, brief=brief))
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
     parts.append([line for block in page.summary for line in _joined(block, options.width, paint)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n" if any(parts) else ""
@@ -66,9 +66,9 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return _facts(block, width, paint)
     if isinstance(block, Parts):
         return _joined(block, width, paint)
-    if isinstance(block, ModelBudgets | Listing):
-        if isinstance(block, ModelBudgets):
-            return lines_by_file.verdict_lines(block, width, paint)
+    if isinstance(block, ModelBudgets):
+        return lines_by_file.verdict_lines(block, width, paint)
+    if isinstance(block, Listing):
         return lines_by_file.listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
@@ -121,15 +121,15 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
     if block.plain:
         return ["  ".join(paint(tone, clean(text)) for tone, text in block.parts)]
     lines: list[str] = []
-    used = 0
+    column = 0
     for tone, text in block.parts:
-        if lines and used + 3 + len(text) <= width:
+        if lines and column + 3 + len(text) <= width:
             lines[-1] += paint(block.tone, " · ") + paint(tone, text)
-            used += 3 + len(text)
+            column += 3 + len(text)
         else:
             pieces = style.wrap(text, width)
             lines += [paint(tone, piece) for piece in pieces]
-            used = len(pieces[-1])
+            column = len(pieces[-1])
     return lines
 
 
@@ -158,7 +158,6 @@ class _Grid:
     def __init__(self, table: Table, width: int) -> None:
         self.table, self.width = table, width
         self.lead = "  " if any(row.mark for row in table.rows) else ""  # room for marks
-        self.full = [[_cleaned(cell) for cell in row.full] for row in table.rows]
         self.dropped: set[int] = set()
         self.short: set[int] = set()
         self.cut: dict[int, Step] = {}
@@ -167,7 +166,8 @@ class _Grid:
 
     def fill(self) -> None:
         """What is cut is cut no more than the width demands."""
-        self.cells = [[self._text(cell, i) for i, cell in enumerate(row)] for row in self.full]
+        rows = self.table.rows
+        self.cells = [[self._text(cell, i) for i, cell in enumerate(row.full)] for row in rows]
         self.measure()
         for at, step in self.cut.items():
             cut = style.elide_end if step.what == "cut" else style.elide_middle
@@ -179,7 +179,7 @@ class _Grid:
             self.measure()
 
     def _text(self, cell: Cell, column: int) -> str:
-        text = cell.short or cell.text if column in self.short else cell.text
+        text = clean(cell.short or cell.text if column in self.short else cell.text)
         bar = style.bar(*cell.bar, self.bar)
         return f"{bar.ljust(self.bar)} {text}" if bar and text else bar or text
 
@@ -218,8 +218,8 @@ class _Grid:
         room = sum(widths[i] for i in broken) - self.excess
         rooms: dict[int, int] = {}
         for place, i in enumerate(broken, 1):
-            others = sum(min(widths[j], room // 2) for j in broken[place:])
-            rooms[i] = max(room - others, _LEAST[self.table.columns[i].kind])
+            reserve = sum(min(widths[j], room // 2) for j in broken[place:])
+            rooms[i] = max(room - reserve, _LEAST[self.table.columns[i].kind])
             lines = [line for row in self.cells for line in self._broken(row[i], i, rooms[i])]
             room -= max([len(self.table.columns[i].name) + 2, *map(len, lines)])
         return rooms
@@ -228,7 +228,7 @@ class _Grid:
         """The lines that a row takes, with room for a mark before each."""
         cells = [self._broken(row[i], i, rooms[i]) if i in rooms else [row[i]] for i in self.shown]
         lines = (list(line) for line in zip_longest(*cells, fillvalue=""))
-        return [[self.lead + first, *rest] for first, *rest in lines]
+        return [[self.lead + first, *cells] for first, *cells in lines]
 
     def _broken(self, cell: str, column: int, room: int) -> list[str]:
         kind = self.table.columns[column].kind
@@ -239,23 +239,18 @@ class _Grid:
         return style.wrap(cell, room)
 
 
-def _cleaned(cell: Cell) -> Cell:
-    return replace(cell, text=clean(cell.text), short=clean(cell.short))
-
-
 def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list[str]:
-    table, columns = grid.table, [grid.table.columns[i] for i in grid.shown]
+    table = grid.table
     widths = _widths(grid.headers, [line for lines in rows for line in lines])
-    sides = (">" if column.kind == "number" else "<" for column in columns)
+    sides = (">" if table.columns[i].kind == "number" else "<" for i in grid.shown)
     specs = [f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
     text = _head(grid.headers, specs, paint)
     for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
-        given = [row.full[i] for i in grid.shown]
-        tones = [cell.tone or column.tone for cell, column in zip(given, columns, strict=True)]
-        made = [_line(cells, specs, tones, paint) for cells in lines]
+        tones = [row.full[i].tone or table.columns[i].tone for i in grid.shown]
+        texts = [_line(cells, specs, tones, paint) for cells in lines]
         if row.mark:
-            made[0] = paint(row.mark_tone, row.mark) + made[0][1:]
-        text += [text[1], *made] if row.rule and number else made
+            texts[0] = paint(row.mark_tone, row.mark) + texts[0][1:]
+        text += [text[1], *texts] if row.rule and number else texts
         for note in row.below:
             wrapped = style.wrap(clean(note), grid.width, "      ", "      ")
             text += [paint("yellow", part) for part in wrapped]
@@ -277,8 +272,8 @@ def _head(headers: Sequence[str], specs: Sequence[str], paint: Paint) -> list[st
 
 def _line(cells: Sequence[str], specs: Sequence[str], tones: Sequence[str], paint: Paint) -> str:
     padded = map(format, cells, specs)
-    made = (_painted(tone, cell, paint) for tone, cell in zip(tones, padded, strict=True))
-    return (" " * _BETWEEN).join(made).rstrip()
+    texts = (_painted(tone, cell, paint) for tone, cell in zip(tones, padded, strict=True))
+    return (" " * _BETWEEN).join(texts).rstrip()
 
 
 def _painted(tone: str, cell: str, paint: Paint) -> str:
@@ -290,9 +285,9 @@ def _painted(tone: str, cell: str, paint: Paint) -> str:
     if tone == "times":
         times, sign, number = core.rpartition(" × ")
         return before + paint("dim", times + sign) + number + after
-    rest = core.lstrip(style.EIGHTHS)
-    text = rest.lstrip()
-    bar = paint("cyan", core[: len(core) - len(rest)]) + rest[: len(rest) - len(text)]
+    beside = core.lstrip(style.EIGHTHS)
+    text = beside.lstrip()
+    bar = paint("cyan", core[: len(core) - len(beside)]) + beside[: len(beside) - len(text)]
     return before + bar + paint(tone, text) + after
 
 
@@ -338,7 +333,8 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
 
 def _with_shares(cells: Sequence[Cell], shares: bool) -> list[str]:
     """The cells of one column; below each other, counts and shares are right-aligned."""
-    found = [_cleaned(cell) for cell in cells]
-    left = max(len(cell.text) for cell in found)
-    right = max(len(cell.share) for cell in found) if shares else 0
-    return [f"{c.text:>{left}}" + (f"  {c.share:>{right}}" if right else "") for c in found]
+    texts = [clean(cell.text) for cell in cells]
+    left = max(map(len, texts))
+    right = max(len(cell.share) for cell in cells) if shares else 0
+    columns = zip(texts, cells, strict=True)
+    return [f"{t:>{left}}" + (f"  {c.share:>{right}}" if right else "") for t, c in columns]
