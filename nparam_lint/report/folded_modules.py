@@ -224,15 +224,15 @@ def _row(row: TreeRow, whole: int) -> Row:
     indent, label = "  " * max(row.level - 1, 0), style.clean(row.label)
     first, fold, last = label.partition(" … ")
     short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
-    tone, counted = "" if row.level else "bold", row.times * row.new
+    tone, weight = "" if row.level else "bold", row.times * row.new
     return Row(
         (
             Cell(indent + label, tone, short=short),
             style.clean(row.module.type),
             f"{row.module.own:,}" if row.module.own else "",
             Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
-            style.share(counted, whole),
-            Cell(", ".join(row.marks), "yellow", bar=(counted, whole)),
+            style.share(weight, whole),
+            Cell(", ".join(row.marks), "yellow", bar=(weight, whole)),
             style.clean(row.module.source or ""),
         )
     )
