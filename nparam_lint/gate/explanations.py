@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.ground.findings import BudgetResult, Finding
 
-    _Broken = tuple[ModelReport, Finding, BudgetResult]
 
 MOST = 20  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
@@ -36,34 +35,26 @@ def explained(
 ) -> Report:
     """The report with an explanation of each broken budget. `find_causes`: where there is another
     state to compare with."""
-    broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
-    causes = _causes(broken, candidates, source, find_causes) if broken and find_causes else {}
-    told: dict[Finding, Finding] = {}
+    broken = [(m, f, f.result) for m in report.models for f in m.findings if f.result]
+    causes: dict[Finding, BudgetCause] = {}
+    if broken and find_causes:
+        by_target = {str(candidate.target): candidate for candidate in candidates}
+        targets = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
+        pairs = [(finding, result) for model, finding, result in broken if model.target in targets]
+        with Aside("what broke the budgets"):
+            answers = find_causes([(by_target[f.target], result) for f, result in pairs], source)
+            causes = dict(zip((finding for finding, _ in pairs), answers, strict=False))
+    explanations: dict[Finding, Finding] = {}
     for model, finding, result in broken:
         with Aside(f"the explanation of {finding.code} at {finding.position}"):
-            told[finding] = _explained(finding, result, model, causes.get(finding), source)
+            cause = causes.get(finding)
+            explanations[finding] = _explained(finding, result, model, cause, source)
 
-    def tell(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(told.get(finding, finding) for finding in findings)
+    def explain(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        return tuple(explanations.get(finding, finding) for finding in findings)
 
-    models = tuple(replace(model, findings=tell(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=tell(report.findings))
-
-
-def _causes(
-    broken: Sequence[_Broken],
-    candidates: Sequence[Candidate],
-    source: ProjectSource,
-    find_causes: FindCauses,
-) -> dict[Finding, BudgetCause]:
-    by_target = {str(candidate.target): candidate for candidate in candidates}
-    asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
-    wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
-    pairs = [(by_target[finding.target], result) for finding, result in wanted]
-    found: list[BudgetCause] = []
-    with Aside("what broke the budgets"):
-        found = find_causes(pairs, source)
-    return dict(zip((finding for finding, _ in wanted), found, strict=False))
+    models = tuple(replace(model, findings=explain(model.findings)) for model in report.models)
+    return replace(report, models=models, findings=explain(report.findings))
 
 
 def _explained(
@@ -73,8 +64,16 @@ def _explained(
     cause: BudgetCause | None,
     source: ProjectSource,
 ) -> Finding:
+    lines: list[SourceLine] = []
+    # The line of the budget, with what it declares; of a formula in several lines, a word.
+    text, column = _text(finding.position, source), finding.position.column
+    declared = re.compile(re.escape(result.declared)).search(text, column - 1)
+    if word := declared or _WORD.search(text, column - 1):
+        at = replace(finding.position, column=word.start() + 1)
+        lines.append(SourceLine(at, text, len(word[0])))
+    if cause and cause.changes:
+        lines += _edited(cause, finding, source)
     changes = cause.changes if cause else ()
-    lines = [*_declaration(finding.position, result, source), *_edited(cause, finding, source)]
     detail = finding.detail
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
@@ -83,21 +82,9 @@ def _explained(
     return replace(finding, detail=detail, since=since, changes=changes, lines=tuple(lines))
 
 
-def _declaration(at: Position, result: BudgetResult, source: ProjectSource) -> Iterator[SourceLine]:
-    """The line of the budget, with what it declares; of a formula in several lines, a word."""
-    text = _text(at, source)
-    word = re.compile(re.escape(result.declared)).search(text, at.column - 1)
-    if found := word or _WORD.search(text, at.column - 1):
-        yield SourceLine(replace(at, column=found.start() + 1), text, len(found[0]))
-
-
-def _edited(
-    cause: BudgetCause | None, finding: Finding, source: ProjectSource
-) -> Iterator[SourceLine]:
+def _edited(cause: BudgetCause, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:
     """The lines that made the difference: those that were edited, or the one that makes what
     changed most."""
-    if not (cause and cause.changes):
-        return
     declared = str(finding.position)
     edited = [line for line in cause.edited if str(line.position) != declared]
     if 0 < len(edited) <= MOST_EDITED:

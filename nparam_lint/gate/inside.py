@@ -35,26 +35,27 @@ def resolved(target: Target, tree: SourceTree) -> Target:
 
 def part_of(target: Target, host: Measured) -> Measured | NotMeasured:
     """A class inside a model that was built as a model of its own."""
-    made = next((row for row in host.inside if row.target == str(target.bare)), None)
-    if made is None:
-        reason = f"{host.call} contains no {target.callable}"
-        return NotMeasured("NPL008", reason, cause="target_missing")
-    return first_instance(made, host)
+    for row in host.inside:
+        if row.target == str(target.bare):
+            return first_instance(row, host)
+    reason = f"{host.call} contains no {target.callable}"
+    return NotMeasured("NPL008", reason, cause="target_missing")
 
 
-def first_instance(made: InsideRow, host: Measured) -> Measured:
+def first_instance(instances: InsideRow, host: Measured) -> Measured:
     """The first of some modules inside a model, as a model of its own."""
-    top, rest = made.paths[0], f"{made.paths[0]}."
-    rows = [row for row in host.modules if row.path == top or row.path.startswith(rest)]
-    parameters = [row for row in host.parameters if row.name.startswith(rest)]
+    top = instances.paths[0]
+    prefix = f"{top}."
+    rows = [row for row in host.modules if row.path == top or row.path.startswith(prefix)]
+    parameters = [row for row in host.parameters if row.name.startswith(prefix)]
     return replace(
         host,
-        call=f"{made.call} in {host.call}, at {top}",
-        modules=tuple(replace(row, path=row.path[len(rest) :]) for row in rows),
-        parameters=tuple(replace(row, name=row.name[len(rest) :]) for row in parameters),
+        call=f"{instances.call} in {host.call}, at {top}",
+        modules=tuple(replace(row, path=row.path[len(prefix) :]) for row in rows),
+        parameters=tuple(replace(row, name=row.name[len(prefix) :]) for row in parameters),
         devices={},
         hidden=(),
-        definitions=(made.source,) if made.source else (),
+        definitions=(instances.source,) if instances.source else (),
         type="",
         types=(),
         inside=(),

@@ -184,11 +184,9 @@ def _judge_measured(
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
-        others = [found for one, found in resized if one.build.varied <= names]
-        if others:
-            broken = formula_check.check_formula(
-                budget, measured, others, settings.tolerance, broken
-            )
+        sizes = [size for candidate, size in resized if candidate.build.varied <= names]
+        if sizes and not broken:
+            broken = formula_check.check_formula(budget, measured, sizes, settings.tolerance)
         findings += broken
     if candidate.target.host:  # what else there is to say is said of the model itself
         return results, findings
