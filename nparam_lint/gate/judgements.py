@@ -68,8 +68,11 @@ class Outcomes:
         skipped, the `uncalled` first."""
         reports = [model for _, model in sorted(self.models, key=itemgetter(0))]
         # That a model contains an nn.Sequential says nothing about a factory that returns another.
-        kinds = {kind for m in reports for kind in _types(m) if not kind.startswith("torch.nn.")}
-        built = {_bare(m.target) for m in reports if isinstance(m.host or m.measurement, Measured)}
+        hosts = [
+            (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
+        ]
+        kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
+        built = {_bare(model.target) for model, _ in hosts}
         reports = [
             replace(
                 model,
@@ -82,16 +85,10 @@ class Outcomes:
         ]
         # A model whose budgets have arguments may fail without them, which need not be reported;
         # and of one that has been built in one way, no other need be told.
-        known = {_bare(m.target) for m in reports if m.declared}
-        known |= {m.target for m in reports if m.way}
+        settled = {_bare(m.target) for m in reports if m.declared}
+        settled |= {m.target for m in reports if m.way}
         failures = [(at, why) for _, at, why in sorted(self.failures, key=itemgetter(0))]
-        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in known]
-
-
-def _types(model: ModelReport) -> tuple[str, ...]:
-    """Of all modules inside of what was built."""
-    built = model.host or model.measurement
-    return built.types if isinstance(built, Measured) else ()
+        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in settled]
 
 
 def _bare(target: str) -> str:
@@ -108,26 +105,26 @@ def judge_models(
 ) -> Outcomes:
     """Every selected model with its results and findings. `resized`: the same models with other
     arguments, by the number of the candidate, to check its formulas with."""
-    found = Outcomes()
+    outcomes = Outcomes()
     places = selection.shard.places if selection.shard else range(len(selection.candidates))
     for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
         answer = answers.measurements[number]
+        target = str(candidate.target)
         settings = session.settings.for_file(candidate.target.location)
         judged: _Judged
         if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
                 if answer.cause != "not_a_model":  # else the call is none of a model
-                    failed = FailedWay(str(candidate.target), candidate.way, answer)
-                    found.failed_ways.append((place, failed))
+                    outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
                 candidate.position = Position(used.path, used.line, used.column)
-            others = resized.get(number, ())
-            judged = _judge_measured(candidate, answer, settings, others, session.is_staged)
+            sizes = resized.get(number, ())
+            judged = _judge_measured(candidate, answer, settings, sizes, session.is_staged)
         elif selection.skip_failures and not candidate.is_declared:
-            found.failures.append((place, str(candidate.target), answer))
+            outcomes.failures.append((place, target, answer))
             continue
         else:
             judged = _judge_failure(candidate, answer, settings, session.snapshot)
@@ -136,10 +133,10 @@ def judge_models(
         if host:
             answer = inside.part_of(candidate.target, host)
         if candidate.because:
-            said = f"checked because {candidate.target.callable} {candidate.because}"
-            findings = [replace(item, detail=(*item.detail, said)) for item in findings]
+            why = f"checked because {candidate.target.callable} {candidate.because}"
+            findings = [replace(item, detail=(*item.detail, why)) for item in findings]
         report = ModelReport(
-            str(candidate.target),
+            target,
             candidate.position,
             answer,
             tuple(results),
@@ -149,8 +146,8 @@ def judge_models(
             way=candidate.way,
             host=host,
         )
-        found.models.append((place, report))
-    return found
+        outcomes.models.append((place, report))
+    return outcomes
 
 
 def _judge_failure(
@@ -164,8 +161,9 @@ def _judge_failure(
         # A file of the working tree that is missing in the index.
         fault = copy.at_fault(failure.reason, settings.root)
         hints = (fault, *hints) if fault else hints
-    found = judge_not_measured(failure, declared[0].position, str(candidate.target), hints)
-    return [no_result(budget) for budget in declared], [found]
+    position, target = declared[0].position, str(candidate.target)
+    findings = [judge_not_measured(failure, position, target, hints)]
+    return [no_result(budget) for budget in declared], findings
 
 
 def _judge_measured(
@@ -178,7 +176,9 @@ def _judge_measured(
     target, position = str(candidate.target), candidate.position
     results: list[BudgetResult] = []
     findings: list[Finding] = []
-    experts_hint = _experts_hint(candidate, measured, settings)
+    experts_hint: Sequence[str] = ()
+    if "experts_per_token" in (measured.no_routing or "") and not measured.misdeclared:
+        experts_hint = experts_entry(candidate.target, settings)
     for budget in candidate.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
         results += judged or [no_result(budget)] * (budget.origin != "prose")
@@ -218,13 +218,6 @@ def _wrong_experts(candidate: Candidate, measured: Measured, settings: Settings)
     return [finding("NPL002", at, f"{measured.call}: {wrong}", str(target), [usual])]
 
 
-def _experts_hint(candidate: Candidate, measured: Measured, settings: Settings) -> tuple[str, ...]:
-    """How to declare how many experts a token uses, where that alone is unknown."""
-    if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
-        return ()
-    return experts_entry(candidate.target, settings)
-
-
 # --- the report ---
 
 
@@ -240,22 +233,21 @@ def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
 
 def assemble_report(
     source: ProjectSource,
-    counted: Answers,
+    answers: Answers,
     models: Sequence[ModelReport],
     skipped: _Skipped,
     complete: frozenset[str] = frozenset(),
 ) -> Report:
     """The report on a source whose models were counted and judged. `complete`: see
     `complete_codes`."""
-    if counted.broken is not None:  # then the models' findings say nothing of the models
+    if answers.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
-    kept = in_order(said_once(reported_findings(every, source, complete), models))
-    known = {_identity(finding): finding for finding in kept}
-    identities = [[_identity(finding) for finding in model.findings] for model in models]
+    findings = in_order(said_once(reported_findings(every, source, complete), models))
+    reported = {_identity(finding): finding for finding in findings}
     models = [
-        replace(model, findings=tuple(known[key] for key in own if key in known))
-        for model, own in zip(models, identities, strict=True)
+        replace(m, findings=tuple(filter(None, (reported.get(_identity(f)) for f in m.findings))))
+        for m in models
     ]
     devices = dict.fromkeys(
         name
@@ -265,12 +257,12 @@ def assemble_report(
         if result.status == "measured"
     )
     return Report(
-        environment=counted.environment(devices),
+        environment=answers.environment(devices),
         models=tuple(models),
-        findings=tuple(kept),
+        findings=tuple(findings),
         skipped=tuple(skipped),
         files=sum(path.endswith(".py") for path in source.files),
-        error=counted.error,
+        error=answers.error,
         staged=source.session.is_staged,
     )
 
@@ -305,13 +297,13 @@ def reported_findings(
         findings = suppressions.apply(
             findings, read, files, lambda code: code in complete and _is_on(code, settings)
         )
-    kept = []
+    reported = []
     for item in findings:
         there = settings.for_file(item.position.path)
         if _is_on(item.code, there):
-            severity = there.severity.get(item.code)
-            kept.append(replace(item, severity=severity) if severity else item)
-    return kept
+            severity = there.severity.get(item.code, item.severity)
+            reported.append(replace(item, severity=severity))
+    return reported
 
 
 def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> list[Finding]:
