@@ -129,14 +129,14 @@ def candidate_for(
 ) -> Candidate:
     """The candidate for a target; its recipe is the one of the config's `arguments` table, with the
     arguments that the target itself names; of a class inside a model, that of the model."""
-    built = target.built
-    recipe = settings.recipe(built.bare) or Recipe()
-    arguments = recipe.arguments if built.arguments is None else built.arguments
+    model = target.built
+    recipe = settings.recipe(model.bare) or Recipe()
+    arguments = recipe.arguments if model.arguments is None else model.arguments
     if arguments is not None:
-        recipe = _with_arguments(built.callable, arguments, recipe)
+        recipe = _with_arguments(model.callable, arguments, recipe)
     defined_at = discovery.positions.get((target.location, target.callable), position)
-    device = settings.for_file(built.location).device
-    return Candidate(target, defined_at, Build(built.callable, recipe, device))
+    device = settings.for_file(model.location).device
+    return Candidate(target, defined_at, Build(model.callable, recipe, device))
 
 
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:

@@ -72,14 +72,14 @@ class Outcomes:
             (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
         ]
         kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
-        built = {_bare(model.target) for model, _ in hosts}
+        built_targets = {_bare(model.target) for model, _ in hosts}
         reports = [
             replace(
                 model,
                 top_level=isinstance(model.measurement, Measured)
                 and model.host is None
                 and model.measurement.type not in kinds
-                and built.isdisjoint(containment.users.get(_bare(model.target), ())),
+                and built_targets.isdisjoint(containment.users.get(_bare(model.target), ())),
             )
             for model in reports
         ]
@@ -310,7 +310,7 @@ def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> lis
     """Without what is said of the source, where a model that was built says the same or refutes
     it."""
     hidden = {(f.position.path, f.position.line) for f in findings if f.code == "NPL010"}
-    built = {
+    built_targets = {
         target
         for model in models
         if isinstance(model.measurement, Measured)
@@ -320,7 +320,7 @@ def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> lis
         item
         for item in findings
         if item.code != _SAME_AS_HIDDEN or (item.position.path, item.position.line) not in hidden
-        if item.code != _CANNOT_BE_BUILT or item.target not in built
+        if item.code != _CANNOT_BE_BUILT or item.target not in built_targets
     ]
 
 
