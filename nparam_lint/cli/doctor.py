@@ -36,29 +36,29 @@ def run(options: Namespace) -> int:
     if settings.on != LOCAL:
         return _tell_machines(settings)
     session = session.with_interpreter()
-    found, limit = session.interpreter, limits(settings)
-    assert found is not None
+    interpreter, limit = session.interpreter, limits(settings)
+    assert interpreter is not None
     answers = run_orders(session, frozenset(), [])
     inside = environments_in(root, inner_folders(root, session.list_below(root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in answers.devices]
     usable = ", ".join(name for name in names if name in answers.devices or name in LADDER)
-    allowed = f"{settings.timeout:g} s and {limit['memory'] >> 20:,} MB per model"
+    memory = f"{limit['memory'] >> 20:,} MB"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", root),
         ("config", settings.config or no_config),
         ("budgets", f"{len(settings.budgets)} in the config"),
-        ("python", found.python),
-        ("because", found.reason),
-        *(("passed over", text) for text in found.passed_over),
+        ("python", interpreter.python),
+        ("because", interpreter.reason),
+        *(("passed over", text) for text in interpreter.passed_over),
         *(("inside", f"{place} builds the models in {folder}") for folder, place in inside.items()),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", f"{usable}; not {', '.join(absent)}" if absent else usable),
         ("guards", ", ".join(answers.guards) or "?"),
-        ("limits", f"{allowed}, {limit['jobs']} at a time"),
+        ("limits", f"{settings.timeout:g} s and {memory} per model, {limit['jobs']} at a time"),
         ("cache", "not used: --no-cache" if options.no_cache else _cache(session.store)),
     ]
     for name, value in rows:

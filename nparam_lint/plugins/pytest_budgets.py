@@ -16,6 +16,7 @@ import re
 import shutil
 import warnings
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,12 +114,12 @@ class Budgets(pytest.Collector):
 
     def collect(self) -> Iterator[Budget]:
         ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
-        for chosen in self.chosen:
-            if not any(_is_chosen(name, chosen) for name in ids):
-                hint = did_you_mean(chosen, ids, "--collect-only shows them")
-                raise self.CollectError(f"no budget has the id {chosen}{hint}")
+        for choice in self.chosen:
+            if not any(_is_chosen(name, choice) for name in ids):
+                hint = did_you_mean(choice, ids, "--collect-only shows them")
+                raise self.CollectError(f"no budget has the id {choice}{hint}")
         for name, case in ids.items():
-            if not self.chosen or any(_is_chosen(name, chosen) for chosen in self.chosen):
+            if not self.chosen or any(_is_chosen(name, choice) for choice in self.chosen):
                 yield Budget.from_parent(self, name=case.name, nodeid=name, case=case)
 
 
@@ -170,19 +171,19 @@ class _FailureText:
 def _taken_ids(config: pytest.Config) -> list[str]:
     """The ids of budgets among the arguments, which are taken away: pytest would look for a file.
     It prints them with the way to its rootdir: `../nparam::model.py::Net[20]`."""
-    ids, others = [], []
+    ids, arguments = [], []
     for argument in config.args:
         place, separator, name = argument.partition("::")
         if separator and Path(place).name == NAME:
             ids.append(f"{NAME}::{name}")
         else:
-            others.append(argument)
-    config.args = others
+            arguments.append(argument)
+    config.args = arguments
     return ids
 
 
-def _is_chosen(name: str, chosen: str) -> bool:
-    return name == chosen or name.startswith((f"{chosen}[", f"{chosen}::"))
+def _is_chosen(name: str, choice: str) -> bool:
+    return name == choice or name.startswith((f"{choice}[", f"{choice}::"))
 
 
 # --- counting ---------------------------------------------------------------------------------
@@ -190,8 +191,14 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-
     root = find_root(config.rootpath)
+
+    def error(name: str, at: Position, message: str, text: str = "") -> list[Case]:
+        """The single case if the budgets are not even known, or nothing can count them."""
+        wrapped = (wrap(line, _width(), "", "    ") for line in (text or message).splitlines())
+        shown = "\n".join(chain.from_iterable(wrapped))
+        return [Case(name, str(root / at.path), at.line, "error", message, shown)]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
@@ -201,28 +208,19 @@ def _count(config: pytest.Config) -> list[Case]:
             report = check(session, (), declared_only=True, analysis=ANALYSIS)
             reporter = _reporter(config)
             color = reporter is not None and bool(reporter.hasmarkup)
-            found = cases(report, root, Options(_width(), color, session.settings.depth))
-        except ConfigError as error:
-            first = error.problems[0]
-            said = f"the configuration is wrong: {first.message}"
-            text = f"the configuration is wrong\n{error}"
-            return [_unasked("configuration", root, first.position, said, text)]
-        except NoInterpreter as error:
+            budgets = cases(report, root, Options(_width(), color, session.settings.depth))
+        except ConfigError as fault:
+            first = fault.problems[0]
+            message = f"the configuration is wrong: {first.message}"
+            text = f"the configuration is wrong\n{fault}"
+            return error("configuration", first.position, message, text)
+        except NoInterpreter as fault:
             path = session.settings.config
-            at = Position(path.name if path else "")
-            return [_unasked("interpreter", root, at, str(error), str(error))]
-        except Exception as error:  # the other tests are run
-            said = defect(error)
-            return [_unasked("nparam-lint", root, Position(""), said, said)]
-    _tell(config, report, root, bool(found))
-    return found
-
-
-def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:
-    """The single error if the budgets are not even known, or nothing can count them."""
-
-    lines = [part for line in text.splitlines() for part in wrap(line, _width(), "", "    ")]
-    return Case(name, str(root / at.path), at.line, "error", message, "\n".join(lines))
+            return error("interpreter", Position(path.name if path else ""), str(fault))
+        except Exception as fault:  # the other tests are run
+            return error("nparam-lint", Position(""), defect(fault))
+    _tell(config, report, root, bool(budgets))
+    return budgets
 
 
 def _reporter(config: pytest.Config) -> Any:

@@ -95,11 +95,11 @@ def _value(name: str, key: Key) -> Schema:
     return schema
 
 
-def _recipe(required: tuple[str, ...] = (), **others: Any) -> Schema:
-    """How to build a model; `others`: keys beside it."""
+def _recipe(required: tuple[str, ...] = (), **keys: Any) -> Schema:
+    """How to build a model; `keys`: those beside it."""
     needs_call = {"anyOf": [{"required": ["call"]}, {"required": ["arguments"]}]}
     more: Schema = {"required": list(required)} if required else {}
-    return _closed({**_keys(RECIPE), **others}, dependencies={"setup": needs_call}, **more)
+    return _closed({**_keys(RECIPE), **keys}, dependencies={"setup": needs_call}, **more)
 
 
 def _budgets() -> Schema:
@@ -107,15 +107,16 @@ def _budgets() -> Schema:
         "description": "86.6M, 12_582_912, <= 25k, 1M..2M, 7M ± 2%, or a formula",
         "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"[^\s]"}],
     }
-    call = {"not": {"type": "string", "pattern": _IN_FILE}}
     table = _recipe(("budget",), budget=count, **_keys(BUDGET))
-    table["properties"]["call"] = {**table["properties"]["call"], **call}
-    one = {"anyOf": [*count["anyOf"], table]}
+    table["properties"]["call"] |= {"not": {"type": "string", "pattern": _IN_FILE}}
+    budget = {"anyOf": [*count["anyOf"], table]}
     return {
         "type": "object",
         "description": 'budgets of models: "nets/vit.py::ViT(depth=24)[encoder]" = "86.6M"',
         "propertyNames": {"pattern": "::"},
-        "additionalProperties": {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]},
+        "additionalProperties": {
+            "anyOf": [budget, {"type": "array", "items": budget, "minItems": 1}]
+        },
     }
 
 
@@ -135,6 +136,6 @@ def _arguments() -> Schema:
 
 def _overrides() -> Schema:
     files = {"anyOf": [{"type": "array", "minItems": 1}, {"type": "string", "minLength": 1}]}
-    one = _closed(_keys(OVERRIDE), required=["files"])
-    one["properties"]["files"] = {**one["properties"]["files"], "allOf": [files]}
-    return {"type": "array", "description": "other settings for some files", "items": one}
+    table = _closed(_keys(OVERRIDE), required=["files"])
+    table["properties"]["files"] |= {"allOf": [files]}
+    return {"type": "array", "description": "other settings for some files", "items": table}

@@ -64,13 +64,13 @@ class FileListing:
 
     def held(self) -> bool:
         """Whether all that was said is still so; what is not is known from now on."""
-        changed = False
+        is_same = True
         for folder, now in self.asked.items():
             before = self.known.pop(folder)
             with suppress(UsageError):  # the next check will say it
                 self.known[folder] = now.result()
-            changed |= self.known.get(folder) != before
-        return not changed
+            is_same &= self.known.get(folder) == before
+        return is_same
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -156,8 +156,8 @@ def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
         return FileAnswer(open_session(root, environ, place=path.parent), place, (), _NOTHING)
     except ConfigError as error:
         there = [problem for problem in error.problems if problem.position.path]
-        found = (Finding("", one.severity, one.position, one.message) for one in there)
-        else_where = "\n".join(p.message for p in error.problems if p not in there)
-        report = replace(_NOTHING, findings=tuple(found))
+        findings = (Finding("", p.severity, p.position, p.message) for p in there)
+        elsewhere = "\n".join(p.message for p in error.problems if p not in there)
+        report = replace(_NOTHING, findings=tuple(findings))
         nothing = Session(Settings(root), environ)
-        return FileAnswer(nothing, place, (), report, problem=else_where)
+        return FileAnswer(nothing, place, (), report, problem=elsewhere)

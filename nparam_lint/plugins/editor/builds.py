@@ -127,7 +127,7 @@ class Builds:
                     return False
             if self._is_over:
                 return False
-            key = min(self._wanted, key=lambda one: self._wanted[one][0])
+            key = min(self._wanted, key=lambda key: self._wanted[key][0])
             _, work = self._wanted.pop(key)
             self._doing, self.is_stale = key, False
         try:

@@ -40,19 +40,20 @@ class Board:
         """Show these findings of a project: instead of those about the models of the file `owner`,
         or, without one, instead of all. Gives the files in which something changes, or may."""
         before = self._findings.get(root, [])
-        others = [one for one in before if owner is not None and _owner(one) != owner]
-        kept = [one for one in others if one.code]  # what is wrong with the config has none
-        self._findings[root] = list(dict.fromkeys((*kept, *findings)))
-        return {root / one.position.path for one in (*before, *self._findings[root])}
+        staying = [
+            finding
+            for finding in before
+            if owner is not None
+            and finding.code  # what is wrong with the config has none
+            and (finding.target.partition("::")[0] or finding.position.path) != owner
+        ]
+        self._findings[root] = list(dict.fromkeys((*staying, *findings)))
+        return {root / finding.position.path for finding in (*before, *self._findings[root])}
 
     def of(self, path: Path) -> Iterator[tuple[Path, Finding]]:
         """The findings in a file, each with the root of its project."""
         for root, findings in self._findings.items():
-            yield from ((root, one) for one in findings if root / one.position.path == path)
-
-
-def _owner(finding: Finding) -> str:
-    return finding.target.partition("::")[0] or finding.position.path
+            yield from ((root, f) for f in findings if root / f.position.path == path)
 
 
 def range_of(finding: Finding, lines: Sequence[str], codec: PositionCodec) -> types.Range:
