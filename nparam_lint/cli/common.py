@@ -280,7 +280,9 @@ def write(text: str, file: str | None) -> None:
     write_chunks([text, "" if text.endswith("\n") or not text else "\n"], file)
 
 
-def write_chunks(texts: Iterable[str], file: str | None) -> None:
+def write_chunks(
+    texts: Iterable[str], file: str | None, mode: str = "w", newline: str | None = None
+) -> None:
     """The same of a text that is made while it is written."""
     if file is None:
         try:
@@ -292,7 +294,7 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
                 raise UsageError(f"cannot write to standard output: {error.strerror}") from None
         return
     try:
-        with Path(file).open("w", encoding="utf-8") as stream:
+        with Path(file).open(mode, encoding="utf-8", newline=newline) as stream:
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None

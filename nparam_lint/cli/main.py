@@ -175,17 +175,11 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
     except BrokenPipeError:
         raise
     except Exception as error:
-        return common.deliver_failure(_said(error), argv, environ, command, options)
-
-
-def _said(error: Exception) -> str:
-    """What is said of whatever ended a command."""
-    if isinstance(error, UsageError):
-        return str(error)
-    if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
-        text = f"cannot read or write {error.filename}: {error.strerror}"
-        return f"{text}\nnext: give yourself access to it, or name other paths"
-    return defect(error)
+        message = str(error) if isinstance(error, UsageError) else defect(error)
+        if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
+            message = f"cannot read or write {error.filename}: {error.strerror}\n"
+            message += "next: give yourself access to it, or name other paths"
+        return common.deliver_failure(message, argv, environ, command, options)
 
 
 def _help(words: Sequence[str]) -> int:

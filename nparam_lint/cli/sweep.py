@@ -220,17 +220,8 @@ def _written(
         if kind == "table":
             shown += rows[: _SHOWN - len(shown)]
         else:
-            text = "".join([head, *map(line, rows)])
+            common.write_chunks([head, *map(line, rows)], options.out, "a", "\n")
             head = ""
-            if options.out is None:
-                common.write(text, None)
-            else:
-                try:
-                    with Path(options.out).open("a", encoding="utf-8", newline="\n") as stream:
-                        stream.write(text)
-                except OSError as error:
-                    message = f"cannot write {options.out}: {error.strerror}"
-                    raise UsageError(message) from None
         count = sweep.tally.rows
         progress(count, configurations.count or count, str(sweep.model.target))
     return shown

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence import containment
 from nparam_lint.gate import dependents, explanations, fill_in, formula_check, inside, shards, ways
@@ -28,9 +29,10 @@ from nparam_lint.gate.candidates import (
     select_models,
 )
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
-from nparam_lint.gate.reading import read_source, read_targets, scan_of, static_findings
+from nparam_lint.gate.reading import read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
+from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,7 +73,7 @@ def check(
         source = read_source(
             session,
             paths,
-            scan_of(declared_only),
+            scan_source if declared_only else lint.scan_and_lint,
             left_out=left_out,
             declared_only=declared_only,
             dependents=with_dependents,

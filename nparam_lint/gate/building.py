@@ -108,10 +108,18 @@ def _planned(
             alone = ImportAttempt(Path(location).stem, ("",))
             imports[location] = discovery.plan(location) or (alone,)
     discovery.tree.remember()  # what was asked of files that nothing else looked into
-    orders = [
-        _order(number, candidate, ask, imports[candidate.location])
-        for number, (candidate, ask) in enumerate(requests)
-    ]
+    orders: list[Order] = []
+    for candidate, ask in requests:
+        target, build = candidate.target, candidate.build
+        if not target.built.callable and build.recipe.call:  # a config file, its recipe's `path`
+            setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
+            build = replace(build, recipe=replace(build.recipe, setup=setup))
+        if names := {name for budget in candidate.budgets for name in budget.value.names}:
+            # The parameters show which term a formula lacks.
+            ask = replace(ask, names=tuple(sorted(names)), parameters=True)
+        file = candidate.location if candidate.is_file else None
+        attempts = imports[candidate.location]
+        orders.append(Order(len(orders), str(target), file, attempts, build, ask))
     paths = discovery.tree.files
     return frozenset(part.removesuffix(".py") for path in paths for part in path.split("/")), orders
 
@@ -122,17 +130,3 @@ def _with_interpreter(session: Session) -> Session:
         return session.with_interpreter()
     there = remote_machines.interpreter_at(session.settings.on, session.settings.remote_python)
     return replace(session, interpreter=there)
-
-
-def _order(
-    number: int, candidate: Candidate, ask: Ask, attempts: tuple[ImportAttempt, ...]
-) -> Order:
-    target, build = candidate.target, candidate.build
-    if not target.built.callable and build.recipe.call:  # a config file: its recipe says `path`
-        setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
-        build = replace(build, recipe=replace(build.recipe, setup=setup))
-    if names := {name for budget in candidate.budgets for name in budget.value.names}:
-        # The parameters show which term a formula lacks.
-        ask = replace(ask, names=tuple(sorted(names)), parameters=True)
-    file = candidate.location if candidate.is_file else None
-    return Order(number, str(target), file, attempts, build, ask)

@@ -71,7 +71,14 @@ def with_dependents(
         candidate.because = f"depends on {place_read}" if place_read else ""
         unknown += [candidate] if place_read is None else []
     if unknown:
-        _note_perhaps(unknown, source, tree, importers, files)
+        data = _data(source, tree)
+        reached = {*files.values(), *importers}.intersection(tree.files)
+        computed = _ends(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
+        on = f"may depend on {data or source.places[0]}"
+        for candidate in unknown:
+            recipe, file = candidate.build.recipe, files[candidate.built.location]
+            if data is not None or "import" in f"{recipe.setup} {recipe.call}" or file in computed:
+                candidate.because = f"{on}: what it reads is known once it is built"
     dependent = [r for r in outside if r.because]
     in_scope = {*why, *filter(is_given, locations), *(r.target.location for r in dependent)}
     in_scope |= {r.built.location for r in dependent}
@@ -176,25 +183,6 @@ def _ends(importers: Mapping[str, Sequence[str]], ends: Iterable[str]) -> dict[s
                 nearest[importer] = nearest[path]
                 todo.append(importer)
     return nearest
-
-
-def _note_perhaps(
-    unknown: Iterable[Candidate],
-    source: ProjectSource,
-    tree: SourceTree,
-    importers: Mapping[str, Sequence[str]],
-    files: Mapping[str, str],
-) -> None:
-    """Say of models of which it is unknown what their builds read that they may depend on a place,
-    unless that is impossible. `files`: those of their locations."""
-    place = _data(source, tree)
-    reached = {*files.values(), *importers}.intersection(tree.files)
-    computed = _ends(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
-    at = place or source.places[0]
-    for candidate in unknown:
-        imports = "import" in f"{candidate.build.recipe.setup} {candidate.build.recipe.call}"
-        if place is not None or imports or files[candidate.built.location] in computed:
-            candidate.because = f"may depend on {at}: what it reads is known once it is built"
 
 
 def _data(source: ProjectSource, tree: SourceTree) -> str | None:

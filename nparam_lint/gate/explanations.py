@@ -14,7 +14,7 @@ from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import BudgetCause, FindCauses
@@ -71,28 +71,22 @@ def _explained(
     if word := declared or _WORD.search(text, column - 1):
         at = replace(finding.position, column=word.start() + 1)
         lines.append(SourceLine(at, text, len(word[0])))
-    if cause and cause.changes:
-        lines += _edited(cause, finding, source)
     changes = cause.changes if cause else ()
+    if cause and changes:
+        # What made the difference: lines that were edited, or the one that makes what changed most.
+        edited = [line for line in cause.edited if str(line.position) != str(finding.position)]
+        if 0 < len(edited) <= MOST_EDITED:
+            lines += edited
+        elif changes[0].mark != "−" and (line := Position.read(changes[0].source)):
+            text = _text(line, source).rstrip()
+            start = len(text) - len(text.lstrip())
+            lines.append(SourceLine(replace(line, column=start + 1), text, len(text) - start))
     detail = finding.detail
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])
     since = cause.since if cause else ""
     return replace(finding, detail=detail, since=since, changes=changes, lines=tuple(lines))
-
-
-def _edited(cause: BudgetCause, finding: Finding, source: ProjectSource) -> Iterator[SourceLine]:
-    """The lines that made the difference: those that were edited, or the one that makes what
-    changed most."""
-    declared = str(finding.position)
-    edited = [line for line in cause.edited if str(line.position) != declared]
-    if 0 < len(edited) <= MOST_EDITED:
-        yield from edited
-    elif cause.changes[0].mark != "−" and (at := Position.read(cause.changes[0].source)):
-        text = _text(at, source).rstrip()
-        start = len(text) - len(text.lstrip())
-        yield SourceLine(replace(at, column=start + 1), text, len(text) - start)
 
 
 def _text(at: Position, source: ProjectSource) -> str:

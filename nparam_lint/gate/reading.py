@@ -167,13 +167,6 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     return ProjectSource(session, files, discovery, candidates, findings, budgets=budgets)
 
 
-def scan_of(declared_only: bool) -> Scan:
-    """The function that reads a file: it also runs the rules, unless only budgets are wanted."""
-    if declared_only:
-        return scan_source
-    return lint.scan_and_lint
-
-
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
     discovery = source.found
@@ -314,7 +307,11 @@ class _Declared:
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
-            budgets = _comment_budgets(target, content, findings)
+            budgets: list[Budget] = []
+            if text := _claiming(path, content, findings):
+                lines, malformed = comment_budgets.parse_comments(path, text)
+                findings += [_unread(fault, path, path) for fault in malformed]
+                budgets = [_budget(line, target, "comment", path, line.text) for line in lines]
             if target in candidates or budgets or settings.recipe(target):
                 self.candidate(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
@@ -429,16 +426,6 @@ def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
         findings.append(_unread(fault, path, path))
         return ""
     return content.decode("utf-8", "replace")
-
-
-def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
-    """The budgets in a config file's comments; what cannot be read is added to the findings."""
-    path = target.location
-    if not (text := _claiming(path, content, findings)):
-        return []
-    declared, malformed = comment_budgets.parse_comments(path, text)
-    findings += [_unread(fault, path, path) for fault in malformed]
-    return [_budget(line, target, "comment", path, line.text) for line in declared]
 
 
 def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[Budget]:

@@ -15,7 +15,6 @@ from nparam_lint.ground.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.count.measured import Environment
     from nparam_lint.gate.report import ModelReport, Shard
 
 _AGAIN = "next: run all shards of one run again, on the same commit, with the same options"
@@ -130,9 +129,15 @@ def _union(reports: Sequence[Report]) -> Report:
     reported = set(findings)
     recipes = {target: lines for report in reports for target, lines in report.recipes.items()}
     errors = (f"{r.shard}: {r.error}" for r in reports if r.error is not None)
+    environments = [report.environment for report in reports if report.environment]
+    environment = environments[0] if environments else None
+    if environment:  # the first interpreter, the devices of all, and the guards that all had
+        devices = dict.fromkeys(name for where in environments for name in where.devices)
+        guards = [g for g in environment.guards if all(g in where.guards for where in environments)]
+        environment = replace(environment, devices=tuple(devices), guards=tuple(guards))
     return replace(
         first,
-        environment=_environment([r.environment for r in reports if r.environment]),
+        environment=environment,
         models=tuple(
             replace(model, findings=tuple(f for f in model.findings if f in reported))
             for model in models
@@ -145,14 +150,3 @@ def _union(reports: Sequence[Report]) -> Report:
         recipes={target: recipes[target] for target, _ in skipped if target in recipes},
         shard=None,
     )
-
-
-def _environment(environments: Sequence[Environment]) -> Environment | None:
-    """Where the models were built: the first of the interpreters, the devices of all, and the
-    guards that were on everywhere."""
-    if not environments:
-        return None
-    devices = dict.fromkeys(name for where in environments for name in where.devices)
-    first = environments[0]
-    guards = (name for name in first.guards if all(name in where.guards for where in environments))
-    return replace(first, devices=tuple(devices), guards=tuple(guards))

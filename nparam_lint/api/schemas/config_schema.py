@@ -28,6 +28,10 @@ _IN_FILE = r"^\s*[A-Za-z0-9_./-]+\.py\s*::"
 
 
 def config_schema() -> Schema:
+    override = _closed(_keys(OVERRIDE), required=["files"])
+    override["properties"]["files"] |= {
+        "allOf": [{"anyOf": [{"type": "array", "minItems": 1}, {"type": "string", "minLength": 1}]}]
+    }
     table = {
         **_keys({**GENERAL, **SEVERITY}),
         "extend": {
@@ -36,7 +40,11 @@ def config_schema() -> Schema:
         },
         "budgets": _budgets(),
         "arguments": _arguments(),
-        "overrides": _overrides(),
+        "overrides": {
+            "type": "array",
+            "description": "other settings for some files",
+            "items": override,
+        },
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -132,10 +140,3 @@ def _arguments() -> Schema:
         "patternProperties": {"::": {"anyOf": [text, model]}, "^((?!::).)*$": config},
         "additionalProperties": False,
     }
-
-
-def _overrides() -> Schema:
-    files = {"anyOf": [{"type": "array", "minItems": 1}, {"type": "string", "minLength": 1}]}
-    table = _closed(_keys(OVERRIDE), required=["files"])
-    table["properties"]["files"] |= {"allOf": [files]}
-    return {"type": "array", "description": "other settings for some files", "items": table}

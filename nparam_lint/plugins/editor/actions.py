@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,38 +33,31 @@ UPDATE, DECLARE, FIX, RULE = "update", "declare", "fix", "nparam-lint.rule"
 _PLAIN = re.compile(r"\(a plain (list|dict)\)")  # what NPL101 is about, where it was built
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A change that can be made: its title, and what `plan` has to know of it."""
-
-    title: str
-    kind: types.CodeActionKind
-    data: dict[str, Any]
-
-
 def offers(
     answer: FileAnswer,
     path: Path,
-    findings: Sequence[Finding],
+    shown: Mapping[Finding, types.Diagnostic],
     definition: DefinitionNote | None,
-) -> Iterator[tuple[Offer, Finding | None]]:
-    """What can be done about findings, and about a definition without a budget."""
-    for finding in findings:
-        at = {"path": str(path), "line": finding.position.line}
+) -> Iterator[types.CodeAction]:
+    """What can be done about findings, and about a definition without a budget; the data of each
+    is what `plan` has to know of it."""
+    for finding, diagnosis in shown.items():
         code, result = finding.code, finding.result
         if code == "NPL001" and result and result.actual is not None:
             name = finding.target.partition("::")[2] or finding.target
             title = f"Update the budget of {name}: it has {result.actual:,}"
-            data = {"do": UPDATE, "target": finding.target, "selector": result.selector, **at}
-            yield Offer(title, types.CodeActionKind.QuickFix, data), finding
+            what = {"do": UPDATE, "target": finding.target, "selector": result.selector}
         elif code == "NPL101" or (code == "NPL010" and _PLAIN.search(finding.message)):
-            title = "Register these modules (nn.ModuleList, nn.ModuleDict)"
-            yield Offer(title, types.CodeActionKind.QuickFix, {"do": FIX, **at}), finding
+            title, what = "Register these modules (nn.ModuleList, nn.ModuleDict)", {"do": FIX}
+        else:
+            continue
+        data = {**what, "path": str(path), "line": finding.position.line}
+        kind = types.CodeActionKind.QuickFix
+        yield types.CodeAction(title, kind, [diagnosis], is_preferred=True, data=data)
     if definition and definition.models and not definition.is_declared and answer.is_built:
-        name = definition.target.partition("::")[2]
+        title = f"Declare a budget for {definition.target.partition('::')[2]}"
         data = {"do": DECLARE, "path": str(path), "target": definition.target}
-        title = f"Declare a budget for {name}"
-        yield Offer(title, types.CodeActionKind.RefactorRewrite, data), None
+        yield types.CodeAction(title, types.CodeActionKind.RefactorRewrite, data=data)
 
 
 def plan(

@@ -399,14 +399,7 @@ def _offers(server: EditorServer) -> None:
             for root, finding in server.board.of(path)
             if finding.position.line in numbers
         }
-        for offer, finding in actions.offers(notes.answer, path, [*shown], definition):
-            yield types.CodeAction(
-                offer.title,
-                offer.kind,
-                [shown[finding]] if finding else None,
-                is_preferred=bool(finding) or None,
-                data=offer.data,
-            )
+        yield from actions.offers(notes.answer, path, shown, definition)
         for code in dict.fromkeys(finding.code for finding in shown if finding.code):
             title = f"Explain {code}: {RULES[code].name}"
             command = types.Command(title, RULE, arguments=[code])
