@@ -329,7 +329,7 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
 
     projects = projects_of(paths, first, open_at, is_whole=bool(options.config))
     if len(projects) > 1:
-        options.asked = first.home
+        options.top = first.home
     return projects
 
 

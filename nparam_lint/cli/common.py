@@ -330,7 +330,7 @@ def layout(options: Namespace, session: Session) -> Options:
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix="" if inside == "." else inside,
-        below=os.path.relpath(home, getattr(options, "asked", home)),
+        below=os.path.relpath(home, getattr(options, "top", home)),
     )
 
 

@@ -31,13 +31,13 @@ def run(options: Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
     session = common.session_for(options, Path.cwd())
-    report, notes = united({name: _read(name) for name in options.reports})
+    report, notes = united({name: _read_shard(name) for name in options.reports})
     for note in notes:
         common.tell(note)
     return common.deliver(check_document(report), options, session)
 
 
-def _read(name: str) -> Report:
+def _read_shard(name: str) -> Report:
     data = read_report(name)
     if "shard" not in data:
         if data.get("error"):

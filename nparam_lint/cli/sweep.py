@@ -116,7 +116,7 @@ def run(options: Namespace) -> int:
             uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
             model.source = replace(model.source, session=uncached)
             sweep = Sweep(model, forms)
-            rows_shown = _written(options, kind, configurations, sweep, shown.progress)
+            rows_shown = _write_rows(options, kind, configurations, sweep, shown.progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
         except Mismatch as error:
@@ -209,7 +209,7 @@ def _form_lines(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
 # --- the rows ---------------------------------------------------------------------------------
 
 
-def _written(
+def _write_rows(
     options: Namespace, kind: str, configurations: Configurations, sweep: Sweep, progress: Progress
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""

@@ -47,7 +47,7 @@ def locate(
     start = Path(target.location) if target.is_path else Path.cwd()
     session = common.session_for(options, start)
     if target.is_path and not start.is_file():
-        near = _called(_tail(target.callable), session) if target.callable else []
+        near = _models_called(_tail(target.callable), session) if target.callable else []
         hint = (
             f"; did you mean {_listed(near, session.root)}?" if near else did_you_mean_path(start)
         )
@@ -99,7 +99,7 @@ def _tail(name: str) -> str:
 def _in_full(options: Namespace, name: str, arguments: str) -> str:
     """The target of the one model of the project that has this name."""
     session = common.session_for(options, Path.cwd())
-    models, root = _called(name, session), session.root
+    models, root = _models_called(name, session), session.root
     if len(models) == 1:
         return f"{_from_here(models[0], root)}{arguments}"
     if models:
@@ -118,7 +118,7 @@ def _in_full(options: Namespace, name: str, arguments: str) -> str:
     )
 
 
-def _called(name: str, session: Session) -> list[Definition]:
+def _models_called(name: str, session: Session) -> list[Definition]:
     """The models of this name: first those called so in full, and those outside of tests."""
     word = _tail(name).encode()
     definitions = _definitions(session, lambda source: word in source)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,6 @@ def check(
     """
     start, elsewhere = time.monotonic(), None
     try:
-        begin = None if static_only else early_start(session)
         source = read_source(
             session,
             paths,
@@ -77,7 +77,7 @@ def check(
             left_out=left_out,
             declared_only=declared_only,
             dependents=with_dependents,
-            on_found=begin,
+            on_found=None if static_only else early_start(session),
         )
         if source.places and with_dependents:
             # A run that builds nothing does not look for an interpreter; and what one machine
@@ -91,17 +91,15 @@ def check(
         if division:
             options = f"{declared_only} {session.is_staged}"
             part, selection = shards.take_shard(source, selection, division, options)
+        is_first = division is None or division.number == 1
+        definitions_only = declared_only and not static_only
         report = measure(
             part,
             selection,
             analysis=analysis,
             find_causes=find_causes,
             complete=complete_codes(declared_only, static_only),
-            lint=lambda: (
-                static_findings(source, definitions_only=declared_only and not static_only)
-                if division is None or division.number == 1
-                else []
-            ),
+            lint=partial(static_findings, source, definitions_only) if is_first else tuple,
         )
     finally:
         end_waiting()

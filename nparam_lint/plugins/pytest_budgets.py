@@ -55,18 +55,18 @@ class BudgetPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.chosen = _taken_ids(config)
-        self.counted: list[Case] | None = None
+        self.ids = _budget_ids(config)
+        self.budget_cases: list[Case] | None = None
 
     def cases(self) -> list[Case]:
         """Those of the run. No property: pytest 7 would look at it, and so count, at the start."""
-        if self.counted is None:
+        if self.budget_cases is None:
             handed: str | None = getattr(self.config, "workerinput", {}).get(NAME)
             if handed is None:
-                self.counted = _count(self.config)
+                self.budget_cases = _count(self.config)
             else:
-                self.counted = [Case(**case) for case in json.loads(handed)]
-        return self.counted
+                self.budget_cases = [Case(**case) for case in json.loads(handed)]
+        return self.budget_cases
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
@@ -81,10 +81,10 @@ class BudgetPlugin:
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
         outcome = yield
         if isinstance(collector, pytest.Session) and outcome.excinfo is None:
-            cases, chosen = self.cases(), self.chosen
-            if cases or chosen:
+            cases, ids = self.cases(), self.ids
+            if cases or ids:
                 budgets = Budgets.from_parent(
-                    collector, name=NAME, nodeid=NAME, cases=cases, chosen=chosen
+                    collector, name=NAME, nodeid=NAME, cases=cases, ids=ids
                 )
                 outcome.get_result().result.append(budgets)
 
@@ -106,21 +106,21 @@ class BudgetPlugin:
 
 
 class Budgets(pytest.Collector):
-    """All declared budgets, or those that are `chosen` by their ids."""
+    """All declared budgets, or those that `ids` of the command line name."""
 
-    def __init__(self, *, cases: Sequence[Case], chosen: Sequence[str], **more: Any) -> None:
+    def __init__(self, *, cases: Sequence[Case], ids: Sequence[str], **more: Any) -> None:
         super().__init__(**more)
-        self.cases, self.chosen = cases, chosen
+        self.cases, self.ids = cases, ids
 
     def collect(self) -> Iterator[Budget]:
-        ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
-        for choice in self.chosen:
-            if not any(_is_chosen(name, choice) for name in ids):
-                hint = did_you_mean(choice, ids, "--collect-only shows them")
-                raise self.CollectError(f"no budget has the id {choice}{hint}")
-        for name, case in ids.items():
-            if not self.chosen or any(_is_chosen(name, choice) for choice in self.chosen):
-                yield Budget.from_parent(self, name=case.name, nodeid=name, case=case)
+        by_id = {f"{self.nodeid}::{case.name}": case for case in self.cases}
+        for name in self.ids:
+            if not any(_is_meant(budget, name) for budget in by_id):
+                hint = did_you_mean(name, by_id, "--collect-only shows them")
+                raise self.CollectError(f"no budget has the id {name}{hint}")
+        for budget, case in by_id.items():
+            if not self.ids or any(_is_meant(budget, name) for name in self.ids):
+                yield Budget.from_parent(self, name=case.name, nodeid=budget, case=case)
 
 
 class Budget(pytest.Item):
@@ -168,7 +168,7 @@ class _FailureText:
 # --- ids on the command line ------------------------------------------------------------------
 
 
-def _taken_ids(config: pytest.Config) -> list[str]:
+def _budget_ids(config: pytest.Config) -> list[str]:
     """The ids of budgets among the arguments, which are taken away: pytest would look for a file.
     It prints them with the way to its rootdir: `../nparam::model.py::Net[20]`."""
     ids, arguments = [], []
@@ -182,8 +182,8 @@ def _taken_ids(config: pytest.Config) -> list[str]:
     return ids
 
 
-def _is_chosen(name: str, choice: str) -> bool:
-    return name == choice or name.startswith((f"{choice}[", f"{choice}::"))
+def _is_meant(budget: str, name: str) -> bool:
+    return budget == name or budget.startswith((f"{name}[", f"{name}::"))
 
 
 # --- counting ---------------------------------------------------------------------------------

@@ -49,27 +49,27 @@ class FileAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """What `list_below` says, for one check: what it is `known` to have said for the last one, at
-    once. Meanwhile git is asked again, which takes longer than all else before a build begins."""
+    """What `list_below` says, for one check: what it said for the last one, in `folders`, at once.
+    Meanwhile git is asked again, which takes longer than all else before a build begins."""
 
-    known: dict[Path, list[str]]
-    asked: dict[Path, Future[list[str]]] = field(default_factory=dict)
+    folders: dict[Path, list[str]]
+    answers: dict[Path, Future[list[str]]] = field(default_factory=dict)
 
     def __call__(self, folder: Path) -> list[str]:
-        if folder not in self.known:
-            self.known[folder] = list_below(folder)
-        elif folder not in self.asked:
-            self.asked[folder] = _ASKING.submit(list_below, folder)
-        return self.known[folder]
+        if folder not in self.folders:
+            self.folders[folder] = list_below(folder)
+        elif folder not in self.answers:
+            self.answers[folder] = _ASKING.submit(list_below, folder)
+        return self.folders[folder]
 
-    def held(self) -> bool:
-        """Whether all that was said is still so; what is not is known from now on."""
+    def is_current(self) -> bool:
+        """Whether all that was said is still so; what is not is in `folders` from now on."""
         is_same = True
-        for folder, now in self.asked.items():
-            before = self.known.pop(folder)
+        for folder, now in self.answers.items():
+            before = self.folders.pop(folder)
             with suppress(UsageError):  # the next check will say it
-                self.known[folder] = now.result()
-            is_same &= self.known.get(folder) == before
+                self.folders[folder] = now.result()
+            is_same &= self.folders.get(folder) == before
         return is_same
 
 
@@ -120,7 +120,7 @@ def check_file(
         problem = report.error or ""
     except UsageError as error:
         report, problem = _NOTHING, str(error)
-    if not listing.held():  # a file came or went since the last check
+    if not listing.is_current():  # a file came or went since the last check
         return check_file(path, environ, progress, builds=builds, folders=folders)
     return FileAnswer(session, answer.place, text, report, builds, problem)
 

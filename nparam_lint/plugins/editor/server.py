@@ -66,7 +66,7 @@ class EditorServer(LanguageServer):
         )
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
-        self.said: set[str] = set()
+        self.messages: set[str] = set()
         self.folders: dict[Path, list[str]] = {}  # and the files in them that git does not ignore
         self.token: str | None = None  # of the progress that is shown
         self.pages = make_directory("nparam-lint-rules-")
@@ -97,7 +97,7 @@ class EditorServer(LanguageServer):
                 folders=self.folders,
             )
             if not self.builds.is_stale:
-                self._later(self._found, path, answer)
+                self._later(self._show, path, answer)
                 self.builds.give_way()
             answer.session.store.catch_up()
 
@@ -118,7 +118,7 @@ class EditorServer(LanguageServer):
 
         self.builds.want(("around", root), work, LATER)
 
-    def changed(self, path: Path) -> None:
+    def check_saved(self, path: Path) -> None:
         """A file was saved: what was found before may be wrong."""
         if notes := self.notes.get(path):
             self.builds.drop(("around", notes.answer.session.root))
@@ -130,7 +130,7 @@ class EditorServer(LanguageServer):
             if path.suffix == ".py":
                 self.check(path, 1 if path == first else 2)
 
-    def _found(self, path: Path, answer: FileAnswer) -> None:
+    def _show(self, path: Path, answer: FileAnswer) -> None:
         if path not in self.open:
             return
         before = self.notes.get(path)
@@ -190,8 +190,8 @@ class EditorServer(LanguageServer):
 
     def say(self, text: str, kind: types.MessageType) -> None:
         """Show a message, once."""
-        if text not in self.said:
-            self.said.add(text)
+        if text not in self.messages:
+            self.messages.add(text)
             self.window_show_message(types.ShowMessageParams(kind, text))
 
     def _publish(self, paths: set[Path]) -> None:
@@ -305,10 +305,10 @@ def _documents(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         if path := path_of(params.text_document.uri):
-            server.changed(path)
+            server.check_saved(path)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def written(params: types.DidChangeWatchedFilesParams) -> None:
+    def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
         news = [path for path in paths if path not in server.open]
         if news:  # what is open tells itself when it is saved
@@ -365,7 +365,7 @@ def _notes(server: EditorServer) -> None:
         return [types.CodeLens(types.Range(start, start), command) for start, command in starts]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def rest(params: types.HoverParams) -> types.Hover | None:
+    def hover(params: types.HoverParams) -> types.Hover | None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return None
