@@ -94,7 +94,8 @@ def _refuse_disagreement(file: tuple[str, Report], other_file: tuple[str, Report
     start = f"{file[0]} and {other_file[0]} are both {file[1].shard}, and disagree"
     for here, there in zip(first, second, strict=False):
         if here != there:
-            raise UsageError(f"{start} about {here.target}: {_told(here)}, and {_told(there)}")
+            outcomes = f"{_outcome(here)}, and {_outcome(there)}"
+            raise UsageError(f"{start} about {here.target}: {outcomes}")
     if len(first) != len(second) or any(
         getattr(file[1], name) != getattr(other_file[1], name)
         for name in ("findings", "skipped", "failed_ways", "error")
