@@ -13,7 +13,7 @@ from nparam_lint.report.style import grouped
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from nparam_lint.changes.module_tree import Likeness
+    from nparam_lint.changes.likeness import Likeness
 
 T = TypeVar("T")
 # Both, and what shows that they are the same, where that is to be told.

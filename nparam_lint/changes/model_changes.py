@@ -9,11 +9,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.changes.drift_rule import explain, judge_drift, nothing_compared
+from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, in_order, match, with_one
 from nparam_lint.changes.module_changes import compare_modules
-from nparam_lint.changes.module_tree import likeness, link
 from nparam_lint.changes.records import Base, DiffReport, ModelDiff
 from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.module_tree import link
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from typing import Literal
 
+    from nparam_lint.changes.likeness import Likeness
     from nparam_lint.changes.matching import Pick
-    from nparam_lint.changes.module_tree import Likeness, Shapes
     from nparam_lint.changes.records import Status
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.count.module_tree import Shapes
 
     # One model on both sides, and why it is one where the names differ.
     _Both = tuple[ModelReport | None, ModelReport | None, str | None]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.changes.module_pairs import ModulePair
-    from nparam_lint.changes.module_tree import Node
     from nparam_lint.count.measured import ModuleRow
+    from nparam_lint.count.module_tree import Node
 
     _Notes = dict[ModulePair, list[str]]
 

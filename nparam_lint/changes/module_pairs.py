@@ -11,16 +11,18 @@ from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, if_as_many, in_order, match, with_one
-from nparam_lint.changes.module_tree import likeness, link
+from nparam_lint.count.module_tree import link
 from nparam_lint.report.style import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.changes.likeness import Likeness
     from nparam_lint.changes.matching import Pair, Pick
-    from nparam_lint.changes.module_tree import Likeness, Node
     from nparam_lint.count.measured import ModuleRow
+    from nparam_lint.count.module_tree import Node
 
 
 @dataclass(eq=False, slots=True)

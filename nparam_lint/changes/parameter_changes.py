@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.changes.module_pairs import ModulePair
-    from nparam_lint.changes.module_tree import Node
     from nparam_lint.count.measured import Measured, ParameterRow
+    from nparam_lint.count.module_tree import Node
 
 _MARKS: dict[str, Literal["+", "−", "~"]] = {"added": "+", "removed": "−", "changed": "~"}
 _MANY = 6  # changes; of more, those that one line of source makes are told together

@@ -170,8 +170,7 @@ def parse_selector(text: str) -> Selector:
         if word in METRICS and not metric:
             metric = word
         elif _MODULE.fullmatch(word) is None:
-            found = f"`{word}`" if word else "nothing"
-            raise TextError(f"found {found}, expected a metric or a module path", offset)
+            raise TextError(f"found {_quoted(word)}, expected a metric or a module path", offset)
         elif word in METRICS or module:
             near = suggest_metric(word) or suggest_metric(module)
             hint = f"; did you mean `{near}`?" if near and not metric else ""
@@ -259,8 +258,8 @@ def read_host(text: str, at: int) -> tuple[Target | None, int]:
             host = Target("", name[1], arguments)
         _expect_end(inside, length, "(ARGUMENTS) or `)`" if host.arguments is None else "`)`")
         if host.host or not host.callable:
-            found = f"found `{inside.strip()}`"
-            raise TextError(f"{found}, expected a model such as nets/gpt.py::GPT")
+            expected = "expected a model such as nets/gpt.py::GPT"
+            raise TextError(f"found `{inside.strip()}`, {expected}")
     return host, end + 1
 
 
@@ -328,17 +327,15 @@ def _read_target(text: str) -> tuple[Target, int]:
     location = text[: max(split, 0)].strip()
     start = len(text) - len(text.lstrip())
     if split < 0 or not location:
-        found = f"`{text.strip()}`" if text.strip() else "nothing"
         expected = "LOCATION::CALLABLE such as nanogpt/model.py::GPT or timm::resnet50"
-        raise TextError(f"found {found}, expected {expected}", start)
+        raise TextError(f"found {_quoted(text)}, expected {expected}", start)
     if not Target(location, "").is_path and not _is_dotted(location):
         expected = "a path such as nanogpt/model.py or a module such as timm.models"
         raise TextError(f"found `{location}`, expected {expected}", start)
     match = _CALLABLE.match(text, split + 2)
     if match is None or not _is_dotted(match[1]):
-        found = f"`{text[split + 2 :].strip()}`" if text[split + 2 :].strip() else "nothing"
-        expected = "the name of a class or function"
-        raise TextError(f"found {found} after `::`, expected {expected}", split + 2)
+        name, expected = _quoted(text[split + 2 :]), "the name of a class or function"
+        raise TextError(f"found {name} after `::`, expected {expected}", split + 2)
     arguments, host, at = read_call(text, match.end())
     return Target(location, match[1], arguments, host), at
 
@@ -347,7 +344,10 @@ def _is_dotted(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
+def _quoted(text: str) -> str:
+    return f"`{text.strip()}`" if text.strip() else "nothing"
+
+
 def _expect_end(text: str, at: int, expected: str) -> None:
-    rest = text[at:].strip()
-    if rest:
-        raise TextError(f"found `{rest}`, expected {expected}", text.index(rest, at))
+    if end := text[at:].strip():
+        raise TextError(f"found `{end}`, expected {expected}", text.index(end, at))

@@ -31,37 +31,42 @@ _IGNORES = re.compile(r"\s*nparam:\s*ignore\b")
 
 def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed]]:
     """Every budget in the comments of a file, and every claim there that cannot be read as one."""
-    found: list[Declared] = []
+    budgets: list[Declared] = []
     faults: list[Malformed] = []
     for block in _blocks(_comments(path, text)):
         declared, malformed = parse_docstring(block)
         faults += malformed
-        for line in declared:
-            if line.arguments is None and line.host is None:
-                found.append(line)
+        for budget in declared:
+            if budget.arguments is None and budget.host is None:
+                budgets.append(budget)
             else:
-                how = line.arguments or f"in {line.host}"
+                how = budget.arguments or f"in {budget.host}"
                 message = f"found `({how})`, expected none: the file itself holds them"
-                faults.append(Malformed(message, line.line, line.column))
-        read = budget_lines(block)
-        for comment in (line for n, line in enumerate(block) if n not in read):
+                faults.append(Malformed(message, budget.line, budget.column))
+        indices = budget_lines(block)
+        for comment in (line for n, line in enumerate(block) if n not in indices):
             if stray := find_stray(comment.text):
                 message = f"found `{stray.text}`, expected `# {stray.line}` on a line of its own"
                 faults.append(Malformed(message, comment.line, comment.column + stray.offset))
-    return found, faults
+    return budgets, faults
 
 
 def _comments(path: str, text: str) -> Iterator[DocLine]:
     """The text of each comment, without its sign."""
     if path.endswith(".py"):
-        with suppress(SyntaxError, tokenize.TokenError):
-            for token in tokenize.generate_tokens(io.StringIO(text).readline):
-                if token.type == tokenize.COMMENT:
-                    yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
+        yield from python_comments(text)
     elif path.lower().endswith(WITH_COMMENTS):
         for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
             if sign := comment_sign(line):
                 yield DocLine(line[sign.end() :], number, sign.end() + 1)
+
+
+def python_comments(text: str) -> Iterator[DocLine]:
+    """The text of each comment of some Python, without its sign."""
+    with suppress(SyntaxError, tokenize.TokenError):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
 
 
 def comment_sign(line: str) -> re.Match[str] | None:

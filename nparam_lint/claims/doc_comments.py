@@ -80,10 +80,10 @@ class _Fault(Exception):
 
 def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     """Every number of a file that a comment binds, and every comment that cannot be read."""
-    read = _Text(path, text)
-    found: list[Bound] = []
+    doc = _Text(path, text)
+    numbers: list[Bound] = []
     faults: list[Malformed] = []
-    for comment, word in read.ours:
+    for comment, word in doc.ours:
         about = replace(comment, body=comment.body[word.end() :])
         first, *rows = about.body.strip().split("\n")
         is_of_table = bool(rows) or _COLUMN.match(first) is not None
@@ -91,21 +91,21 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
         try:
             if word[1] != "nparam" or not word[2]:
                 raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
-            items = [*_in_table(about, read)] if is_of_table else [_in_text(about, read)]
+            items = [*_in_table(about, doc)] if is_of_table else [_in_text(about, doc)]
         except _Fault as fault:
             items = [fault]
         for item in items:
             if isinstance(item, Bound):
-                found.append(item)
+                numbers.append(item)
             else:
                 at = (item.line or comment.line, item.column or comment.column)
                 faults.append(Malformed(str(item), *at))
-    for number, line in enumerate(without_code_spans("\n".join(read.lines)).split("\n"), 1):
+    for number, line in enumerate(without_code_spans("\n".join(doc.lines)).split("\n"), 1):
         if stray := _STRAY.search(line):
-            sign = ".. nparam: TARGET" if read.is_rest else "<!-- nparam: TARGET -->"
+            sign = ".. nparam: TARGET" if doc.is_rest else "<!-- nparam: TARGET -->"
             message = f"found `{stray[0].rstrip()}` outside of a comment, expected `{sign}`"
             faults.append(Malformed(message, number, stray.start() + 1))
-    return found, faults
+    return numbers, faults
 
 
 class _Text(DocText):
@@ -113,9 +113,12 @@ class _Text(DocText):
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__(path, text)
-        words = ((one, word) for one in self.comments if (word := _WORD.match(one.body)))
-        self.ours = [(one, word) for one, word in words if not _IGNORES.match(one.body, word.end())]
-        self.places = {(one.line, one.column) for one, _ in self.ours}
+        self.ours = [
+            (comment, word)
+            for comment in self.comments
+            if (word := _WORD.match(comment.body)) and not _IGNORES.match(comment.body, word.end())
+        ]
+        self.places = {(comment.line, comment.column) for comment, _ in self.ours}
 
     @cached_property
     def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
@@ -128,8 +131,7 @@ class _Text(DocText):
 
     def unit_above(self, line: int, at: int) -> str:
         """The unit that the head of the column says, where this is a row of a table."""
-        cells = self.rows.get(line, ())
-        cells = cells if cells and is_row(self.lines[line - 1]) else ()
+        cells = self.rows.get(line, ()) if is_row(self.lines[line - 1]) else ()
         heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
         return unit_of(next(heads, ""))
 
@@ -150,20 +152,21 @@ def _in_text(comment: Comment, text: _Text) -> Bound:
     if after.strip(" |*_"):
         end = comment.end + len(after.partition("|")[0])
         where = "the line"
-        found = [(comment.last, match) for match in COUNT.finditer(last, comment.end, end)]
+        numbers = [(comment.last, match) for match in COUNT.finditer(last, comment.end, end)]
     else:
         below = text.paragraph_below(comment.last)
         if below and is_row(lines[below[0] - 1]):
             expected = "expected `nparam: COLUMN = TARGET` above a table"
             raise _Fault(f"found `{comment.body.strip()}`, {expected}")
         where = "the paragraph below"
-        found = [(n, m) for n in below for m in COUNT.finditer(lines[n - 1])]
-    if not found:
+        numbers = [(n, m) for n in below for m in COUNT.finditer(lines[n - 1])]
+    if not numbers:
         raise _Fault(f"found no number before the comment in its line, and none in {where}")
-    if len(found) > 1:
-        numbers = ", ".join(match[0].strip() for _, match in found[:5])
-        raise _Fault(f"found several numbers in {where} ({numbers}), expected one; {_SEVERAL}")
-    return _bound(comment.body, found[0][1], found[0][0])
+    if len(numbers) > 1:
+        texts = ", ".join(match[0].strip() for _, match in numbers[:5])
+        raise _Fault(f"found several numbers in {where} ({texts}), expected one; {_SEVERAL}")
+    ((line, number),) = numbers
+    return _bound(comment.body, number, line)
 
 
 def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bound:
@@ -191,8 +194,8 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     table = text.table_below(comment.last)
     if table is None:
         raise _Fault("found no table of Markdown below the comment, expected one")
-    named = _COLUMN.match(head)
-    name, template = (named["name"].rstrip(), named["target"].strip()) if named else (head, _NONE)
+    match = _COLUMN.match(head)
+    name, template = (match["name"].rstrip(), match["target"].strip()) if match else (head, _NONE)
     heads = [plain(cell.text) for cell in table.head]
     column = _place(name, heads, "column")
     _filled(template, heads, table.head)  # a column that does not exist is said once
@@ -212,24 +215,20 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
             continue  # it has a comment of its own
         try:
             target = targets.get(at) or _filled(template, heads, row)
-            if target != _NONE:
-                yield from _in_cell(target, text.lines, number, cell, unit_of(heads[column]))
+            if target == _NONE:
+                continue
+            counts = [*COUNT.finditer(text.lines[number - 1], cell.start, cell.end)]
+            if not counts and re.search("[0-9]", _NOTE.sub("", cell.text)):
+                raise _Fault(f"found `{cell.text.strip()}`, expected one count; {_UNCHECKED}")
+            if len(counts) > 1:
+                texts = ", ".join(count[0].strip() for count in counts)
+                message = f"found several numbers in the cell ({texts}), expected one"
+                raise _Fault(f"{message}; {_SEVERAL}")
+            for count in counts:  # none where it says `–`
+                yield _bound(target, count, number, unit_of(heads[column]))
         except _Fault as fault:
             start = cell.end - len(cell.text.lstrip()) + 1
             yield fault if fault.line else _Fault(str(fault), number, start)
-
-
-def _in_cell(
-    target: str, lines: Sequence[str], line: int, cell: TableCell, unit: str
-) -> Iterator[Bound]:
-    """The number of a cell; nothing where it has none (`–`)."""
-    found = [*COUNT.finditer(lines[line - 1], cell.start, cell.end)]
-    if not found and re.search("[0-9]", _NOTE.sub("", cell.text)):
-        raise _Fault(f"found `{cell.text.strip()}`, expected one count; {_UNCHECKED}")
-    if len(found) > 1:
-        numbers = ", ".join(match[0].strip() for match in found)
-        raise _Fault(f"found several numbers in the cell ({numbers}), expected one; {_SEVERAL}")
-    yield from (_bound(target, number, line, unit) for number in found)
 
 
 def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> str:
@@ -240,15 +239,15 @@ def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> st
     return _PLACEHOLDER.sub(cell, template)
 
 
-def _place(name: str, known: Sequence[str], what: str) -> int:
+def _place(name: str, names: Sequence[str], what: str) -> int:
     """Where a column or a row of this name is; what stands in brackets at its end, as a unit, may
     be left out. Raises _Fault where there is none, or more than one."""
     name = plain(name)
-    for names in (known, [_UNIT.sub("", one) for one in known]):
-        found = [i for i, one in enumerate(names) if one.lower() == name.lower()]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise _Fault(f"the table has {len(found)} {what}s {name!r}, expected one")
-    hint = did_you_mean(name, known, f"it has: {', '.join(known[:8])}", cutoff=0.5)
+    for spelled in (names, [_UNIT.sub("", text) for text in names]):
+        places = [i for i, text in enumerate(spelled) if text.lower() == name.lower()]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise _Fault(f"the table has {len(places)} {what}s {name!r}, expected one")
+    hint = did_you_mean(name, names, f"it has: {', '.join(names[:8])}", cutoff=0.5)
     raise _Fault(f"the table has no {what} {name!r}{hint}")

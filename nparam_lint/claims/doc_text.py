@@ -69,16 +69,16 @@ class MarkdownTable:
 
 def unit_of(text: str) -> str:
     """The suffix that a head of a column (`Params (M)`) or a word (`million`) means; "" if none."""
-    found = _UNIT.search(text)
-    word = found[1] if found else text
-    return _WORDS.get(word.lower().removesuffix("s"), word if found else "")
+    unit = _UNIT.search(text)
+    word = unit[1] if unit else text
+    return _WORDS.get(word.lower().removesuffix("s"), word if unit else "")
 
 
 def written(number: re.Match[str], unit: str = "") -> tuple[str, str]:
     """A number as it stands in the text, and what its value has besides: `unit` where it has no
     suffix of its own."""
-    own = unit_of(number["word"] or "")
-    return number["text"], own or ("" if number["suffix"] else unit)
+    word = unit_of(number["word"] or "")
+    return number["text"], word or ("" if number["suffix"] else unit)
 
 
 def plain(text: str) -> str:

@@ -135,8 +135,8 @@ def mentions(source: bytes) -> bool:
     if b"nparam" in source:
         return True
     words = source.translate(_WORDS, b"_-")  # of `\\nNPARAM` the word is `nnparam`
-    found = b" nparam" in words or b" nnparam" in words
-    return found and _SPELLED.search(source) is not None
+    has_word = b" nparam" in words or b" nnparam" in words
+    return has_word and _SPELLED.search(source) is not None
 
 
 def declares(lines: Sequence[DocLine]) -> bool:
@@ -156,8 +156,8 @@ def find_stray(text: str, below: str = "") -> Stray | None:
         is_code |= not link and _CONDITION.search(_before(text, match)) is not None
         end = number.end() if number else len(text)
         if line := "" if number and is_code else _as_documented(text, match):
-            said = text[start:end].rstrip(" .,")
-            return Stray(said + ")" * (said.count("(") - said.count(")")), start, line)
+            claim = text[start:end].rstrip(" .,")
+            return Stray(claim + ")" * (claim.count("(") - claim.count(")")), start, line)
     if first := _NUMBER_FIRST.search(text):
         return Stray(first[0], first.start(), f"nparam: {first['count'].rstrip('.,')}")
     if alike := _alike(text, [below]):
@@ -171,11 +171,8 @@ def _alike(text: str, below: Iterable[str]) -> re.Match[str] | None:
     match = _ALIKE.match(text)
     if match is None or ">>>" in match[0]:
         return None
-    return (
-        match
-        if _LED_TO.search(text, match.end()) or any(_BELOW.match(line.strip()) for line in below)
-        else None
-    )
+    leads = _LED_TO.search(text, match.end()) or any(_BELOW.match(line.strip()) for line in below)
+    return match if leads else None
 
 
 def _number(text: str, claim: re.Match[str]) -> re.Match[str] | None:
@@ -387,12 +384,12 @@ def _prefix(text: str, at: int) -> tuple[_How, Selector, int]:
         host, at = read_host(text, at)
     colon = _COLON.match(text, _after_marks(text, at))
     if colon is None:
-        found = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
+        end = f"`{text[at:].strip()}`" if text[at:].strip() else "the end of the line"
         claim, dotted = _CLAIM.search(text), _DOTTED.match(text, at)
         line = _as_documented(text, claim) if claim else ""
         line = f"nparam[{dotted['module']}]: {dotted['count']}" if dotted else line
         hint = f", as in `{line}`" if line else ""
-        raise TextError(f"found {found}, expected `:` and a count{hint}", at)
+        raise TextError(f"found {end}, expected `:` and a count{hint}", at)
     return (arguments, host), selector, colon.end()
 
 
@@ -404,8 +401,8 @@ def _entry_prefix(text: str) -> tuple[_How, Selector, int]:
         text.startswith("(", at) and _ENTRY_ARGUMENTS.match(text, closing_bracket(text, at) + 1)
     ):
         return _prefix(text, at)
-    named = _ENTRY_SELECTOR.match(text, at)
-    if named is None or not named[1].strip():
+    selector = _ENTRY_SELECTOR.match(text, at)
+    if selector is None or not selector[1].strip():
         return (None, None), Selector(), at
     with shifted(at):
-        return (None, None), parse_selector(named[1]), named.end()
+        return (None, None), parse_selector(selector[1]), selector.end()

@@ -178,12 +178,12 @@ class _Reader:
         def value(names: _Names) -> _Value:
             if name not in names:
                 raise UnknownName(name, self.offset(node))
-            given = names[name]
-            if isinstance(given, float):
-                if not math.isfinite(given):
-                    raise self.fault(node, f"`{name}` is {given}, not a finite number")
-                return Fraction(repr(given))  # the decimal that was written, not its neighbour
-            return Fraction(given) if isinstance(given, int) else given
+            argument = names[name]
+            if isinstance(argument, float):
+                if not math.isfinite(argument):
+                    raise self.fault(node, f"`{name}` is {argument}, not a finite number")
+                return Fraction(repr(argument))  # the decimal that was written, not its neighbour
+            return Fraction(argument) if isinstance(argument, int) else argument
 
         return value
 
@@ -201,15 +201,15 @@ class _Reader:
 
     def constant(self, node: ast.Constant) -> Fraction:
         """The exact value of a literal: `0.1` and `1e6` have floats that are only near it."""
-        written = self.source(node)
+        literal = self.source(node)
         if isinstance(node.value, int):
             if node.value.bit_length() > _MAX_BITS:
-                raise self.fault(node, f"the number `{written[:40]}…` is too large")
+                raise self.fault(node, f"the number `{literal[:40]}…` is too large")
             return Fraction(node.value)
-        exponent = int(written.lower().partition("e")[2] or 0)
-        if len(written) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
-            raise self.fault(node, f"the number `{written[:40]}` is too large")
-        return Fraction(written.replace("_", ""))
+        exponent = int(literal.lower().partition("e")[2] or 0)
+        if len(literal) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
+            raise self.fault(node, f"the number `{literal[:40]}` is too large")
+        return Fraction(literal.replace("_", ""))
 
     def arithmetic(self, node: ast.BinOp) -> Callable[[_Names], Fraction]:
         left, right = self.number(node.left), self.number(node.right)
@@ -245,19 +245,19 @@ class _Reader:
         ]
 
         def value(names: _Names) -> Fraction:
-            left_node, left = node.left, first(names)
-            for op, right_node, values in steps:
-                right = [value(names) for value in values]
+            left_node, left_value = node.left, first(names)
+            for op, right_node, operands in steps:
+                right = [operand(names) for operand in operands]
                 if isinstance(op, ast.In | ast.NotIn):
-                    holds = (left in right) is isinstance(op, ast.In)
+                    holds = (left_value in right) is isinstance(op, ast.In)
                 elif type(op) in _ORDER:
-                    ends = self.as_number(left_node, left), self.as_number(right_node, right[0])
-                    holds = _ORDER[type(op)](*ends)
+                    left_number = self.as_number(left_node, left_value)
+                    holds = _ORDER[type(op)](left_number, self.as_number(right_node, right[0]))
                 else:
-                    holds = (left == right[0]) is isinstance(op, ast.Eq | ast.Is)
+                    holds = (left_value == right[0]) is isinstance(op, ast.Eq | ast.Is)
                 if not holds:
                     return Fraction(0)
-                left_node, left = right_node, right[0] if right else None
+                left_node, left_value = right_node, right[0] if right else None
             return Fraction(1)
 
         return value
@@ -268,13 +268,13 @@ class _Reader:
         """What is compared with: one value; behind `in`, those of a tuple."""
         if isinstance(op, ast.In | ast.NotIn):
             if not isinstance(right, ast.Tuple | ast.List) or len(node.ops) > 1:
-                found = f"found `in {self.source(right)}`"
-                raise self.fault(right, f"{found}, expected one tuple of constants")
+                message = f"found `in {self.source(right)}`, expected one tuple of constants"
+                raise self.fault(right, message)
             for element in right.elts:
                 constant = element.operand if isinstance(element, ast.UnaryOp) else element
                 if not isinstance(constant, ast.Constant):
-                    found = self.source(element)
-                    raise self.fault(element, f"found `{found}`, expected a constant")
+                    message = f"found `{self.source(element)}`, expected a constant"
+                    raise self.fault(element, message)
             return [*map(self.operand, right.elts)]
         is_none = isinstance(right, ast.Constant) and right.value is None
         if isinstance(op, ast.Is | ast.IsNot) and not is_none:
@@ -290,8 +290,8 @@ class _Reader:
 
     def call(self, node: ast.Call) -> Callable[[_Names], Fraction]:
         if not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
-            known = ", ".join(FUNCTIONS)
-            raise self.fault(node, f"found `{self.source(node.func)}(…)`, expected one of {known}")
+            expected = f"expected one of {', '.join(FUNCTIONS)}"
+            raise self.fault(node, f"found `{self.source(node.func)}(…)`, {expected}")
         name = node.func.id
         single = name not in ("min", "max")
         if node.keywords or not node.args or (single and len(node.args) != 1):
@@ -301,13 +301,13 @@ class _Reader:
         return lambda names: Fraction(FUNCTIONS[name]([number(names) for number in numbers]))
 
     def refusal(self, node: ast.expr) -> FormulaError:
-        found = f"found `{self.source(node)}`"
+        operators = "+ - * / // % **, comparisons, conditionals"
+        reason = f"expected numbers, names, {operators}, {' '.join(FUNCTIONS)}"
         if isinstance(node, ast.Attribute):
-            return self.fault(node, f"{found}, expected the bare name `{node.attr}`")
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None):
-            return self.fault(node, f"{found}, which may only be compared with")
-        expected = "numbers, names, + - * / // % **, comparisons, conditionals"
-        return self.fault(node, f"{found}, expected {expected}, {' '.join(FUNCTIONS)}")
+            reason = f"expected the bare name `{node.attr}`"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str | bool | None):
+            reason = "which may only be compared with"
+        return self.fault(node, f"found `{self.source(node)}`, {reason}")
 
     # --- values -------------------------------------------------------------------------------
 
@@ -343,15 +343,13 @@ def _root(number: Fraction, degree: int) -> Fraction | None:
     """The exact root of a non-negative number, or None where it is not rational."""
     if number < 0 or degree > _MAX_BITS:
         return None
-    top, bottom = (_integer_root(part, degree) for part in number.as_integer_ratio())
-    root = Fraction(top, bottom or 1)
-    return root if root**degree == number else None
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """The largest whole number whose power does not exceed `number`."""
-    low, high = 0, 1 << (number.bit_length() // degree + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= number else (low, middle)
-    return low
+    roots = []
+    for part in number.as_integer_ratio():
+        low, high = 0, 1 << (part.bit_length() // degree + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if middle**degree <= part else (low, middle)
+        if low**degree != part:
+            return None
+        roots.append(low)
+    return Fraction(*roots)

@@ -125,7 +125,7 @@ class Value:
         `forced` (it was given for this very budget) makes it hold for exact values too.
         Raises FormulaError (UnknownName where a value is missing).
         """
-        value, *others = (_evaluated(t, names, is_exact=self.is_exact) for t in self.terms)
+        value, *upper = (_evaluated(t, names, is_exact=self.is_exact) for t in self.terms)
         whole = math.floor(value) if value == math.floor(value) else round(value)
         match self.form:
             case "<=":
@@ -137,30 +137,23 @@ class Value:
             case ">":
                 return Bounds(math.floor(value) + 1, None, declared=whole)
             case "range":
-                if value > others[0]:
-                    ends = f"{exact_text(value)}..{exact_text(others[0])}"
+                if value > upper[0]:
+                    ends = f"{exact_text(value)}..{exact_text(upper[0])}"
                     raise FormulaError(f"`{self.text}` gives {ends}, an empty range")
-                return Bounds(math.ceil(value), math.floor(others[0]))
-        exact = whole if self.is_exact else None
-        low, high = self._interval(value, tolerance, forced)
-        return Bounds(max(low, 0), high, exact, whole)
-
-    def _interval(
-        self, value: Fraction, tolerance: Tolerance | None, forced: bool
-    ) -> tuple[int, int]:
-        if self.form == "around" and self.spread is not None:
-            return _within(value, self.spread)
+                return Bounds(math.ceil(value), math.floor(upper[0]))
         term = self.terms[0]
         unit = term.unit if isinstance(term, Number) else Fraction(0)
         # People round and people cut: both are right to the last written digit.
         low = math.ceil(value - unit / 2)
         high = math.ceil(value + unit) - 1 if unit else math.floor(value)
-        if self.form == "about":
+        if self.spread is not None:
+            low, high = _within(value, self.spread)
+        elif self.form == "about":
             about_low, about_high = _within(value, tolerance or _ABOUT_DEFAULT)
-            return min(low, about_low), max(high, about_high)
-        if tolerance is not None and (forced or self.form == "written"):
-            return _within(value, tolerance)
-        return low, high
+            low, high = min(low, about_low), max(high, about_high)
+        elif tolerance is not None and (forced or self.form == "written"):
+            low, high = _within(value, tolerance)
+        return Bounds(max(low, 0), high, whole if self.is_exact else None, whole)
 
 
 def parse_value(text: str, metric: str = "total") -> Value:
@@ -179,7 +172,7 @@ def parse_value(text: str, metric: str = "total") -> Value:
         except FormulaError as error:
             raise TextError(error.message) from None
         if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
-            raise TextError(f"found {_found(body)}, which no whole number satisfies")
+            raise TextError(f"found {_excerpt(body)}, which no whole number satisfies")
         return value
 
 
@@ -191,11 +184,11 @@ def parse_tolerance(text: str, metric: str = "total") -> Tolerance:
             return Tolerance(body, Fraction(match[1]), relative=True)
         if re.fullmatch(r"[0-9]*\.[0-9]+", body):
             hint = f"did you mean `{body[:30]}%`?"
-            raise TextError(f"found {_found(body)}, a decimal without a unit; {hint}")
+            raise TextError(f"found {_excerpt(body)}, a decimal without a unit; {hint}")
         number = _number(body, metric)
         if number is None:
             expected = "expected a tolerance such as 2%, 50k or 1000"
-            raise TextError(f"found {_found(body)}, {expected}")
+            raise TextError(f"found {_excerpt(body)}, {expected}")
         return Tolerance(body, number.value, relative=False)
 
 
@@ -254,17 +247,17 @@ def _term(text: str, metric: str, start: int = 0) -> Number | Formula:
         try:
             formula = expression.parse_formula(body)
         except FormulaError as error:
-            lone = (
-                re.fullmatch(r"[\w.,\s]*", body) is not None
-            )  # no formula was meant: blame it all
-            if lone or isinstance(error, FormulaSyntaxError):
-                message = f"found {_found(body)}, {expected}"
-                raise TextError(message, 0 if lone else error.offset) from None
+            is_word = re.fullmatch(r"[\w.,\s]*", body) is not None  # no formula was meant
+            if is_word or isinstance(error, FormulaSyntaxError):
+                message = f"found {_excerpt(body)}, {expected}"
+                raise TextError(message, 0 if is_word else error.offset) from None
             raise TextError(error.message, error.offset) from None
         if formula.is_condition:
-            raise TextError(f"found the condition {_found(body)}, {expected}")
+            raise TextError(f"found the condition {_excerpt(body)}, {expected}")
         if not formula.names and re.search(r"\b(and|or|if)\b", body):
-            raise TextError(f"found {_found(body)}, which has no argument to decide by; {expected}")
+            raise TextError(
+                f"found {_excerpt(body)}, which has no argument to decide by; {expected}"
+            )
         return formula
 
 
@@ -275,19 +268,6 @@ def _number(body: str, metric: str) -> Number | None:
         return None
     whole = re.sub("[_,]", "", match["whole"] or "")
     part, exponent, suffix = match["part"] or "", match["exponent"], match["suffix"] or ""
-    scale = _scale(body, suffix, metric)
-    if part and exponent is None and not suffix:
-        near = f"{body}MB" if METRICS[metric].unit == "bytes" else f"{body}M"
-        hint = f"did you mean `{near}`?"
-        raise TextError(f"found {_found(body)}, a decimal without a suffix; {hint}")
-    if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
-        raise TextError(f"found {_found(body)}, which is too large for a count")
-    unit = scale * Fraction(10) ** (int(exponent or 0) - len(part))
-    plain = exponent is None and not suffix
-    return Number(int(whole + part) * unit, Fraction(0) if plain else unit)
-
-
-def _scale(body: str, suffix: str, metric: str) -> int:
     is_bytes = METRICS[metric].unit == "bytes"
     at = len(body) - len(suffix)
     if suffix in _BYTES and not is_bytes:
@@ -296,15 +276,22 @@ def _scale(body: str, suffix: str, metric: str) -> int:
     if suffix == "B" and is_bytes:
         raise TextError("found `B`, which may mean bytes or billions; expected MB or GB", at)
     scale = _BYTES.get(suffix) or _SUFFIXES.get(suffix)
-    if scale is not None:
-        return scale
-    known = "KB MB GB TB KiB MiB GiB TiB k M G T" if is_bytes else "k K M B G T"
-    near = next((unit for unit in known.split() if unit.lower() == suffix.lower()), None)
-    hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
-    raise TextError(f"found {_found(body)}, expected a count such as {EXAMPLES}{hint}")
+    if scale is None:
+        suffixes = "KB MB GB TB KiB MiB GiB TiB k M G T" if is_bytes else "k K M B G T"
+        near = next((unit for unit in suffixes.split() if unit.lower() == suffix.lower()), None)
+        hint = f"; did you mean `{body.removesuffix(suffix)}{near}`?" if near else ""
+        raise TextError(f"found {_excerpt(body)}, expected a count such as {EXAMPLES}{hint}")
+    if part and exponent is None and not suffix:
+        hint = f"did you mean `{body}{'MB' if is_bytes else 'M'}`?"
+        raise TextError(f"found {_excerpt(body)}, a decimal without a suffix; {hint}")
+    if len(body) > _MAX_DIGITS or abs(int(exponent or 0)) > _MAX_DIGITS:
+        raise TextError(f"found {_excerpt(body)}, which is too large for a count")
+    unit = scale * Fraction(10) ** (int(exponent or 0) - len(part))
+    plain = exponent is None and not suffix
+    return Number(int(whole + part) * unit, Fraction(0) if plain else unit)
 
 
-def _found(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:59]}…") if text else "nothing"
 
 

@@ -110,14 +110,14 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
     if len(sentence) > _LONGEST or not (MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
-    seen: set[int] = set()
+    offsets: set[int] = set()
     for pattern in (_NOUN_FIRST, _NUMBER_FIRST):
         for match in re.finditer(pattern, sentence, _FLAGS):
             groups = match.groupdict()
             value = _value(groups)
-            if value is None or match.start("low") in seen or not _is_own(sentence, match):
+            if value is None or match.start("low") in offsets or not _is_of_class(sentence, match):
                 continue
-            seen.add(match.start("low"))
+            offsets.add(match.start("low"))
             words = f"{groups['what'] or ''}{groups.get('what_alone') or ''}".lower()
             words = re.sub(r"[\s_-]", "", words)
             selector = Selector(next((m for word, m in _METRIC_WORDS if word in words), "total"))
@@ -127,7 +127,7 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             yield count, phrase, selector, value
 
 
-def _is_own(sentence: str, match: re.Match[str]) -> bool:
+def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
     """Whether the count is meant as the count of the documented class."""
     before, after = sentence[: match.start()], sentence[match.end() :]
     if re.search(_ELSEWHERE, f"{before}\0{after}", _FLAGS) or re.search(_PART, before, _FLAGS):

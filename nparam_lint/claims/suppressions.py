@@ -30,28 +30,28 @@ UNUSED = "NPL015"
 
 @dataclass(slots=True)
 class _Comment:
-    """A comment at `position`, which holds for `lines`; `used`: codes that silenced something."""
+    """A comment at `position`, which holds for `lines`; `hits`: codes that silenced something."""
 
     position: Position
     lines: Collection[int]
     codes: tuple[str, ...]
-    used: set[str] = field(default_factory=set)
+    hits: set[str] = field(default_factory=set)
 
 
 def apply(
     findings: Iterable[Finding],
-    read: Callable[[str], bytes],
+    reader: Callable[[str], bytes],
     files: Collection[str] = (),
     is_complete: Callable[[str], bool] = lambda _: False,
 ) -> list[Finding]:
     """The findings that no comment silences, and NPL015 for each comment in `files` that silences
-    nothing. `read` gives a file's content or raises OSError. `is_complete`: whether all findings of
-    a code are among these: a run that builds no models cannot call a comment about them unused.
+    nothing. `reader` gives a file's content or raises OSError. `is_complete`: whether all findings
+    of a code are among these: a run that builds no models cannot call a comment about them unused.
     """
     findings = list(findings)
     paths = {*files, *(f.position.path for f in findings)}
-    comments = {path: list(_comments(path, read)) for path in paths}
-    kept = []
+    comments = {path: list(_comments(path, reader)) for path in paths}
+    standing = []
     for item in findings:
         silencing = [
             comment
@@ -59,12 +59,12 @@ def apply(
             if item.position.line in comment.lines and item.code in comment.codes
         ]
         for comment in silencing:
-            comment.used.add(item.code)
+            comment.hits.add(item.code)
         if not silencing:
-            kept.append(item)
+            standing.append(item)
     for path in files:
-        kept += [f for comment in comments[path] for f in _faults(comment, is_complete)]
-    return kept
+        standing += [f for comment in comments[path] for f in _faults(comment, is_complete)]
+    return standing
 
 
 def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[Finding]:
@@ -78,28 +78,28 @@ def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[F
     for code in comment.codes:
         if code not in RULES:
             yield fault(f"there is no rule {code!r} to ignore{did_you_mean(code, RULES)}")
-        elif code not in comment.used and is_complete(code):
+        elif code not in comment.hits and is_complete(code):
             yield fault(f"this line has no {code}, so there is nothing to ignore")
 
 
-def _comments(path: str, read: Callable[[str], bytes]) -> Iterator[_Comment]:
+def _comments(path: str, reader: Callable[[str], bytes]) -> Iterator[_Comment]:
     try:
-        content = read(path)
+        content = reader(path)
     except OSError:
         return
     text = content.decode("utf-8", "replace")
-    found: Iterable[tuple[str, int, int, Collection[int]]] = ()
+    rows: Iterable[tuple[str, int, int, Collection[int]]] = ()
     if is_doc(path):
-        for one in DocText(path, text).comments:
-            if match := re.match(_IGNORE, one.body):
-                yield _Comment(Position(path, one.line, one.column), (one.line,), _codes(match))
+        for html in DocText(path, text).comments:
+            if match := re.match(_IGNORE, html.body):
+                yield _Comment(Position(path, html.line, html.column), (html.line,), _codes(match))
     elif not _COMMENT.search(text):  # nearly every file
         return
     elif path.endswith(".py"):
-        found = _python_comments(content)
+        rows = _python_comments(content)
     else:
-        found = ((line, n, 0, (n,)) for n, line in enumerate(text.splitlines(), 1))
-    for comment, line, column, lines in found:
+        rows = ((line, n, 0, (n,)) for n, line in enumerate(text.splitlines(), 1))
+    for comment, line, column, lines in rows:
         for match in _COMMENT.finditer(comment):
             at = Position(path, line, column + match.start() + 1)
             yield _Comment(at, lines, _codes(match))

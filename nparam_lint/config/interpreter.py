@@ -48,14 +48,14 @@ def find_interpreter(
     home: Path,
     environ: Mapping[str, str],
     place: Path | None = None,
-    named: str | None = None,
+    name: str | None = None,
     reason: str = "",
 ) -> Interpreter:
-    """The interpreter that builds the models of the project at `home`: the one that is `named` (by
-    whom, says the `reason`), or the nearest to `place`. Raises NoInterpreter where what is named is
-    nothing that can be run."""
-    if named:
-        return Interpreter(named_interpreter(named, home, reason), reason)
+    """The interpreter that builds the models of the project at `home`: the one that `name` stands
+    for (who says so is the `reason`), or the nearest to `place`. Raises NoInterpreter where the
+    name is of nothing that can be run."""
+    if name:
+        return Interpreter(named_interpreter(name, home, reason), reason)
     without: list[tuple[str, str]] = []
     for python, why in _candidates(home, environ, place or home):
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
@@ -132,8 +132,8 @@ def _directories(root: Path, place: Path) -> Iterator[tuple[Path, str]]:
         yield folder, "the project" if folder == root else str(folder)
     for folder in above:
         if main:
-            other = main / folder.relative_to(top)
-            yield other, "the main worktree" if other == main else str(other)
+            twin = main / folder.relative_to(top)
+            yield twin, "the main worktree" if twin == main else str(twin)
 
 
 def _executable(environment: Path) -> Path | None:
@@ -150,8 +150,8 @@ def _worktrees(root: Path) -> tuple[Path, Path | None]:
         git = directory / ".git"
         if git.is_file():
             text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
-            main, found, _ = text.rpartition("/worktrees/")
-            if found:
+            main, is_linked, _ = text.rpartition("/worktrees/")
+            if is_linked:
                 return directory, (directory / main).parent
         if git.exists():
             return directory, None
@@ -162,8 +162,8 @@ def _prefix(python: str) -> str:
     return str(Path(python).parent.parent)
 
 
-def _same(one: str, other: str) -> bool:
-    return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))
+def _same(path: str, prefix: str) -> bool:
+    return os.path.normcase(os.path.abspath(path)) == os.path.normcase(os.path.abspath(prefix))
 
 
 def _own_has_torch() -> bool:
@@ -173,13 +173,13 @@ def _own_has_torch() -> bool:
 def watched(interpreter: Interpreter) -> set[str] | None:
     """The directories that torch would come into, of those that were passed over; None where it may
     come from anywhere."""
-    found: set[str] = set()
+    directories: set[str] = set()
     for python, _ in interpreter.without:
         prefix = Path(_prefix(python))
         if not (prefix / "pyvenv.cfg").is_file():
             return None
-        found.update(map(str, (prefix / "pyvenv.cfg", *_packages(prefix))))
-    return found
+        directories.update(map(str, (prefix / "pyvenv.cfg", *_packages(prefix))))
+    return directories
 
 
 def _packages(prefix: Path) -> list[Path]:
@@ -206,9 +206,9 @@ def _has_torch(python: str) -> bool:
 def _can_import_torch(python: str) -> bool:
     code = "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [python, "-c", code], capture_output=True, stdin=subprocess.DEVNULL, timeout=20, cwd="/"
         )
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == 0
+    return process.returncode == 0

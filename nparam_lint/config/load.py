@@ -115,27 +115,25 @@ def load_settings(
 
 def find_config(root: Path) -> Path | None:
     """The config file of `root`: nparam-lint.toml, else a pyproject.toml that mentions us."""
-    own = root / "nparam-lint.toml"
-    if own.is_file():
-        return own
-    project = root / "pyproject.toml"
+    path = root / "nparam-lint.toml"
+    if path.is_file():
+        return path
+    path = root / "pyproject.toml"
     # The table may be spelled `[tool."nparam-lint"]`; a file without one merely says nothing.
     # What is in UTF-16 has a zero byte beside each letter.
-    if project.is_file():
-        text = project.read_bytes().replace(b"\0", b"").decode("utf-8", "replace")
-        return project if _OUR_NAME.search(text) else None
-    return None
+    text = path.read_bytes().replace(b"\0", b"") if path.is_file() else b""
+    return path if _OUR_NAME.search(text.decode("utf-8", "replace")) else None
 
 
 def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
     """Of two files in one directory only one is read; budgets in the other would never be
     checked."""
-    other = settings.root / "pyproject.toml"
-    read = (settings.config, *(path.resolve() for path in settings.extended))
-    if other in read or other.resolve() in read or not other.is_file():
+    path = settings.root / "pyproject.toml"
+    sources = (settings.config, *(path.resolve() for path in settings.extended))
+    if path in sources or path.resolve() in sources or not path.is_file():
         return
-    file = _ConfigFile(other, settings.root, None, [])
-    if b"nparam-lint" in other.read_bytes() and (file.load() or {}).get("budgets"):
+    file = _ConfigFile(path, settings.root, None, [])
+    if b"nparam-lint" in path.read_bytes() and (file.load() or {}).get("budgets"):
         message = (
             "these budgets are not read, because nparam-lint.toml exists; "
             'next: move them there, or add to it: extend = "pyproject.toml"'
@@ -167,15 +165,15 @@ class _ConfigFile:
 
     # --- the file -----------------------------------------------------------------------------
 
-    def read(self, settings: Settings, seen: tuple[Path, ...] = ()) -> Settings:
-        """The settings with what this file says on top."""
+    def read(self, settings: Settings, extending: tuple[Path, ...] = ()) -> Settings:
+        """The settings with what this file says on top. `extending`: the files that led here."""
         table = self.load()
         if table is None:
             return settings
         if "extend" in table:
-            settings = self.extend(table["extend"], settings, (*seen, self.path.resolve()))
-        known = {**GENERAL, **SEVERITY}
-        values = self.values(table, known, lambda name: f"config key {name!r}", (), _TABLES)
+            settings = self.extend(table["extend"], settings, (*extending, self.path.resolve()))
+        keys = {**GENERAL, **SEVERITY}
+        values = self.values(table, keys, lambda name: f"config key {name!r}", (), _TABLES)
         if "cache" in values:
             values["cache"] = self.beside() / values["cache"]
         recipes, positions, patterns = self.recipes(table.get("arguments", {}))
@@ -229,7 +227,7 @@ class _ConfigFile:
         folder, copy = Path(os.path.abspath(self.path)).parent, self.copy
         return copy.original_of(folder) if copy and copy.directory in self.path.parents else folder
 
-    def extend(self, value: Any, settings: Settings, seen: tuple[Path, ...]) -> Settings:
+    def extend(self, value: Any, settings: Settings, extending: tuple[Path, ...]) -> Settings:
         """The settings with those of the file that this one extends."""
         at = self.find("extend")
         if not isinstance(value, str):
@@ -242,38 +240,38 @@ class _ConfigFile:
             # Out of the repository, beside which there is nothing of the copy.
             spelled = copy.original_of(self.path.parent) / Path(value).expanduser()
             path = spelled.resolve()
-        if path in seen:
+        if path in extending:
             self.fault(at, f"config key 'extend': {value} extends itself")
             return settings
         if not path.is_file():
             self.fault(at, f"config key 'extend': there is no file {value}")
             return settings
         settings = replace(settings, extended=(*settings.extended, spelled))
-        return _ConfigFile(path, self.root, copy, self.problems).read(settings, seen)
+        return _ConfigFile(path, self.root, copy, self.problems).read(settings, extending)
 
     # --- tables -------------------------------------------------------------------------------
 
     def values(
         self,
         table: Mapping[str, Any],
-        known: Mapping[str, Key],
+        keys: Mapping[str, Key],
         subject: Callable[[str], str],
         path: tuple[str, ...],
         also: tuple[str, ...] = (),
     ) -> dict[str, Any]:
-        """The values of the keys that are `known`. `subject`: what a message calls a key; `path`:
-        of the table; `also`: keys that are read otherwise. Any other key is a fault."""
+        """The values of the `keys`. `subject`: what a message calls one; `path`: of the table;
+        `also`: names of what is read otherwise. Any other name is a fault."""
         values: dict[str, Any] = {}
-        for key, value in table.items():
-            if key in known:
+        for name, value in table.items():
+            if name in keys:
                 try:
-                    values[key] = known[key].read(value)
+                    values[name] = keys[name].read(value)
                 except WrongValue as error:
-                    self.fault(self.find(*path, key), f"{subject(key)} is {error}")
-            elif key not in also:
-                there = tuple(dict.fromkeys((*known, *also)))
-                hint = did_you_mean(key, there, f"known keys: {', '.join(there)}")
-                self.fault(self.find(*path, key), f"unknown config key {key!r}{hint}")
+                    self.fault(self.find(*path, name), f"{subject(name)} is {error}")
+            elif name not in also:
+                names = tuple(dict.fromkeys((*keys, *also)))
+                hint = did_you_mean(name, names, f"known keys: {', '.join(names)}")
+                self.fault(self.find(*path, name), f"unknown config key {name!r}{hint}")
         return values
 
     def overrides(self, entries: Any) -> list[Override]:
@@ -281,29 +279,29 @@ class _ConfigFile:
             message = "config key 'overrides' must be tables: [[tool.nparam-lint.overrides]]"
             self.fault(self.find("overrides"), message)
             return []
-        found = []
+        overrides = []
         for number, entry in enumerate(entries):
             path = ("overrides", str(number))
             values = self.values(entry, OVERRIDE, lambda name: f"overrides: key {name!r}", path)
             if values.get("files"):
-                found.append(Override(**values))
+                overrides.append(Override(**values))
             elif not entry.get("files"):
                 message = 'overrides: expected files = ["zoo/**"], the files that they apply to'
                 self.fault(self.find(*path), message)
-        return found
+        return overrides
 
     def budgets(self, table: Any) -> list[Budget]:
         if not isinstance(table, dict):
             self.fault(self.find("budgets"), "config key 'budgets' must be a table")
             return []
-        found = []
+        budgets = []
         for key, entry in table.items():
             path = ("budgets", key)
             if isinstance(entry, list) and entry:
-                found += [self.budget(key, e, (*path, str(n))) for n, e in enumerate(entry)]
+                budgets += [self.budget(key, e, (*path, str(n))) for n, e in enumerate(entry)]
             else:
-                found.append(self.budget(key, entry, path))
-        return [budget for budget in found if budget is not None]
+                budgets.append(self.budget(key, entry, path))
+        return [budget for budget in budgets if budget is not None]
 
     def budget(self, key: str, entry: Any, path: tuple[str, ...]) -> Budget | None:
         """One budget of a target. `path`: of the entry, which may be one of a list."""
@@ -314,10 +312,10 @@ class _ConfigFile:
             self.fault(at, f"budget {key!r}: {error}")
             return None
         is_table = isinstance(entry, dict)
-        more = entry if is_table else {"budget": entry}
+        fields = entry if is_table else {"budget": entry}
         also = ("budget", *RECIPE)
-        values = self.values(more, BUDGET, lambda name: f"budget {key!r}: {name}", path, also)
-        declared = more.get("budget")
+        values = self.values(fields, BUDGET, lambda name: f"budget {key!r}: {name}", path, also)
+        declared = fields.get("budget")
         if isinstance(declared, bool) or not isinstance(declared, int | str):
             self.fault(at, f"budget {key!r} is {declared!r}, expected a count or a string")
             return None
@@ -327,7 +325,7 @@ class _ConfigFile:
             place = (*self.prefix, *path, *(("budget",) if is_table else ()))
             self.fault(self.positions.value(place), f"budget {key!r}: {error}")
             return None
-        building = {name: value for name, value in more.items() if name in RECIPE}
+        building = {name: value for name, value in fields.items() if name in RECIPE}
         recipe = self.recipe(key, building, path)
         # As it is written: TOML's `124_475_904` arrives without its underscores.
         text = f"{declared:_}" if isinstance(declared, int) else declared
@@ -345,9 +343,9 @@ class _ConfigFile:
         for key, entry in table.items():
             path = ("arguments", key)
             at = self.find(*path)
-            more = entry if isinstance(entry, dict) else {"arguments": entry}
+            fields = entry if isinstance(entry, dict) else {"arguments": entry}
             if "*" in key or "::" not in key:  # files of configs, or a pattern
-                recipe = self.recipe(key, more, path, is_config="::" not in key)
+                recipe = self.recipe(key, fields, path, is_config="::" not in key)
                 if recipe is not None:
                     patterns.append(RecipePattern(key, recipe, at))
                 continue
@@ -358,17 +356,13 @@ class _ConfigFile:
             except TextError as error:
                 self.fault(at, f"arguments of {key!r}: {error}")
                 continue
-            recipe = self.recipe(key, more, path)
+            recipe = self.recipe(key, fields, path)
             if recipe is not None:
                 recipes[target], positions[target] = recipe, at
         return recipes, positions, patterns
 
     def recipe(
-        self,
-        key: str,
-        table: Mapping[str, Any],
-        path: tuple[str, ...],
-        is_config: bool = False,
+        self, key: str, table: Mapping[str, Any], path: tuple[str, ...], is_config: bool = False
     ) -> Recipe | None:
         """How to build the target that is called `key`; None where nothing says so. `is_config`: it
         is a config file, or a pattern of their paths."""
@@ -378,8 +372,8 @@ class _ConfigFile:
             message = f"call of {key!r} is {values['call']!r}, expected FILE.py::CALL, {_EXAMPLE}"
             self.fault(self.find(*path, "call"), message)
         elif is_config and "call" not in table:
-            known = "a config file" if "*" not in key else "a pattern of config files"
-            message = f"arguments of {key!r}: {known} needs a call, {_EXAMPLE}"
+            subject = "a config file" if "*" not in key else "a pattern of config files"
+            message = f"arguments of {key!r}: {subject} needs a call, {_EXAMPLE}"
             self.fault(self.find(*path), message)
         elif in_file and not is_config:
             message = f"call of {key!r} names a file, which is for config files alone; "

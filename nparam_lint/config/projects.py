@@ -40,19 +40,19 @@ def projects_of(
     opens the project at a root, for a place in it. `is_whole`: no path leads out of the first.
     Raises UsageError for paths that have no repository in common."""
     copy = first.snapshot
-    asked: dict[Path, list[Path]] = {} if paths else {first.root: []}
+    paths_by_root: dict[Path, list[Path]] = {} if paths else {first.root: []}
     for path in paths:
         top = copy.directory if copy else repository_top(path)
         root = first.root if is_whole else find_root(path, top)
-        near = next(iter(asked), root)
+        near = next(iter(paths_by_root), root)
         if top is None or not near.is_relative_to(top):  # no repository of both
             if not path.is_relative_to(near):
                 raise UsageError(f"{path} is outside the project root {near}")
             root = near
-        asked.setdefault(root, []).append(path)
+        paths_by_root.setdefault(root, []).append(path)
     projects: dict[object, Project] = {}
-    for root in sorted(asked):
-        for project in _divided(root, asked[root], open_at):
+    for root in sorted(paths_by_root):
+        for project in _divided(root, paths_by_root[root], open_at):
             session = project.session  # one further out may ask about all that is inside
             projects.setdefault((session.root, session.place), project)
     return list(projects.values())
@@ -65,20 +65,26 @@ def _divided(
     session = open_at(Path(os.path.commonpath(paths or [root])), root)
     inner = inner_projects(session)
     for place in (root, *inner):
-        deeper = [other for other in inner if other != place and other.is_relative_to(place)]
-        others = [path for path in paths if any(path.is_relative_to(other) for other in deeper)]
-        mine = [path for path in paths if path.is_relative_to(place) and path not in others]
+        deeper = [folder for folder in inner if place in folder.parents]
+        paths_here = [
+            path
+            for path in paths
+            if path.is_relative_to(place) and not any(map(path.is_relative_to, deeper))
+        ]
         if place != root and (not paths or any(place.is_relative_to(path) for path in paths)):
-            mine.append(place)
-        if paths and not mine:
+            paths_here.append(place)
+        if paths and not paths_here:
             continue
         if inner.get(place):
-            yield from _divided(place, mine, open_at)
+            yield from _divided(place, paths_here, open_at)
             continue
-        exclude = (f"/{_literal(other.relative_to(root).as_posix())}/" for other in deeper)
-        part = session.with_settings(exclude=(*session.settings.exclude, *exclude))
-        part = replace(part, place=session.home / place.relative_to(root))
-        yield Project(part, mine, [other for other in deeper if not inner[other]])
+        names = (folder.relative_to(root).as_posix() for folder in deeper)
+        patterns = (re.sub(r"([][*?!#\\ ])", r"\\\1", name) for name in names)  # of these alone
+        exclude = (*session.settings.exclude, *(f"/{pattern}/" for pattern in patterns))
+        part = replace(
+            session.with_settings(exclude=exclude), place=session.home / place.relative_to(root)
+        )
+        yield Project(part, paths_here, [folder for folder in deeper if not inner[folder]])
 
 
 def inner_projects(session: Session) -> dict[Path, str]:
@@ -97,8 +103,3 @@ def inner_projects(session: Session) -> dict[Path, str]:
         if is_project and not is_left and not is_excluded(config or f"{folder}/__init__.py"):
             projects[place] = config
     return projects
-
-
-def _literal(path: str) -> str:
-    """A path as a pattern that stands for it alone."""
-    return re.sub(r"([][*?!#\\ ])", r"\\\1", path)

@@ -77,12 +77,12 @@ class Session:
         or the nearest to the place. Raises NoInterpreter."""
         if self.interpreter:
             return self
-        named = self.settings.python, self.settings.python_from
-        found = find_interpreter(self.home, self.environ, self.place, *named)
-        packages = watched(found)
+        name, reason = self.settings.python, self.settings.python_from
+        interpreter = find_interpreter(self.home, self.environ, self.place, name, reason)
+        packages = watched(interpreter)
         self.inputs.note("state", packages or ())
         self.inputs.is_complete &= packages is not None
-        return replace(self, interpreter=found)
+        return replace(self, interpreter=interpreter)
 
     def with_settings(self, **values: Any) -> Session:
         """The same, with other values for some settings."""

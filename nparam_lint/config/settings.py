@@ -60,7 +60,6 @@ class RecipePattern:
         return self.text.partition("::")[0]
 
     def matches(self, target: Target) -> bool:
-
         name = self.text.partition("::")[2]
         return fnmatchcase(target.callable, name) and matcher((self.files,))(target.location)
 
@@ -185,11 +184,11 @@ def _bytes(text: str) -> int:
 
 
 def _tolerance(value: str | int) -> Tolerance:
-    found = parse_tolerance(str(value))
-    if not found.relative and 0 < found.amount <= _FEW:
-        expected = f"a percentage, or more than {_FEW} parameters; did you mean {found.text}%?"
+    tolerance = parse_tolerance(str(value))
+    if not tolerance.relative and 0 < tolerance.amount <= _FEW:
+        expected = f"a percentage, or more than {_FEW} parameters; did you mean {tolerance.text}%?"
         raise WrongValue(f"{value!r}, expected {expected}")
-    return found
+    return tolerance
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -201,7 +200,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _codes(value: Any) -> tuple[str, ...]:
     codes = _texts(value)
     for code in codes:
-        if not any(known.startswith(code) for known in RULES):
+        if not any(rule.startswith(code) for rule in RULES):
             hint = did_you_mean(code, RULES, cutoff=0.5)
             expected = f"codes such as NPL001 or NPL0 (no rule is called {code}{hint})"
             raise WrongValue(f"{value!r}, expected {expected}")
@@ -232,10 +231,6 @@ def _call_arguments(text: str) -> None:
     _, end = read_arguments(f"({text})", 0)
     if end != len(text) + 2:  # `1) + f(2`
         raise TextError("more than the arguments of one call")
-
-
-def _called(text: str) -> None:
-    read_expression(IN_FILE.sub("", text))
 
 
 _COUNT = Annotated[int, Meta(ge=1)]
@@ -283,7 +278,11 @@ OVERRIDE = {
 RECIPE = {
     "arguments": Key(str, "the arguments of a call, as a string", _python(_call_arguments)),
     "setup": Key(_Text, "lines of Python, as a string", _python(ast.parse)),
-    "call": Key(_Text, "a Python expression, as a string", _python(_called)),
+    "call": Key(
+        _Text,
+        "a Python expression, as a string",
+        _python(lambda text: read_expression(IN_FILE.sub("", text))),
+    ),
     "input": Key(_Text, "a Python expression, as a string", _python(read_expression)),
     "experts_per_token": Key(_COUNT, "a whole number from 1 up"),
 }

@@ -48,7 +48,7 @@ from nparam_lint.discover.scan import (
     scan_source,
     too_slow,
 )
-from nparam_lint.discover.source_tree import SourceTree
+from nparam_lint.discover.source_tree import SourceTree, cyclic_method
 from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit, words_in
 from nparam_lint.ground.values import Position
 
@@ -103,20 +103,17 @@ class Models:
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self._models: dict[Symbol, bool] = {}
-        self._constructors: dict[Symbol, _Constructor] = {}
 
+    @cyclic_method(False)
     def is_model(self, symbol: Symbol | None) -> bool:
         """Is this class an `nn.Module`?"""
         if symbol is None or symbol.kind not in ("class", "outside"):
             return False
         if symbol.kind == "outside":
             return is_module(symbol.name)
-        if symbol not in self._models:
-            self._models[symbol] = False  # until the bases say otherwise: they may form a cycle
-            self._models[symbol] = any(self.is_model(base) for base in self.names.bases(symbol))
-        return self._models[symbol]
+        return any(self.is_model(base) for base in self.names.bases(symbol))
 
+    @cyclic_method(False)
     def makes_model(self, symbol: Symbol | None) -> bool:
         """Does calling this give a model?"""
         if symbol is None:
@@ -126,21 +123,15 @@ class Models:
         if symbol.kind == "method":
             owner, _, name = symbol.name.rpartition(".")
             return bool(_BUILDS.match(name)) and self.is_model(Symbol("class", symbol.where, owner))
-        if symbol.kind == "function":
-            if symbol not in self._models:
-                self._models[symbol] = False
-                facts = self.names.functions(symbol.where)[symbol.name]
-                self._models[symbol] = self._is_factory(symbol.where, facts)
-            return self._models[symbol]
-        return self.is_model(symbol)
-
-    def _is_factory(self, path: str, facts: FunctionFacts) -> bool:
+        if symbol.kind != "function":
+            return self.is_model(symbol)
+        path, facts = symbol.where, self.names.functions(symbol.where)[symbol.name]
         if facts.declares:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
-        called = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
-        if any(map(self.makes_model, called)) or self._may_be_model(path, facts.gives, whole=True):
+        callees = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
+        if any(map(self.makes_model, callees)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return registered and bool(facts.returned)
@@ -166,64 +157,53 @@ class Models:
     def model_names(self, path: str) -> set[str]:
         """The names under which this file offers models or factories to other files."""
         facts = self.names.tree.facts(path)
-        own = {*self.names.classes(path), *self.names.functions(path)}
-        others = {item.bound for item in facts.imports if item.bound != (item.name or "")}
-        others |= {alias for alias, _ in facts.aliases}
-        found = {name for name in own if self.makes_model(self.names.resolve(path, name))}
-        found |= {name for name in others if self.makes_model(self.names.lookup(path, name))}
-        return {tail(name) for name in found}
+        definitions = {*self.names.classes(path), *self.names.functions(path)}
+        aliases = {item.bound for item in facts.imports if item.bound != (item.name or "")}
+        aliases |= {alias for alias, _ in facts.aliases}
+        names = {name for name in definitions if self.makes_model(self.names.resolve(path, name))}
+        names |= {name for name in aliases if self.makes_model(self.names.lookup(path, name))}
+        return {tail(name) for name in names}
 
     def definitions(self, path: str, *, declared_only: bool = False) -> list[Definition]:
         """The models and factories of one file, in its order; all definitions of one name."""
-        found = []
+        definitions = []
         file = self.names.tree.facts(path)
-        every: tuple[ClassFacts | FunctionFacts, ...] = (
-            *file.classes,
-            *file.functions,
-            *file.methods,
-        )
-        for facts in every:
+        for facts in (*file.classes, *file.functions, *file.methods):
             is_class = isinstance(facts, ClassFacts)
             symbol = Symbol("class" if is_class else "function", path, facts.qualname)
-            hidden = declared_only or facts.hidden
+            is_hidden = declared_only or facts.hidden
+            if not facts.declares and (is_hidden or not self.makes_model(symbol)):
+                continue
             inner = facts.init.docstring if isinstance(facts, ClassFacts) and facts.init else ()
-            if facts.declares or (not hidden and self.makes_model(symbol)):
-                definition = Definition(
-                    path,
-                    facts.qualname,
-                    "class" if is_class else "factory",
-                    facts.line,
-                    facts.column,
-                    tuple(lines for lines in (facts.docstring, inner) if lines),
-                    facts.parameters
-                    if isinstance(facts, FunctionFacts)
-                    else self.parameters(symbol),
-                )
-                found.append(definition)
-        return sorted(found, key=attrgetter("line", "column"))
+            definition = Definition(
+                path,
+                facts.qualname,
+                "class" if is_class else "factory",
+                facts.line,
+                facts.column,
+                tuple(filter(None, (facts.docstring, inner))),
+                facts.parameters if isinstance(facts, FunctionFacts) else self.parameters(symbol),
+            )
+            definitions.append(definition)
+        return sorted(definitions, key=attrgetter("line", "column"))
 
     def parameters(self, symbol: Symbol) -> tuple[Parameter, ...] | None:
         """The parameters of a function or a constructor; None if it is inherited from an installed
         package."""
         if symbol.kind == "function":
             return self.names.functions(symbol.where)[symbol.name].parameters
-        found = self._constructor(symbol)
-        return () if found == "nothing" else found
+        parameters = self._constructor(symbol)
+        return () if parameters == "nothing" else parameters
 
+    @cyclic_method("nothing")
     def _constructor(self, symbol: Symbol) -> _Constructor:
         """ "nothing": neither the class nor its bases bring a constructor of their own."""
         if symbol.kind == "outside":
             name = tail(symbol.name)
-            plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
-            return "nothing" if plain or takes_nothing(symbol.name) else None
+            is_plain = name in ("object", "ABC", "Generic", "Protocol") or name.endswith("Mixin")
+            return "nothing" if is_plain or takes_nothing(symbol.name) else None
         if symbol.kind != "class":
             return "nothing"
-        if symbol not in self._constructors:
-            self._constructors[symbol] = "nothing"  # as long as it is asked for: a cycle
-            self._constructors[symbol] = self._own_constructor(symbol)
-        return self._constructors[symbol]
-
-    def _own_constructor(self, symbol: Symbol) -> _Constructor:
         facts = self.names.classes(symbol.where)[symbol.name]
         if facts.init is not None:
             return facts.init.parameters
@@ -235,8 +215,8 @@ class Models:
         if facts.fields is None:
             return inherited
         before = inherited if isinstance(inherited, tuple) else ()
-        own = {item.name for item in facts.fields}
-        return (*(item for item in before if item.name not in own), *facts.fields)
+        names = {field.name for field in facts.fields}
+        return (*(item for item in before if item.name not in names), *facts.fields)
 
 
 # --- from files to definitions ---
@@ -293,8 +273,8 @@ def discover(
     *,
     importable: Iterable[str] | None = None,
     wanted: Collection[str] = (),
-    named: Collection[str] = (),
-    asked: Collection[str] = (),
+    user_files: Collection[str] = (),
+    places: Collection[str] = (),
     declared_only: bool = False,
     elsewhere: Collection[str] = (),
     store: Store | None = None,
@@ -305,13 +285,12 @@ def discover(
     """Find the model classes and the factories in `files` (relative to `root`).
 
     `importable`: the files that imports may reach (default: all Python files of the project). Test
-    files count for what declares a budget
-    only, unless they are `asked` for: they, or a directory of tests around them. With
-    `declared_only` so do all files, and those in which no claim can stand are not even parsed: the
-    hook's fast way; it is that of the files `elsewhere` in any case. `wanted` files (of a target,
-    or of a budget in the config) are looked through in full in either case. One that cannot be
-    parsed is a problem where it could hold what is looked for, or a file that does imports it;
-    `named` files (by the user) always are.
+    files count for what declares a budget only, unless the `places` that are asked about have them,
+    or a directory of tests around them. With `declared_only` so do all files, and those in which no
+    claim can stand are not even parsed: the hook's fast way; it is that of the files `elsewhere` in
+    any case. `wanted` files (of a target, or of a budget in the config) are looked through in full
+    in either case. One that cannot be parsed is a problem where it could hold what is looked for,
+    or a file that does imports it; `user_files` (named by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
     the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition
@@ -324,9 +303,9 @@ def discover(
     models = Models(Names(tree))
     strict: set[str] = set()  # those in which only a declared budget makes a definition
     parsed: list[str] = []
-    rest: list[str] = []
+    unhinted: list[str] = []
     tests: list[str] = []
-    is_asked = _asked_tests(asked)
+    is_asked = _test_scope(places)
     for path in files:
         source = tree.source(path)
         if path in wanted:
@@ -340,10 +319,10 @@ def discover(
         defines = path not in strict and (b"class" in source or b"def" in source)
         is_candidate = path not in strict and is_hinted(source)
         is_candidate = is_candidate or (not defines and mentions(source))
-        if not source or is_candidate or path in named:
+        if not source or is_candidate or path in user_files:
             parsed.append(path)
         elif defines:
-            rest.append(path)
+            unhinted.append(path)
 
     @cache
     def look(path: str) -> tuple[list[Definition], Problem | None]:
@@ -363,29 +342,30 @@ def discover(
     for path in parsed[:_FIRST] if on_found else ():
         look(path)
     tree.scan_all(parsed)
-    parsed += _naming_models(tree, models, rest)
-    parsed = sorted(set(parsed))
-    found: list[Definition] = []
+    parsed = sorted({*parsed, *_naming_models(tree, models, unhinted)})
+    definitions: list[Definition] = []
     problems: list[Problem] = []
     for path in parsed:
-        definitions, problem = look(path)
-        found += definitions
+        file_definitions, problem = look(path)
+        definitions += file_definitions
         problems += [problem] if problem else []
-    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in found)})]
+    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in definitions)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]
-    asked = {*named, *wanted}
-    problems = [replace(p, severity="error") if p.position.path in asked else p for p in problems]
+    must_parse = {*user_files, *wanted}
+    problems = [
+        replace(p, severity="error") if p.position.path in must_parse else p for p in problems
+    ]
     tree.remember()
     return Discovery(
-        tuple(files), tuple(parsed), tuple(found), tuple(problems), models, tuple(tests)
+        tuple(files), tuple(parsed), tuple(definitions), tuple(problems), models, tuple(tests)
     )
 
 
-def _asked_tests(asked: Collection[str]) -> Callable[[str], bool]:
+def _test_scope(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a test file was asked for: it was named, or a directory of tests that holds it."""
-    places = [at for at in asked if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
-    return within(places) if places else lambda _: False
+    tests = [at for at in places if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
+    return within(tests) if tests else lambda _: False
 
 
 def _is_test(path: str, source: bytes) -> bool:
@@ -396,24 +376,20 @@ def _is_test(path: str, source: bytes) -> bool:
     return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
 
 
-def _naming_models(tree: SourceTree, models: Models, rest: list[str]) -> list[str]:
+def _naming_models(tree: SourceTree, models: Models, unhinted: list[str]) -> list[str]:
     """The files that do not mention torch but may contain a model, because they name one of the
     repository's models (`class Tiny(BaseNet)`)."""
-    if len(rest) <= _FEW:  # parsing them costs less than finding out
-        return [path for path in rest if tree.leads_to(path).files]
+    if len(unhinted) <= _FEW:  # parsing them costs less than finding out
+        return [path for path in unhinted if tree.leads_to(path).files]
     # The chain from a base to a subclass may lead through any file of the project, so ask them all.
-    fresh = [path for path in tree.files.difference(rest) if is_hinted(tree.source(path))]
-    left = sorted(tree.files.difference(fresh))
-    added: set[str] = set()
-    while fresh and left:
-        words = {name.encode() for path in fresh for name in models.model_names(path)}
-        fresh = [path for path in left if _has_any(words, tree.source(path))]
-        added.update(fresh)
-        left = [path for path in left if path not in added]
-    return sorted(added.intersection(rest))
-
-
-def _has_any(words: set[bytes], source: bytes) -> bool:
-    if len(words) <= _FEW_WORDS and not any(word in source for word in words):
-        return False
-    return not words.isdisjoint(words_in(source))
+    bases = [path for path in tree.files.difference(unhinted) if is_hinted(tree.source(path))]
+    candidates = tree.files.difference(bases)
+    while bases and candidates:
+        words = {name.encode() for path in bases for name in models.model_names(path)}
+        bases = []
+        for path in candidates:
+            source = tree.source(path)
+            if len(words) > _FEW_WORDS or any(word in source for word in words):
+                bases += [path] if not words.isdisjoint(words_in(source)) else []
+        candidates = candidates.difference(bases)
+    return [path for path in unhinted if path not in candidates]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Never the project's own source, wherever they are; the last has copies that Jupyter keeps.
 _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__", ".ipynb_checkpoints"})
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
 _TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
 _KINDS = (".py", *CONFIG_SUFFIXES, *_TEXT_KINDS)
@@ -54,12 +55,8 @@ def find_root(path: Path, top: Path | None = None) -> Path:
     if toplevel is not None:
         inside = inside[: inside.index(toplevel) + 1]
     configured = next(filter(_configures_us, inside), None)
-    return configured or toplevel or next(filter(_is_python_project, inside), start)
-
-
-def _is_python_project(directory: Path) -> bool:
-    names = ("pyproject.toml", "setup.py", "setup.cfg")
-    return any(_is_readable_file(directory / name) for name in names)
+    projects = (d for d in inside if any(_is_readable_file(d / name) for name in _PROJECT_FILES))
+    return configured or toplevel or next(projects, start)
 
 
 def _is_readable_file(path: Path) -> bool:
@@ -106,7 +103,8 @@ def list_files(
     def tracked_below(path: Path) -> list[str]:
         folder = place_of(path, root)
         prefix = f"{folder}/" if folder else ""
-        return _own(path, (n.removeprefix(prefix) for n in tracked or () if n.startswith(prefix)))
+        names = (n.removeprefix(prefix) for n in tracked or () if n.startswith(prefix))
+        return _existing(path, names)
 
     if tracked is not None:
         below = tracked_below
@@ -116,7 +114,7 @@ def list_files(
 def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     """All Python files that the project's imports may reach: nothing excluded, submodules too."""
     below = below or list_below
-    found = set(_listed(root, (), (), below))
+    files = set(_listed(root, (), (), below))
     try:
         modules = (root / ".gitmodules").read_text("utf-8", "replace")
     except OSError:
@@ -124,8 +122,8 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     for match in re.finditer(r"^\s*path\s*=\s*(.+?)\s*$", modules, re.MULTILINE):
         submodule = root / match[1]
         if submodule.is_dir() and submodule.resolve().is_relative_to(root.resolve()):
-            found.update(_listed(root, [submodule], (), below))
-    return sorted(found)
+            files.update(_listed(root, [submodule], (), below))
+    return sorted(files)
 
 
 def list_project(
@@ -155,7 +153,7 @@ def _of_kind(
     tracked: Sequence[str] | None,
     below: _Below | None = None,
 ) -> list[str]:
-    names = (below or list_below)(root) if tracked is None else _own(root, tracked)
+    names = (below or list_below)(root) if tracked is None else _existing(root, tracked)
     is_excluded = matcher(tuple(exclude))
     return sorted(name for name in names if name.lower().endswith(kinds) and not is_excluded(name))
 
@@ -171,27 +169,22 @@ def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
     and of those that it does, source and compiled modules."""
     if snapshot:
         top = root.relative_to(snapshot.directory).as_posix()
-        names = snapshot.files(root, "", "importable")
-        links = [os.path.relpath(path, top) for path in snapshot.linked]
-        return [*names, *_modules_below(root, links)]
+        names = [*snapshot.files(root, "", "importable")]
+        for link in (os.path.relpath(path, top) for path in snapshot.linked):
+            if link.startswith(".."):
+                continue
+            if link.endswith(_MODULES) and _is_file(f"{root}/{link}"):
+                names.append(link)
+            elif os.path.isdir(root / link):  # noqa: PTH112
+                names += (f"{link}/{name}" for name in _walk(root / link, _MODULES))
+        return names
     ask = ("ls-files", "-z", "--exclude-standard")
     tracked = ask_git(root, "ls-files", "-z", "-c", "--recurse-submodules")
     if tracked is None:
         return list(_walk(root, ("",)))
     ignored = ask_git(root, *ask, "-o", "-i", "--", *(f"*{kind}" for kind in _MODULES)) or b""
-    other = ask_git(root, *ask, "-o") or b""
-    return sorted(_own(root, {*_decoded(tracked), *_decoded(other), *_decoded(ignored)}))
-
-
-def _modules_below(root: Path, places: Iterable[str]) -> Iterator[str]:
-    """The source and compiled modules at or below each place, relative to `root`."""
-    for place in places:
-        if place.startswith(".."):
-            continue
-        if place.endswith(_MODULES) and _is_file(f"{root}/{place}"):
-            yield place
-        elif os.path.isdir(root / place):  # noqa: PTH112
-            yield from (f"{place}/{name}" for name in _walk(root / place, _MODULES))
+    untracked = ask_git(root, *ask, "-o") or b""
+    return sorted(_existing(root, _decoded(b"".join((tracked, untracked, ignored)))))
 
 
 def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
@@ -208,8 +201,8 @@ def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
             folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
             if name in CONFIGS:
                 configs[folder] = min(file, configs.get(folder, file))
-    own = {folder: file for folder, file in configs.items() if _configures_us(root / folder)}
-    return {folder: own.get(folder, "") for folder in sorted(folders - {""})}
+    ours = {folder: file for folder, file in configs.items() if _configures_us(root / folder)}
+    return {folder: ours.get(folder, "") for folder in sorted(folders - {""})}
 
 
 def named_files(root: Path, paths: Sequence[Path]) -> frozenset[str]:
@@ -232,19 +225,19 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
 def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
     is_excluded = matcher(tuple(exclude))
-    found: set[str] = set()
+    files: set[str] = set()
     for path in paths or (root,):
         relative = place_of(path, root)
         if _is_readable_file(path):
             if path.suffix == ".py":
-                found.add(relative)
+                files.add(relative)
         elif os.path.isdir(path):  # noqa: PTH112
             names = (name for name in below(path) if name.endswith((".py", "/")))
             inside = (join(relative, name) for name in names)
-            found.update(name for name in inside if not is_excluded(name))
+            files.update(name for name in inside if not is_excluded(name))
         else:
             raise FileNotFoundError(f"{path} does not exist")
-    return sorted(found)
+    return sorted(files)
 
 
 @cache
@@ -276,17 +269,17 @@ def ancestors(folder: str) -> Iterator[str]:
 
 def within(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a path lies at or below one of these; where there are none, any does."""
-    known = frozenset(places)
-    return lambda path: not (known and known.isdisjoint(ancestors(path)))
+    folders = frozenset(places)
+    return lambda path: not (folders and folders.isdisjoint(ancestors(path)))
 
 
 def place_of(path: Path, root: Path) -> str:
     """The path relative to the root, which itself is "". Raises UsageError for one outside."""
     # Lexically first: a symbolic link inside the project keeps its own name there.
-    given, base = os.path.abspath(path), os.path.abspath(root)
-    for here, there in ((Path(given), Path(base)), (Path(given).resolve(), Path(base).resolve())):
-        if here.is_relative_to(there):
-            return "/".join(here.relative_to(there).parts)
+    here, top = Path(os.path.abspath(path)), Path(os.path.abspath(root))
+    for place, base in ((here, top), (here.resolve(), top.resolve())):
+        if place.is_relative_to(base):
+            return "/".join(place.relative_to(base).parts)
     raise UsageError(f"{path} is outside the project root {root}")
 
 
@@ -301,16 +294,16 @@ def list_below(directory: Path) -> list[str]:
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))
-    return _own(directory, _decoded(listed))
+    return _existing(directory, _decoded(listed))
 
 
 def _decoded(listed: bytes) -> set[str]:
     return {os.fsdecode(name) for name in listed.split(b"\0") if name}
 
 
-def _own(directory: Path, names: Iterable[str]) -> list[str]:
+def _existing(directory: Path, names: Iterable[str]) -> list[str]:
+    """Those of the project that are there: tracked files may be deleted, links may be broken."""
     top, is_foreign = os.fspath(directory), _foreign(directory)
-    # Tracked files may be deleted, links may be broken.
     return [name for name in names if not is_foreign(parent(name)) and _is_file(f"{top}/{name}")]
 
 
@@ -318,16 +311,14 @@ def _foreign(directory: Path) -> Callable[[str], bool]:
     """Whether a folder is in an environment, or belongs to an installed package: even if git does
     not ignore it, it is not part of the project."""
     top = os.fspath(directory)
-    foreign: dict[str, bool] = {"": False}
 
+    @cache
     def is_foreign(folder: str) -> bool:
-        if folder not in foreign:
-            foreign[folder] = (
-                is_foreign(parent(folder))
-                or folder.rpartition("/")[2] in _FOREIGN
-                or os.path.exists(f"{top}/{folder}/pyvenv.cfg")  # noqa: PTH110  # raises nothing
-            )
-        return foreign[folder]
+        return bool(folder) and (
+            is_foreign(parent(folder))
+            or folder.rpartition("/")[2] in _FOREIGN
+            or os.path.exists(f"{top}/{folder}/pyvenv.cfg")  # noqa: PTH110  # raises nothing
+        )
 
     return is_foreign
 

@@ -57,40 +57,38 @@ class ImportPlanner:
     def _name_roots(self, path: str, outermost: str | None) -> Iterator[str]:
         """The directories above the file from which its dotted name may start, best first."""
         climbed = self._tree.climb(path)
-        named: list[str] = []
+        importing: list[str] = []  # below which a file of the repository names this one
         if climbed not in ("", "src"):  # else climbing says it all, and asking reads every file
-            named = [root for root in ancestors(parent(path)) if self._is_imported_as(path, root)]
+            for root in ancestors(parent(path)):
+                module = _module(path, root)
+                here = (root, join(root, module.replace(".", "/")))
+                importers = self._importers.get(module, ())
+                if any(self._tree.locate(importer, module) == here for importer in importers):
+                    importing.append(root)
         # The longest name first, if longer than the climbed one.
-        longer = [root for root in reversed(named) if len(root) < len(climbed)]
+        longer = [root for root in reversed(importing) if len(root) < len(climbed)]
         # A relative import fails unless the package that it names stands below the root.
         sound = [root for root in (*longer, climbed) if _within(outermost, root)]
         # Packages without `__init__.py`: as near as the relative imports allow.
         yield from sound or (root for root in ancestors(climbed) if _within(outermost, root))
         yield from (root for root in ("src", "") if root == climbed or _within(climbed, root))
         yield climbed
-        yield from named
+        yield from importing
         if path.endswith("__init__.py"):
             yield parent(parent(path))
         elif not self._tree.misleads(path):
             yield parent(path)
 
-    def _is_imported_as(self, path: str, root: str) -> bool:
-        """Does a file of the repository import this one by the name that it has below `root`?"""
-        module = _module(path, root)
-        here = (root, join(root, module.replace(".", "/")))
-        importers = self._importers.get(module, ())
-        return any(self._tree.locate(importer, module) == here for importer in importers)
-
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
         """For each dotted name that is imported absolutely, the files that do so."""
-        found: dict[str, list[str]] = {}
+        importers: dict[str, list[str]] = {}
         for path in sorted(self._tree.files):
             for level, module, names, _ in self._tree.imports(path):
                 if not level:
                     for dotted in (module, *(f"{module}.{name}" for name in names)):
-                        found.setdefault(dotted, []).append(path)
-        return found
+                        importers.setdefault(dotted, []).append(path)
+        return importers
 
 
 def _module(path: str, root: str) -> str:
@@ -116,32 +114,29 @@ class Closures:
 
     def __init__(self, links: Callable[[str], tuple[Sequence[str], Sequence[str]]]) -> None:
         self._links = links
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._values: dict[str, tuple[str, ...]] = {}
 
     def of(self, start: str) -> tuple[str, ...]:
-        if start not in self._known:
-            self._work_out(start)
-        return self._known[start]
-
-    def _work_out(self, start: str) -> None:
+        if start in self._values:
+            return self._values[start]
         links = {start: self._links(start)}
         index, low = {start: 0}, {start: 0}
         path, on_path = [start], {start}
         work = [(start, iter(links[start][1]))]
         while work:
             node, following = work[-1]
-            for other in following:
-                if other in self._known:
+            for successor in following:
+                if successor in self._values:
                     continue
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    path.append(other)
-                    on_path.add(other)
-                    links[other] = self._links(other)
-                    work.append((other, iter(links[other][1])))
+                if successor not in index:
+                    index[successor] = low[successor] = len(index)
+                    path.append(successor)
+                    on_path.add(successor)
+                    links[successor] = self._links(successor)
+                    work.append((successor, iter(links[successor][1])))
                     break
-                if other in on_path:
-                    low[node] = min(low[node], index[other])
+                if successor in on_path:
+                    low[node] = min(low[node], index[successor])
             else:
                 work.pop()
                 if work:
@@ -151,9 +146,10 @@ class Closures:
                     while part[-1] != node:
                         part.append(path.pop())
                     on_path.difference_update(part)
-                    found: dict[str, None] = {}
+                    values: dict[str, None] = {}
                     for member in reversed(part):
-                        found.update(dict.fromkeys(links[member][0]))
-                        for other in links[member][1]:
-                            found.update(dict.fromkeys(self._known.get(other, ())))
-                    self._known.update(dict.fromkeys(part, tuple(found)))
+                        values.update(dict.fromkeys(links[member][0]))
+                        for successor in links[member][1]:
+                            values.update(dict.fromkeys(self._values.get(successor, ())))
+                    self._values.update(dict.fromkeys(part, tuple(values)))
+        return self._values[start]

@@ -54,24 +54,18 @@ class Names:
 
     def follow(self, path: str, item: Import, rest: Sequence[str] = ()) -> Symbol | None:
         """What an import means that stands beside the file, in a text; then attributes of it."""
-        found = self._imported(path, item)
-        return found and self._inside(found, rest)
+        return self._inside(self._imported(path, item), rest)
 
-    def _inside(self, symbol: Symbol, attributes: Sequence[str]) -> Symbol | None:
+    def _inside(self, symbol: Symbol | None, attributes: Sequence[str]) -> Symbol | None:
         for attribute in attributes:
-            found = self._attribute(symbol, attribute)
-            if found is None:
-                return None
-            symbol = found
+            symbol = symbol and self._attribute(symbol, attribute)
         return symbol
 
     def lookup(self, path: str, name: str) -> Symbol | None:
         """What a name of the file's top level means."""
         key = (path, name)
-        if key in self._symbols:
-            return self._symbols[key]
-        if key in self._active:
-            return None
+        if key in self._symbols or key in self._active:
+            return self._symbols.get(key)
         self._active.add(key)
         try:
             symbol = self._lookup(path, name)
@@ -83,28 +77,32 @@ class Names:
         return symbol
 
     def _lookup(self, path: str, name: str) -> Symbol | None:
-        bound = self._bound(path).get(name, ())
-        if choices := [found for it in bound if (found := self._meaning(path, it))]:
+        bindings = self._bindings(path).get(name, ())
+        if choices := [symbol for b in bindings if (symbol := self._meaning(path, b))]:
             # `try: from fast import Norm` / `except ImportError: class Norm(nn.Module)`: the one
             # whose source is at hand says more, then one of torch.
             return min(
                 choices, key=lambda it: (it.kind == "outside", not it.name.startswith("torch."))
             )
-        for module in self._stars_with(path, name) if "*" in self._bound(path) else ():
-            if found := self._starred(module, name):
-                return found
-        return None
+        if "*" not in self._bindings(path):
+            return None
+        # Those of the stars that may bring the name: an `__init__.py` may have hundreds of them.
+        folders = (f"{folder}/" for folder in self.tree.holders.get(name, ()))
+        index, stars = self._star_index(path), self._stars(path)
+        numbers = {number for key in (name, *folders) for number in index.get(key, ())}
+        symbols = (self._starred(stars[number], name) for number in sorted(numbers))
+        return next(filter(None, symbols), None)
 
     @cached_method
     def _stars(self, path: str) -> list[Symbol]:
         """The modules of which the file imports all names."""
-        found = (self._meaning(path, star) for star in self._bound(path).get("*", ()))
-        return [module for module in found if module is not None]
+        modules = (self._meaning(path, star) for star in self._bindings(path).get("*", ()))
+        return [module for module in modules if module is not None]
 
     def _starred(self, module: Symbol, name: str) -> Symbol | None:
         if module.kind == "outside":
-            known = module.name == "torch.nn" and name in _STARRED
-            return Symbol("outside", "", f"torch.nn.{name}") if known else None
+            is_torch = module.name == "torch.nn" and name in _STARRED
+            return Symbol("outside", "", f"torch.nn.{name}") if is_torch else None
         path = self.tree.module_file(module.where)
         if path is None:
             return None
@@ -113,53 +111,45 @@ class Names:
             return None
         return self._attribute(module, name)
 
-    def _stars_with(self, path: str, name: str) -> list[Symbol]:
-        """Those of the file's star imports that may bring the name. An `__init__.py` may import all
-        names of hundreds of modules."""
-        folders = (f"{folder}/" for folder in self.tree.holders.get(name, ()))
-        index, stars = self._star_index(path), self._stars(path)
-        numbers = {number for key in (name, *folders) for number in index.get(key, ())}
-        return [stars[number] for number in sorted(numbers)]
-
     @cached_method
     def _star_index(self, path: str) -> dict[str, list[int]]:
         """The star imports of the file, by the names that they may bring; and by the folders, with
         a `/`, whose modules may be attributes of what they import."""
         self._starred_files(path)  # on all cores, before they are looked into one by one
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, star in enumerate(self._stars(path)):
             for key in self._offered(star):
-                found.setdefault(key, []).append(number)
-        return found
+                numbers.setdefault(key, []).append(number)
+        return numbers
 
     @cached_method
     def _starred_files(self, path: str) -> list[str]:
         """The file, and those behind its star imports, and behind theirs. They are read level by
         level, since an `__init__.py` may lead to those of a whole package."""
-        level, found = [path], {path: None}
+        level, files = [path], {path: None}
         while level:
-            stars = [star for one in level for star in self._stars(one) if star.kind == "module"]
-            files = dict.fromkeys(self.tree.module_file(star.where) for star in stars)
-            level = [file for file in files if file and file not in found]
-            found.update(dict.fromkeys(level))
+            stars = [star for file in level for star in self._stars(file) if star.kind == "module"]
+            behind = dict.fromkeys(self.tree.module_file(star.where) for star in stars)
+            level = [file for file in behind if file and file not in files]
+            files.update(dict.fromkeys(level))
             self.tree.scan_all(level)
-        return [*found]
+        return [*files]
 
     @cached_method
     def _offered(self, module: Symbol) -> set[str]:
         """What a module may have, as `_star_index` says; by its own star imports too."""
-        found: set[str] = set()
-        pending, seen = [module], {module}
+        names: set[str] = set()
+        pending, modules = [module], {module}
         while pending:
-            one = pending.pop()
-            path = self.tree.module_file(one.where) if one.kind == "module" else None
+            module = pending.pop()
+            path = self.tree.module_file(module.where) if module.kind == "module" else None
             if path is not None:
-                found |= {f"{one.where}/", *self._bound(path)}
-                pending += (fresh := set(self._stars(path)) - seen)
-                seen |= fresh
-            elif one.kind == "outside":
-                found |= _STARRED
-        return found
+                names |= {f"{module.where}/", *self._bindings(path)}
+                pending += (fresh := set(self._stars(path)) - modules)
+                modules |= fresh
+            elif module.kind == "outside":
+                names |= _STARRED
+        return names
 
     def _attribute(self, symbol: Symbol, name: str) -> Symbol | None:
         if symbol.kind == "outside":
@@ -172,34 +162,33 @@ class Names:
         if symbol.kind != "module":
             return None
         path = self.tree.module_file(symbol.where)
-        found = self.lookup(path, name) if path else None
+        if path and (meaning := self.lookup(path, name)):
+            return meaning
         prefix = join(symbol.where, name)
-        if found is None and self.tree.is_module(prefix):
-            found = Symbol("module", prefix, "")
-        return found
+        return Symbol("module", prefix, "") if self.tree.is_module(prefix) else None
 
     @cached_method
-    def _bound(self, path: str) -> dict[str, list[Symbol | Import | str]]:
+    def _bindings(self, path: str) -> dict[str, list[Symbol | Import | str]]:
         """What binds each name of the top level: a definition, an import, or another name."""
         facts = self.tree.facts(path)
-        found: dict[str, list[Symbol | Import | str]] = {}
+        bindings: dict[str, list[Symbol | Import | str]] = {}
         for name in self.classes(path):
             if "." not in name:
-                found.setdefault(name, []).append(Symbol("class", path, name))
+                bindings.setdefault(name, []).append(Symbol("class", path, name))
         for name in self.functions(path):
-            found.setdefault(name, []).append(Symbol("function", path, name))
+            bindings.setdefault(name, []).append(Symbol("function", path, name))
         for item in facts.imports:
-            found.setdefault(item.bound, []).append(item)
+            bindings.setdefault(item.bound, []).append(item)
         for name, dotted in facts.aliases:
-            found.setdefault(name, []).append(dotted)
-        return found
+            bindings.setdefault(name, []).append(dotted)
+        return bindings
 
-    def _meaning(self, path: str, bound: Symbol | Import | str) -> Symbol | None:
-        if isinstance(bound, Symbol):
-            return bound
-        if isinstance(bound, str):
-            return self.resolve(path, bound)
-        return self._imported(path, bound)
+    def _meaning(self, path: str, binding: Symbol | Import | str) -> Symbol | None:
+        if isinstance(binding, Symbol):
+            return binding
+        if isinstance(binding, str):
+            return self.resolve(path, binding)
+        return self._imported(path, binding)
 
     def _imported(self, path: str, item: Import) -> Symbol | None:
         level, module, name = item.level, item.module, item.name
@@ -211,20 +200,21 @@ class Names:
         outside = None if level else Symbol("outside", "", dotted)
         if prefix is None:
             return outside
-        found = Symbol("module", prefix, "")
+        symbol = Symbol("module", prefix, "")
         if name in (None, "*"):
-            return found
+            return symbol
         # A name that the repository's file does not have: perhaps it was the wrong file.
-        return self._attribute(found, name) or outside
+        return self._attribute(symbol, name) or outside
 
     @cached_method
     def names(self, path: str) -> frozenset[str]:
         """All names of the file's top level, those of star imports too."""
-        found: set[str] = set()
-        for file in self._starred_files(path):
-            names = self.tree.facts(file).names
-            found.update(n for n in names if file == path or not n.startswith("_"))
-        return frozenset(found)
+        return frozenset(
+            name
+            for file in self._starred_files(path)
+            for name in self.tree.facts(file).names
+            if file == path or not name.startswith("_")
+        )
 
     # --- facts --------------------------------------------------------------------------------
 
@@ -236,17 +226,12 @@ class Names:
     def functions(self, path: str) -> dict[str, FunctionFacts]:
         return _by_name(self.tree.facts(path).functions)
 
-    @cached_method
-    def methods(self, path: str) -> dict[str, FunctionFacts]:
-        """Class methods and static methods that declare a budget."""
-        return _by_name(self.tree.facts(path).methods)
-
     def bases(self, symbol: Symbol) -> Iterator[Symbol]:
         scope = symbol.name.rpartition(".")[0]
         for base in self.classes(symbol.where)[symbol.name].bases:
-            found = self.resolve(symbol.where, base, scope)
-            if found is not None and found != symbol:
-                yield found
+            meaning = self.resolve(symbol.where, base, scope)
+            if meaning is not None and meaning != symbol:
+                yield meaning
 
 
 def _by_name(items: Iterable[_Facts]) -> dict[str, _Facts]:
@@ -254,8 +239,8 @@ def _by_name(items: Iterable[_Facts]) -> dict[str, _Facts]:
     else the last, which is the one that Python keeps."""
     # Of equals, sorting keeps the order, and the dictionary what comes last.
     ordered = sorted(items, key=lambda item: 2 * item.declares + bool(item.docstring))
-    kept = {item.qualname: item for item in ordered}
-    return {item.qualname: kept[item.qualname] for item in items}
+    by_name = {item.qualname: item for item in ordered}
+    return {item.qualname: by_name[item.qualname] for item in items}
 
 
 # --- installed packages ---

@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -35,25 +36,24 @@ def scan_many(
     count = max(1, min(cores(), size // _SHARE))
     ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
     mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
-    processes = [(_started(scan, share, timeout), share) for share in others]
+    processes = [(p, share) for share in others if (p := _started(scan, share, timeout))]
     try:
         yield from ((path, _read(scan, timeout, path, content)) for path, content in mine)
         for process, share in processes:
-            yield from zip((path for path, _ in share), _answer(process), strict=False)
+            answers: list[_Read] = []
+            with suppress(ValueError):  # all that msgspec raises
+                answers = msgpack.decode(process.communicate()[0], type=list[_Read])
+            yield from zip((path for path, _ in share), answers, strict=False)
     finally:
         for process, _ in processes:
-            if process is not None and process.stdout is not None:
+            with process:  # its pipe is closed then, and its end waited for
                 process.kill()
-                process.stdout.close()
-                process.wait()
 
 
 def serve() -> None:
     """The main function of such a process: it reads requests from standard input, and writes
     answers to standard output."""
-
     gc.disable()  # a file leaves nothing that needs it, and this process ends soon
-
     module, name, timeout, items = pickle.load(sys.stdin.buffer)  # from our own process
     scan: Scan = getattr(import_module(module), name)
     sys.stdout.buffer.write(msgpack.encode([_read(scan, timeout, *item) for item in items]))
@@ -64,7 +64,6 @@ def _read(scan: Scan, timeout: float, path: str, content: bytes) -> _Read:
 
 
 def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[bytes] | None:
-
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
     try:
         # Not a pipe: it takes some 60 kB, and the rest would wait for this process to write it.
@@ -79,13 +78,3 @@ def _started(scan: Scan, share: _Items, timeout: float) -> subprocess.Popen[byte
             )
     except OSError:
         return None
-
-
-def _answer(process: subprocess.Popen[bytes] | None) -> list[_Read]:
-
-    if process is None or process.stdout is None:
-        return []
-    try:
-        return msgpack.decode(process.stdout.read(), type=list[_Read])
-    except ValueError:  # all that msgspec raises
-        return []

@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
-from nparam_lint.discover import compilable, unread_claims
+from nparam_lint.discover import unread_claims
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -51,7 +51,6 @@ _NEWER = re.compile(
 )
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
-_SHORT = 2_000  # characters that are compiled sooner than it is found out what of them has to be
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
@@ -207,32 +206,24 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree, lines = ast.parse(text), text.split("\n")
             # Not all that has a tree can be imported: a `return` outside of a function.
-            _check_compiles(tree, text, lines)
+            try:
+                compile(tree, "<source>", "exec", dont_inherit=True)
+            except RecursionError:  # of a text, more may be nested
+                compile(text, "<source>", "exec", dont_inherit=True)
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))
         facts = scanner.scan(path, tree)
         if scanner.mentions_more():
-            facts = replace(
-                facts, unread=tuple(unread_claims.unread_claims(path, tree, lines, scanner.read))
-            )
+            claims = unread_claims.unread_claims(path, tree, lines, scanner.docstrings)
+            facts = replace(facts, unread=tuple(claims))
         return Parsed(facts, tree, lines)
     except SyntaxError as error:
-        second = _second_opinion(text)
-        reason = f"cannot be parsed: {error.msg}{second or ''}"
+        opinion = _second_opinion(text)
+        reason = f"cannot be parsed: {error.msg}{opinion or ''}"
         place = max(1, error.lineno or 1), max(1, error.offset or 1)
-        return _unreadable(path, *place, reason, fleeting=second is None)
+        return _unreadable(path, *place, reason, fleeting=opinion is None)
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)
-
-
-def _check_compiles(tree: ast.Module, text: str, lines: Sequence[str]) -> None:
-    """Raise what `compile` raises for the file."""
-    if len(text) > _SHORT:
-        tree = compilable.doubtful_part(tree, text, lines)
-    try:
-        compile(tree, "<source>", "exec", dont_inherit=True)
-    except RecursionError:  # of a text, more may be nested
-        compile(text, "<source>", "exec", dont_inherit=True)
 
 
 def left_out(path: str, source: bytes, why: str) -> Problem:
@@ -278,7 +269,7 @@ def _second_opinion(text: str) -> str | None:
     parse = "import libcst; libcst.parse_module(sys.stdin.buffer.read())"
     code = f"import sys; sys.path[:] = {sys.path!r}; {parse}"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-c", code],
             input=text.encode(),
             capture_output=True,
@@ -287,8 +278,8 @@ def _second_opinion(text: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if done.returncode != 0:
-        return "" if done.returncode > 0 else None
+    if process.returncode != 0:
+        return "" if process.returncode > 0 else None
     return (
         f" (it seems valid in a newer Python than the {sys.version_info[0]}.{sys.version_info[1]}"
         " that nparam-lint runs on: install nparam-lint under a newer one)"
@@ -296,13 +287,13 @@ def _second_opinion(text: str) -> str | None:
 
 
 class _Scanner:
-    """`mentions`: whether a claim may stand in the lines. `read`: the docstrings in which budgets
-    are read, by the line and column of the literal as `ast` counts them."""
+    """`mentions`: whether a claim may stand in the lines. `docstrings`: those in which budgets are
+    read, by the line and column of the literal as `ast` counts them."""
 
     def __init__(self, lines: Sequence[str], mentions: bool) -> None:
         self.lines = lines
         self.mentions = mentions
-        self.read: dict[tuple[int, int], tuple[DocLine, ...]] = {}
+        self.docstrings: dict[tuple[int, int], tuple[DocLine, ...]] = {}
         self.methods: list[FunctionFacts] = []
         self.imports: list[Import] = []
         self.classes: list[ClassFacts] = []
@@ -340,12 +331,14 @@ class _Scanner:
         if not self.mentions:
             return False
         settled = set()
-        for docstring in self.read.values():
+        for docstring in self.docstrings.values():
             for line in map(docstring.__getitem__, budget_lines(docstring)):
                 if self.lines[line.line - 1].strip() == line.text.strip():  # nothing beside it
                     settled.add(line.line)
-        others = (text for number, text in enumerate(self.lines, 1) if number not in settled)
-        return any(mentions(text.encode("utf-8", "replace")) for text in others)
+        return any(
+            number not in settled and mentions(text.encode("utf-8", "replace"))
+            for number, text in enumerate(self.lines, 1)
+        )
 
     def _assignment(self, node: ast.stmt) -> None:
         targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
@@ -375,8 +368,8 @@ class _Scanner:
                 abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
                 if statement.name == "__init__":
                     if init is not None:  # the one before is replaced: nothing reads it
-                        before = init.docstring
-                        self.read = {at: text for at, text in self.read.items() if text != before}
+                        docstrings = self.docstrings.items()
+                        self.docstrings = {at: d for at, d in docstrings if d != init.docstring}
                     init = self._callable(statement)
                     init = replace(init, parameters=init.parameters[1:])
                 elif self.mentions:
@@ -411,8 +404,8 @@ class _Scanner:
         if isinstance(default, ast.Call) and tail(dotted_name(default.func)) == "field":
             options = {item.arg: item.value for item in default.keywords}
             default = options.get("default") or options.get("default_factory")
-        taken = options.get("init")
-        if isinstance(taken, ast.Constant) and taken.value is False:
+        init = options.get("init")
+        if isinstance(init, ast.Constant) and init.value is False:
             return
         text = self._text(default)
         if default is not None and default is options.get("default_factory"):
@@ -424,8 +417,7 @@ class _Scanner:
         kinds = {tail(name) for name in decorators(node)} & {"classmethod", "staticmethod"}
         if kinds and self._declares(docstring_lines(node.body, self.lines)):
             facts = self._callable(node)
-            taken = 1 if "classmethod" in kinds else 0
-            parameters = facts.parameters[taken:]
+            parameters = facts.parameters["classmethod" in kinds :]  # without `cls`
             self.methods.append(
                 replace(facts, qualname=f"{owner}.{node.name}", parameters=parameters)
             )
@@ -433,7 +425,7 @@ class _Scanner:
     def _docstring(self, node: ast.ClassDef | Function) -> tuple[DocLine, ...]:
         docstring = docstring_lines(node.body, self.lines)
         if docstring and isinstance(literal := node.body[0], ast.Expr):
-            self.read[literal.value.lineno, literal.value.col_offset] = docstring
+            self.docstrings[literal.value.lineno, literal.value.col_offset] = docstring
         return docstring
 
     def _declares(self, docstring: Sequence[DocLine]) -> bool:
@@ -450,9 +442,9 @@ class _Scanner:
 
     def _function(self, node: Function) -> FunctionFacts:
         facts = self._callable(node)
-        given = frozenset(item.name for item in facts.parameters if item.required)
+        required = frozenset(item.name for item in facts.parameters if item.required)
         arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-        annotations = (item.annotation for item in arguments if item.arg in given)
+        annotations = (item.annotation for item in arguments if item.arg in required)
         takes = (name for annotation in annotations for name in annotation_names(annotation))
         returned, plain = returned_calls(node)
         inner = [item for item in flat(node.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
@@ -460,7 +452,7 @@ class _Scanner:
             facts,
             decorators=decorators(node),
             returned=returned,
-            hands_back=bool(plain & given),
+            hands_back=bool(plain & required),
             takes=tuple(dict.fromkeys(takes)),
             gives=annotation_names(node.returns),
             imports=tuple(name for statement in inner for name in imported(statement)),
@@ -469,13 +461,13 @@ class _Scanner:
     def _parameters(self, node: ast.arguments) -> Iterator[Parameter]:
         positional = [*node.posonlyargs, *node.args]
         gap = [None] * (len(positional) - len(node.defaults))
-        found: list[tuple[Any, ast.arg | None, ast.expr | None]] = [
+        rows: list[tuple[Any, ast.arg | None, ast.expr | None]] = [
             *zip(repeat("positional"), positional, [*gap, *node.defaults]),
             ("varargs", node.vararg, None),
             *zip(repeat("keyword"), node.kwonlyargs, node.kw_defaults),
             ("varkwargs", node.kwarg, None),
         ]
-        for kind, item, default in found:
+        for kind, item, default in rows:
             if item is not None:
                 required = default is None and kind in ("positional", "keyword")
                 annotation, value = self._text(item.annotation), self._text(default)

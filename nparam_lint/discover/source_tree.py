@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Severity
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
+_Node = TypeVar("_Node", bound="Hashable")
 _MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
 # Packages that a repository's own directory of that name must not be taken for.
 _PACKAGES = frozenset(
@@ -44,35 +45,56 @@ _PACKAGES = frozenset(
 )
 
 
-def cached_method(method: _Method) -> _Method:
-    """`functools.cache` for a method: what it answered is kept with the instance."""
-    name = f"_answers_of_{method.__name__}"
+def cyclic_method(*meanwhile: object) -> Callable[[_Method], _Method]:
+    """`functools.cache` for a method that may come back to its own question, to which the answer is
+    `meanwhile` as long as it is looked for. What it answered is kept with the instance."""
 
-    @wraps(method)
-    def ask(self: Any, *key: Hashable) -> Any:
-        answers = self.__dict__.setdefault(name, {})
-        if key not in answers:
-            answers[key] = method(self, *key)
-        return answers[key]
+    def decorate(method: _Method) -> _Method:
+        name = f"_answers_of_{method.__name__}"
 
-    return ask  # type: ignore[return-value]
+        @wraps(method)
+        def ask(self: Any, *key: Hashable) -> Any:
+            answers = self.__dict__.setdefault(name, {})
+            if key not in answers:
+                if meanwhile:
+                    (answers[key],) = meanwhile
+                answers[key] = method(self, *key)
+            return answers[key]
+
+        return ask  # type: ignore[return-value]
+
+    return decorate
+
+
+cached_method = cyclic_method()  # one that does not come back
+
+
+def reachable(starts: Iterable[_Node], links: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
+    """The starts, and all that their links lead to, each once."""
+    nodes = dict.fromkeys(starts)
+    pending = [*nodes]
+    while pending:
+        fresh = [node for node in links(pending.pop()) if node not in nodes]
+        nodes.update(dict.fromkeys(fresh))
+        pending += fresh
+    return [*nodes]
 
 
 class Leads(NamedTuple):
     """Where the imports of a file lead. `roots`: those that absolute imports need; `files`: the
-    files that any import runs; `packages`: those from which relative imports start; `named`: the
+    files that any import runs; `packages`: those from which relative imports start; `siblings`: the
     files that these name; `surely`: the files that are run by imports at top level, under no
     condition and in no function."""
 
     roots: tuple[str, ...]
     files: tuple[str, ...]
     packages: tuple[str, ...]
-    named: tuple[str, ...]
+    siblings: tuple[str, ...]
     surely: tuple[str, ...]
 
 
 class SourceTree:
-    """`files`: all Python files that imports may reach, relative to the root. `read` gives the
+    """`files`: all Python files that imports may reach, relative to the root. `reader` gives the
     content of one of them, or raises OSError. `name`: what the root directory is called. `store`:
     where what was worked out from a content is kept for the next run (see `remember`). `scan`: what
     reads a content; a function at the top level of a module. `timeout`: seconds for one file."""
@@ -80,7 +102,7 @@ class SourceTree:
     def __init__(
         self,
         files: Iterable[str],
-        read: Callable[[str], bytes],
+        reader: Callable[[str], bytes],
         name: str = "",
         store: Store | None = None,
         scan: Scan = scan_source,
@@ -88,13 +110,13 @@ class SourceTree:
     ) -> None:
         self.files = frozenset(files)
         self.name = name
-        self._read = read
+        self._read = reader
         self._scan = scan
         self._timeout = timeout
         self._digests: dict[str, str] = {}
         self._naming_us: set[str] = set()  # of those that have a digest
-        self._known_facts = FactCache[FileFacts](store, "facts", FileFacts)
-        self._known_imports = FactCache[Imports](store, "imports", Imports)
+        self._fact_cache = FactCache[FileFacts](store, "facts", FileFacts)
+        self._import_cache = FactCache[Imports](store, "imports", Imports)
         self._facts: dict[str, FileFacts] = {}
         self._imports: dict[str, Imports] = {}  # by digest, as far as another process found them
 
@@ -133,7 +155,7 @@ class SourceTree:
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
             try:
-                self._facts[path] = self._known(path) or self._scanned(path, self._read(path))
+                self._facts[path] = self._cached(path) or self._scanned(path, self._read(path))
             except OSError as error:
                 reason = f"cannot be read: {error.strerror or error}"
                 # A directory: nobody knows whether there is any source in it.
@@ -145,23 +167,23 @@ class SourceTree:
     def scan_all(self, paths: Iterable[str]) -> None:
         """Read the files that are not known yet, on all cores if they are many."""
         contents: dict[str, bytes] = {}
-        first: dict[str, str] = {}  # of several files with one content, the one that is read
+        path_by_digest: dict[str, str] = {}  # of several files with one content, one is read
         for path in paths:
             with suppress(OSError):
-                known = self._facts.get(path) or self._known(path)
-                if known is not None:
-                    self._facts[path] = known
-                elif first.setdefault(self.digest(path), path) == path:
+                facts = self._facts.get(path) or self._cached(path)
+                if facts is not None:
+                    self._facts[path] = facts
+                elif path_by_digest.setdefault(self.digest(path), path) == path:
                     contents[path] = self._read(path)
         if sum(map(len, contents.values())) < _MUCH:
             return  # each is read when it is asked for
         for path, (facts, imports) in parallel_scan.scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
-            self._known_imports.put(self._digests[path], imports)
+            self._import_cache.put(self._digests[path], imports)
             self._imports[self._digests[path]] = imports
 
-    def _known(self, path: str) -> FileFacts | None:
-        facts = self._known_facts.get(self.digest(path))
+    def _cached(self, path: str) -> FileFacts | None:
+        facts = self._fact_cache.get(self.digest(path))
         return facts and _moved(facts, path)
 
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
@@ -169,7 +191,7 @@ class SourceTree:
         facts = facts or scan_within(self._scan, self._timeout, path, content)
         self._note(path, content)
         if not facts.fleeting:
-            self._known_facts.put(self._digests[path], _moved(facts, ""))
+            self._fact_cache.put(self._digests[path], _moved(facts, ""))
         return facts
 
     @cached_method
@@ -179,16 +201,16 @@ class SourceTree:
             digest = self.digest(path)
         except OSError:
             return ()
-        found = self._imports.get(digest) or self._known_imports.get(digest)
-        if found is None:
-            found = import_statements(self.source(path))
-            self._known_imports.put(digest, found)
-        return found
+        statements = self._imports.get(digest) or self._import_cache.get(digest)
+        if statements is None:
+            statements = import_statements(self.source(path))
+            self._import_cache.put(digest, statements)
+        return statements
 
     def remember(self) -> None:
         """Keep what was worked out since the last call for the next run."""
-        self._known_facts.save(self.room)
-        self._known_imports.save(self.room)
+        self._fact_cache.save(self.room)
+        self._import_cache.save(self.room)
 
     @property
     def room(self) -> int:
@@ -201,18 +223,17 @@ class SourceTree:
     @cached_property
     def folders(self) -> frozenset[str]:
         """All directories with Python files at or below them; "" is the root."""
-        holders = {parent(path) for path in self.files}
-        return frozenset({""}.union(*map(ancestors, holders)))
+        return frozenset({""}.union(*map(ancestors, {parent(path) for path in self.files})))
 
     @cached_property
     def holders(self) -> dict[str, list[str]]:
         """For each name that could be imported, the directories in which it stands."""
-        found: dict[str, set[str]] = {}
+        holders: dict[str, set[str]] = {}
         for path in self.files:
-            found.setdefault(path.rpartition("/")[2][:-3], set()).add(parent(path))
+            holders.setdefault(path.rpartition("/")[2][:-3], set()).add(parent(path))
         for folder in self.folders - {""}:
-            found.setdefault(folder.rpartition("/")[2], set()).add(parent(folder))
-        return {name: sorted(holders) for name, holders in found.items()}
+            holders.setdefault(folder.rpartition("/")[2], set()).add(parent(folder))
+        return {name: sorted(folders) for name, folders in holders.items()}
 
     def is_package(self, folder: str) -> bool:
         return join(folder, "__init__.py") in self.files
@@ -264,14 +285,14 @@ class SourceTree:
         if head in _PACKAGES or head in sys.stdlib_module_names:
             return None
         # A directory from which scripts import is no package itself.
-        others = [
+        roots = [
             root
             for root in holders
             if not self.is_package(root)
             and self.is_module(join(root, relative))
             and not self._wraps_or_belongs(path, module, root)
         ]
-        return (others[0], join(others[0], relative)) if len(others) == 1 else None
+        return (roots[0], join(roots[0], relative)) if len(roots) == 1 else None
 
     def _wraps_or_belongs(self, path: str, module: str, root: str) -> bool:
         """Whether `import module` means an installed package, although `root` has a file of that
@@ -288,18 +309,21 @@ class SourceTree:
             return False
         prefix = join(root, module.replace(".", "/"))
         file = self.module_file(prefix)
-        known = self.facts(file).names if file else ()
-        listed = (names for level, to, names, _ in self.imports(path) if not level and to == module)
-        named = (name for names in listed for name in names)
-        return not any(name in known or self.is_module(join(prefix, name)) for name in named)
+        bound = self.facts(file).names if file else ()
+        return not any(
+            name in bound or self.is_module(join(prefix, name))
+            for level, to, names, _ in self.imports(path)
+            if not level and to == module
+            for name in names
+        )
 
     def misleads(self, path: str) -> bool:
         """Whether an import of the file means an installed package, and would find a file beside it
         if the file's own directory were on the import path."""
-        own = parent(path)
+        folder = parent(path)
         return any(
-            own in self.holders.get(module.partition(".")[0], ())
-            and self._wraps_or_belongs(path, module, own)
+            folder in self.holders.get(module.partition(".")[0], ())
+            and self._wraps_or_belongs(path, module, folder)
             for level, module, *_ in self.imports(path)
             if not level
         )
@@ -307,32 +331,32 @@ class SourceTree:
     @cached_property
     def _members(self) -> frozenset[str]:
         """`package/module` of all that is imported as a part of a package."""
-        found: set[str] = set()
+        members: set[str] = set()
         for path in self.files:
             for level, module, names, _ in self.imports(path):
                 start = self.relative(path, level, module) if level else module.replace(".", "/")
                 for name in ("", *names):
                     parts = join(start or "", name).split("/")
-                    found.update(map("/".join, pairwise(parts)))
-        return frozenset(found)
+                    members.update(map("/".join, pairwise(parts)))
+        return frozenset(members)
 
     def _roots(self, path: str, head: str) -> Iterator[str]:
         if head in _PACKAGES:
             # `tools/torch` is not torch; but this may be the repository of timm itself.
             yield from (root for root in ("src", "") if self.is_package(join(root, head)))
             return
-        own = parent(path)
+        folder = parent(path)
         if head in sys.stdlib_module_names:
             # A script's own directory comes before the standard library; nothing else does.
-            yield from () if self.is_package(own) else (own,)
+            yield from () if self.is_package(folder) else (folder,)
             return
         yield self.climb(path)
-        yield from ("src", "", *ancestors(own))
+        yield from ("src", "", *ancestors(folder))
 
     @cached_method
     def leads_to(self, path: str) -> Leads:
-        found: tuple[dict[str, None], ...] = ({}, {}, {}, {}, {})
-        roots, files, packages, named, surely = found
+        leads: tuple[dict[str, None], ...] = ({}, {}, {}, {}, {})
+        roots, files, packages, siblings, surely = leads
         above = [*ancestors(parent(path))]
         for level, module, names, is_sure in self.imports(path):
             if level:
@@ -348,24 +372,18 @@ class SourceTree:
                 files.update(dict.fromkeys(run))
                 surely.update(dict.fromkeys(run if is_sure else ()))
                 if level:
-                    named.update(dict.fromkeys(run[:1]))
-        return Leads(*map(tuple, found))
+                    siblings.update(dict.fromkeys(run[:1]))
+        return Leads(*map(tuple, leads))
 
     def run_with(self, paths: Iterable[str]) -> list[str]:
         """These files, and all files that importing them is certain to run, each once."""
-        found = dict.fromkeys(paths)
-        pending = [*found]
-        while pending:
-            fresh = [path for path in self.leads_to(pending.pop()).surely if path not in found]
-            found.update(dict.fromkeys(fresh))
-            pending += fresh
-        return [*found]
+        return reachable(paths, lambda path: self.leads_to(path).surely)
 
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""
-        found = self.module_file(prefix)
-        if found is not None:
-            yield found
+        file = self.module_file(prefix)
+        if file is not None:
+            yield file
             while (prefix := parent(prefix)) and self.is_package(prefix):
                 yield join(prefix, "__init__.py")
 

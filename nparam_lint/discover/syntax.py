@@ -32,6 +32,7 @@ _OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = re.compile(
     r"[^\\\n]+|\n|\\(?:\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)"
 )
+_ESCAPES = "abfnrtvxuUN01234567\\'\""  # what may follow a backslash
 # What turns a file into the words in it, at the speed of memory.
 _NO_WORD = bytes(b if b > 127 or chr(b).isalnum() or chr(b) == "_" else 32 for b in range(256))
 _OBJECTS = 200_000  # new ones between two collections; few syntax trees have more
@@ -93,7 +94,7 @@ def words_in(source: bytes) -> list[bytes]:
 def annotation_names(annotation: ast.expr | None) -> tuple[str, ...]:
     """The dotted names of the classes that an annotation allows: `Optional["Net"]` gives `Net`."""
     try:
-        return () if annotation is None else tuple(_one_of(annotation))
+        return () if annotation is None else tuple(_class_names(annotation))
     except RecursionError:
         return ()
 
@@ -112,16 +113,12 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
-        inner = getattr(node, "orelse", []) if is_main(node) else [*inside(node)]
-        stack.extend(reversed(inner))
-
-
-def inside(node: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements of a compound one."""
-    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield from getattr(part, "body", ())
-    yield from getattr(node, "orelse", ())
-    yield from getattr(node, "finalbody", ())
+        stack += reversed(getattr(node, "finalbody", []))
+        stack += reversed(getattr(node, "orelse", []))
+        if not is_main(node):
+            parts = (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ()))
+            for part in reversed(parts):
+                stack += reversed(getattr(part, "body", []))
 
 
 def is_main(node: ast.AST) -> bool:
@@ -160,10 +157,10 @@ def tail(dotted: str) -> str:
     return dotted.rpartition(".")[2]
 
 
-def parameter_names(given: ast.arguments) -> list[str]:
+def parameter_names(node: ast.arguments) -> list[str]:
     """Those of all parameters, `*args` and `**kwargs` too."""
-    named = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
-    return [item.arg for item in named if item]
+    parameters = (*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg)
+    return [item.arg for item in parameters if item]
 
 
 def decorators(node: ast.ClassDef | Function) -> tuple[str, ...]:
@@ -200,11 +197,11 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
     names: set[str] = set()
     while returned:
         for value in choices(returned.pop()):
-            made = origin(value)
-            if isinstance(made, ast.Name) and made.id not in names:
-                names.add(made.id)
-                returned += assigned.get(made.id, [])
-            elif isinstance(made, ast.Call) and (dotted := dotted_name(made.func)):
+            source = origin(value)
+            if isinstance(source, ast.Name) and source.id not in names:
+                names.add(source.id)
+                returned += assigned.get(source.id, [])
+            elif isinstance(source, ast.Call) and (dotted := dotted_name(source.func)):
                 callees[dotted] = None
     return tuple(callees), frozenset(names)
 
@@ -220,24 +217,24 @@ def origin(node: ast.expr) -> ast.expr:
     return node
 
 
-def _one_of(node: ast.expr) -> Iterator[str]:
+def _class_names(node: ast.expr) -> Iterator[str]:
     if (text := text_of(node)) is not None:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            yield from _one_of(ast.parse(text.strip(), mode="eval").body)
+            yield from _class_names(ast.parse(text.strip(), mode="eval").body)
     elif isinstance(node, (ast.Name, ast.Attribute)):
         yield dotted_name(node)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        yield from _one_of(node.left)
-        yield from _one_of(node.right)
+        yield from _class_names(node.left)
+        yield from _class_names(node.right)
     elif isinstance(node, ast.Subscript):
         generic = tail(dotted_name(node.value))
         inner = node.slice
         items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         if generic in ("Optional", "Annotated", "Final", "Union"):
             for item in items if generic == "Union" else items[:1]:
-                yield from _one_of(item)
+                yield from _class_names(item)
         else:  # `Net[T]` is a Net; `list[Net]` is a list, which is no model
-            yield from _one_of(node.value)
+            yield from _class_names(node.value)
 
 
 # --- docstrings -------------------------------------------------------------------------------
@@ -308,7 +305,9 @@ def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
         for piece in re.findall(r"[^\n]+|\n", body) if raw else _PIECE.findall(body):
             if piece != "\\\n":
                 place = place or (line + row - 1, column)
-                value = piece if raw else _unescape(piece)
+                # Python keeps the backslash of what is no escape.
+                is_escape = not raw and piece[0] == "\\" and piece[1] in _ESCAPES
+                value = str(ast.literal_eval(f'"{piece}"')) if is_escape else piece
                 if value == "\n":
                     yield DocLine(text, *place)
                     text, place = "", None
@@ -317,10 +316,3 @@ def _evaluated(segment: str, line: int, start: int) -> Iterator[DocLine]:
             row, column = (row + 1, 1) if piece.endswith("\n") else (row, column + len(piece))
     if place is not None:
         yield DocLine(text, *place)
-
-
-def _unescape(piece: str) -> str:
-    """Python keeps the backslash of what is no escape."""
-    if piece[0] != "\\" or piece[1] not in "abfnrtvxuUN01234567\\'\"":
-        return piece
-    return str(ast.literal_eval(f'"{piece}"'))

@@ -4,12 +4,10 @@ docstrings of definitions that cannot be called from outside, in strings that ar
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims.comment_budgets import python_comments
 from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
@@ -31,50 +29,48 @@ def unread_claims(
     path: str,
     tree: ast.Module,
     lines: Sequence[str],
-    read: Mapping[tuple[int, int], Sequence[DocLine]],
+    docstrings: Mapping[tuple[int, int], Sequence[DocLine]],
 ) -> list[Problem]:
-    """`read`: the docstrings in which budgets are read, by where the literal begins."""
-    found: list[Problem] = []
+    """`docstrings`: those in which budgets are read, by where the literal begins."""
+    problems: list[Problem] = []
 
-    def look(line: DocLine, rest: str, message: str, is_formatted: bool = False) -> None:
-        """`rest`: the line that follows, where a number may stand after a colon."""
-        written = f"{line.text} {rest}" if _OPEN.search(line.text) else line.text
-        text = written
+    def look(line: DocLine, following: str, message: str, is_formatted: bool = False) -> None:
+        """`following`: the next line, where a number may stand after a colon."""
+        source = f"{line.text} {following}" if _OPEN.search(line.text) else line.text
+        text = source
         if is_formatted:  # an inserted value counts as a number
             text = _INSERTED.sub(lambda inserted: "0" * len(inserted[0]), text)
-        stray = find_stray(text, rest)
+        stray = find_stray(text, following)
         if stray and stray.offset < len(line.text):
-            said = written[stray.offset :][: len(stray.text)]
-            wanted = "nparam: NUMBER" if text != written else stray.line
+            claim = source[stray.offset :][: len(stray.text)]
+            budget = "nparam: NUMBER" if text != source else stray.line
             at = Position(path, line.line, line.column + stray.offset)
-            found.append(Problem(at, message.format(found=said, line=wanted)))
+            problems.append(Problem(at, message.format(found=claim, line=budget)))
 
-    for docstring in read.values():
+    inside = "found `{found}` inside a line, expected `{line}` on a line of its own"
+    for docstring in docstrings.values():
         budgets = budget_lines(docstring)
-        for index, (line, rest) in enumerate(_followed(docstring)):
+        for index, (line, following) in enumerate(_followed(docstring)):
             if index not in budgets:
-                look(
-                    line,
-                    rest,
-                    "found `{found}` inside a line, expected `{line}` on a line of its own",
-                )
+                look(line, following, inside)
     for text, place in _texts(tree):
-        if (text.lineno, text.col_offset) not in read:
-            for line, rest in _followed([*_lines(text, lines)]):
-                look(line, rest, _elsewhere(place), not isinstance(text, ast.Constant))
-    for line, rest in _followed([*_comments(lines)]):
-        look(line, rest, _elsewhere("a comment"))
-    return sorted(found, key=lambda problem: (problem.position.line, problem.position.column))
+        if (text.lineno, text.col_offset) not in docstrings:
+            for line, following in _followed([*_lines(text, lines)]):
+                look(line, following, _elsewhere(place), not isinstance(text, ast.Constant))
+    if any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
+        for line, following in _followed([*python_comments("\n".join(lines))]):
+            look(line, following, _elsewhere("a comment"))
+    return sorted(problems, key=lambda problem: (problem.position.line, problem.position.column))
 
 
 def _followed(lines: Sequence[DocLine]) -> Iterator[tuple[DocLine, str]]:
     """Each line with the text of the next one that is not blank."""
-    rest = ""
-    followed = []
+    following = ""
+    pairs = []
     for line in reversed(lines):
-        followed.append((line, rest))
-        rest = line.text.strip("# \t") or rest
-    return reversed(followed)
+        pairs.append((line, following))
+        following = line.text.strip("# \t") or following
+    return reversed(pairs)
 
 
 def _elsewhere(place: str) -> str:
@@ -114,8 +110,8 @@ def _is_text(node: ast.expr) -> bool:
     match node:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return any(map(_is_text, items))
-        case ast.IfExp(body=one, orelse=other):
-            return _is_text(one) or _is_text(other)
+        case ast.IfExp():
+            return _is_text(node.body) or _is_text(node.orelse)
     return _is_literal(node)
 
 
@@ -135,22 +131,17 @@ def _documentation(node: ast.AST) -> Iterator[ast.expr]:
         case ast.keyword(arg=name, value=value):
             names, values = [name or ""], [value]
         case ast.Call(func=function, args=values):
-            given = (str(item.value) for item in values if isinstance(item, ast.Constant))
-            names = [dotted_name(function), *(name for name in given if name == "__doc__")]
+            names = [dotted_name(function)]
+            names += ["__doc__" for item in values if text_of(item) == "__doc__"]
         case _:
             return
-    if any(map(_DOC.search, names)):
-        yield from _literals(values)
-
-
-def _literals(values: Sequence[ast.expr]) -> Iterator[ast.expr]:
-    """Those in expressions. From Python 3.12 on, the texts between the fields of an f-string have
-    places of their own, without quotes: they are part of its text."""
-    pending: list[ast.AST] = [*values]
+    pending: list[ast.AST] = [*values] if any(map(_DOC.search, names)) else []
     while pending:
         node = pending.pop()
         if isinstance(node, ast.expr) and _is_literal(node):
             yield node
+        # From Python 3.12 on, the texts between the fields of an f-string have places of their own,
+        # without quotes: they are part of its text.
         if not isinstance(node, _FORMATTED):
             pending += ast.iter_child_nodes(node)
 
@@ -165,13 +156,3 @@ def _lines(text: ast.expr, lines: Sequence[str]) -> Iterator[DocLine]:
         start = character(line, text.col_offset) if number == text.lineno else 0
         end = character(line, text.end_col_offset or 0) if number == last else len(line)
         yield DocLine(line[start:end], number, start + 1)
-
-
-def _comments(lines: Sequence[str]) -> Iterator[DocLine]:
-    if not any("#" in line and mentions(line.encode("utf-8", "replace")) for line in lines):
-        return
-    source = io.StringIO("\n".join(lines))
-    with suppress(SyntaxError, tokenize.TokenError):
-        for token in tokenize.generate_tokens(source.readline):
-            if token.type == tokenize.COMMENT:
-                yield DocLine(token.string, token.start[0], token.start[1] + 1)

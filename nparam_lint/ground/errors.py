@@ -25,9 +25,9 @@ def defect(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if frame.filename.startswith(home)]
     at = f" in {os.path.relpath(inside[-1].filename, home)}:{inside[-1].lineno}" if inside else ""
-    said = " ".join(traceback.format_exception_only(error)[-1].split())
-    said = said if said.isprintable() else ascii(said)
-    return f"a defect of nparam-lint: {said}{at}; next: report it at {ISSUES}"
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    text = text if text.isprintable() else ascii(text)
+    return f"a defect of nparam-lint: {text}{at}; next: report it at {ISSUES}"
 
 
 class Aside:

@@ -59,9 +59,9 @@ def is_present(name: str) -> bool:
 
 
 class Part(NamedTuple):
-    """One distinct parameter or buffer of a model, or many that are alike. `name`: in the module
-    that holds it first; `size`: its elements; `element_size`: bytes of one; `idle`: the share of it
-    that one token does not use."""
+    """One distinct parameter or buffer of a model. `name`: in the module that holds it first;
+    `size`: its elements; `element_size`: bytes of one; `idle`: the share of it that one token does
+    not use."""
 
     name: str
     size: int
@@ -93,7 +93,7 @@ class Metric:
     a `Part` of the model adds, a whole number or a fraction; `finish`: turns a sum of fractions
     into a whole number. `needs_routing`: unknown unless the number of experts per token is known.
     `assumed`: what a finding says of how it is counted. `is_derived`: its sums follow from those of
-    others (`records.ModuleRow`), and are not made. `is_listed`: a report has it unasked."""
+    others (`measured.ModuleRow`), and are not made. `is_listed`: a report has it unasked."""
 
     name: str
     unit: str
@@ -136,7 +136,7 @@ def _in_training(name: str, states: int, optimizer: str) -> Metric:
     )
 
 
-# Metrics that have a field in `records.ModuleRow`, since code uses them; others are passed by name.
+# Metrics that have a field in `measured.ModuleRow`, since code uses them; others go by name.
 WITH_FIELDS = (
     *("total", "trainable", "frozen", "buffers", "bytes", "non_embedding", "active"),
     *("gradient_bytes", "training_bytes", "momentum_training_bytes", "sgd_training_bytes"),

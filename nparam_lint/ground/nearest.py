@@ -10,20 +10,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def nearest(word: str, known: Iterable[object], count: int = 1, cutoff: float = 0.6) -> list[str]:
+def nearest(
+    word: str, candidates: Iterable[object], count: int = 1, cutoff: float = 0.6
+) -> list[str]:
     """The names most like a word, the best first; capitals make no difference. `cutoff`: how like
     it they must be, from 0 to 1."""
 
-    names = {str(name).lower(): str(name) for name in reversed([*known])}
+    names = {str(name).lower(): str(name) for name in reversed([*candidates])}
     return [names[name] for name in get_close_matches(word.lower(), names, count, cutoff)]
 
 
 def did_you_mean(
-    word: str, known: Iterable[object], otherwise: str = "", *, cutoff: float = 0.6
+    word: str, candidates: Iterable[object], otherwise: str = "", *, cutoff: float = 0.6
 ) -> str:
     """What a message ends with: `; did you mean GPT?`. Where no name is like the word, `otherwise`
     after a semicolon, or nothing."""
-    near = nearest(word, known, cutoff=cutoff)
+    near = nearest(word, candidates, cutoff=cutoff)
     text = f"did you mean {near[0]}?" if near else otherwise
     return f"; {text}" if text else ""
 

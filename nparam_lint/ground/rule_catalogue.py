@@ -91,10 +91,10 @@ def _code_and_name(module: str) -> tuple[str, str]:
 def _read(name: str) -> Rule:
     module = import_module(f"nparam_lint.rules.{name}")
     summary, _, explanation = (module.__doc__ or _STRIPPED).partition("\n")
-    said = vars(module)
-    given = {one.name: said[one.name.upper()] for one in fields(Rule) if one.name.upper() in said}
-    name_of = _code_and_name(name)
-    return Rule(*name_of, summary, explanation.strip(), check=said.get("check"), **given)
+    names = vars(module)
+    values = {f.name: names[f.name.upper()] for f in fields(Rule) if f.name.upper() in names}
+    title = _code_and_name(name)
+    return Rule(*title, summary, explanation.strip(), check=names.get("check"), **values)
 
 
 RULES = _Catalogue()
@@ -102,13 +102,12 @@ RULES = _Catalogue()
 
 def find(code: str) -> Rule:
     """The rule of that code or name. Raises UnknownRule."""
-    wanted, names = code.strip(), RULES.names
-    found = wanted.upper() if wanted.upper() in RULES else names.get(wanted.lower())
-    if found is not None:
-        return RULES[found]
-    codes = list(RULES)
-    hint = did_you_mean(wanted, [*codes, *names], f"there are {codes[0]} to {codes[-1]}")
-    raise UnknownRule(f"no rule {wanted!r}{hint}")
+    text, names, codes = code.strip(), RULES.names, [*RULES]
+    rule_code = text.upper() if text.upper() in RULES else names.get(text.lower())
+    if rule_code is not None:
+        return RULES[rule_code]
+    hint = did_you_mean(text, [*codes, *names], f"there are {codes[0]} to {codes[-1]}")
+    raise UnknownRule(f"no rule {text!r}{hint}")
 
 
 def explain(code: str) -> str:

@@ -6,9 +6,10 @@ What is shown adds up: the sum of `counted` over the rows is the model's total.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
+from nparam_lint.count.module_tree import Node, link
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
 
 _FOOTNOTES = 4
@@ -95,24 +96,19 @@ class Tree:
         return " · ".join(notes)
 
 
-@dataclass(slots=True)
-class _Node:
-    row: ModuleRow
-    children: list[_Node] = field(default_factory=list)
-    new: int = 0
-    shape: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.row.path.rpartition(".")[2]
+def _look(node: Node) -> tuple[object, ...]:
+    """What is the same of neighbours that fold into one row."""
+    row = node.row
+    ties = row.shared_with is None, len(row.tied)
+    return row.type, row.own, row.total, row.trainable, node.weight, ties
 
 
 def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tree:
     """`depth` levels below the root; None: the heaviest modules opened first, for as long as the
     table has no more than `limit` rows."""
-    root = _link(modules)
-    if root is None:
+    if not modules:
         return Tree((), 0)
+    root = link(modules, {}, _look)
     if depth is not None:
         return _flatten(root, depth)
     tree, opened = _flatten(root, 1), frozenset[str]()
@@ -125,32 +121,12 @@ def make_tree(modules: Sequence[ModuleRow], depth: int | None, limit: int) -> Tr
         tree = larger
 
 
-def _link(modules: Sequence[ModuleRow]) -> _Node | None:
-    nodes = {row.path: _Node(row) for row in modules}
-    for path, node in nodes.items():
-        parent = path
-        while parent:
-            parent = parent.rpartition(".")[0]
-            if parent in nodes:
-                nodes[parent].children.append(node)
-                break
-    shapes: dict[tuple[object, ...], int] = {}
-    for node in reversed(nodes.values()):  # what is inside a module stands after it
-        row = node.row
-        node.new = row.own + sum(child.new for child in node.children)
-        inner = tuple((child.name, child.shape) for child in node.children)
-        flags = (row.shared_with is None, len(row.tied))
-        shape = (row.type, row.own, row.total, row.trainable, node.new, flags, inner)
-        node.shape = shapes.setdefault(shape, len(shapes))
-    return nodes.get("")
-
-
-def _folded(children: Iterable[_Node]) -> list[list[_Node]]:
+def _folded(children: Iterable[Node]) -> list[list[Node]]:
     """Neighbours `0, 1, 2, …` of one structure stand together."""
-    groups: list[list[_Node]] = []
+    groups: list[list[Node]] = []
     for node in children:
         last = groups[-1][-1] if groups else node
-        numbered = last.name.isdecimal() and node.name.isdecimal()
+        numbered = last.is_numbered and node.is_numbered
         follows = numbered and int(node.name) == int(last.name) + 1
         if follows and last.shape == node.shape:
             groups[-1].append(node)
@@ -170,11 +146,11 @@ def _label(path: str, folded: frozenset[int]) -> str:
     return ".".join(parts[start:])
 
 
-def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
+def _marks(node: Node, closed: bool) -> tuple[str, ...]:
     row, marks = node.row, []
     if row.shared_with is not None:
         marks.append("shared")
-    elif row.tied or (closed and node.new < row.total):
+    elif row.tied or (closed and node.weight < row.total):
         marks.append("tied")
     if row.total and not row.trainable:
         marks.append("frozen")
@@ -183,18 +159,18 @@ def _marks(node: _Node, closed: bool) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> Tree:
+def _flatten(root: Node, depth: int, opened: frozenset[str] = frozenset()) -> Tree:
     rows: list[TreeRow] = []
     empty = 0
 
-    def is_open(node: _Node, level: int) -> bool:
+    def is_open(node: Node, level: int) -> bool:
         return level < depth or node.row.path in opened
 
-    def empties(node: _Node, level: int) -> int:
+    def empties(node: Node, level: int) -> int:
         inner = node.children if is_open(node, level) else ()
         return sum(empties(child, level + 1) for child in inner) + (node.row.total == 0)
 
-    def visit(group: list[_Node], level: int, outer: int, folded: frozenset[int]) -> None:
+    def visit(group: list[Node], level: int, outer: int, folded: frozenset[int]) -> None:
         nonlocal empty
         node, times = group[0], outer * len(group)
         if node.row.total == 0 and level:
@@ -207,7 +183,7 @@ def _flatten(root: _Node, depth: int, opened: frozenset[str] = frozenset()) -> T
             label += f" … {_label(group[-1].row.path, folded)} ({len(group):,}×)"
             folded |= {node.row.path.count(".")}
         more, marks = closed and inside, _marks(node, closed)
-        rows.append(TreeRow(node.row, label, level, times, node.new, closed, more, marks))
+        rows.append(TreeRow(node.row, label, level, times, node.weight, closed, more, marks))
         if is_open(node, level) and node.row.shared_with is None:
             for children in _folded(node.children):
                 visit(children, level + 1, times, folded)

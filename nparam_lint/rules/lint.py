@@ -58,19 +58,19 @@ def lint_files(
     content that an earlier run has linted come from the `store`. `timeout`: seconds for one file.
     """
     memory = FactCache[_Findings](store, "findings", _Findings)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with rare_collection():
         for path, modules in files:
             if modules and tree.facts(path).suspect is not False:
                 try:
                     with time_limit(timeout):
-                        found += _remembered(tree, path, modules, memory)
+                        findings += _remembered(tree, path, modules, memory)
                 except TooSlow:
                     why = f"the rules took longer than the {timeout:g} s of --timeout"
                     late = finding("NPL003", Position(path), f"not checked: {why}", "")
-                    found.append(replace(late, timed_out=True))
+                    findings.append(replace(late, timed_out=True))
     memory.save(tree.room)
-    return found
+    return findings
 
 
 def scan_and_lint(path: str, source: bytes) -> FileFacts:
@@ -88,14 +88,14 @@ def _remembered(
         return ()
     parts = (tree.digest(path), path, *sorted(modules))
     key = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
-    found = memory.get(key)
-    if found is None:
+    findings = memory.get(key)
+    if findings is None:
         source = tree.source(path)
         codes = source_codes(source)
-        found = tuple(_findings(parse_source(path, source), modules, codes)) if codes else ()
+        findings = tuple(_findings(parse_source(path, source), modules, codes)) if codes else ()
         if digest(source) == tree.digest(path):  # it was not written to meanwhile
-            memory.put(key, found)
-    return found
+            memory.put(key, findings)
+    return findings
 
 
 def _findings(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name, parameter_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 # Fields that hold no code that runs, and those that hold no nodes.
 _NO_CODE = frozenset("annotation ctx op ops returns type_params type_ignores".split())
@@ -34,8 +34,6 @@ BINDING = frozenset(
         *(ast.MatchAs, ast.MatchStar),
     }
 )
-# Fields with statements, or with parts of a statement that have some.
-_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _ENDS = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Name, ast.Nonlocal, ast.alias)
 
 
@@ -58,28 +56,12 @@ def nodes(roots: Iterable[ast.AST], *, skip: tuple[type[ast.AST], ...] = ()) -> 
                 stack.append(value)
 
 
-def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements at and below `body`, those of inner functions too, in no order."""
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        for name in _bodies(node.__class__):  # type: ignore[arg-type]  # types can be hashed
-            stack += getattr(node, name)
-
-
 @cache
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields with nodes, from the last to the first."""
     if issubclass(kind, _ENDS):
         return ()
     return tuple(name for name in kind._fields[::-1] if name not in _NO_CODE | _NO_NODES)
-
-
-@cache
-def _bodies(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in _BODIES if name in kind._fields)
 
 
 def plain_name(node: ast.AST) -> str:
@@ -142,11 +124,11 @@ def put_into(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
         if name in _SPREADS or name in _PUTS:
-            given = [value for _, value in arguments(node)]
-            if name in _SPREADS and given:
-                yield node.func.value, _spread(given[0])
-            elif name in _PUTS and len(given) > _PUTS[name]:
-                yield node.func.value, given[_PUTS[name]]
+            values = [value for _, value in arguments(node)]
+            if name in _SPREADS and values:
+                yield node.func.value, _spread(values[0])
+            elif name in _PUTS and len(values) > _PUTS[name]:
+                yield node.func.value, values[_PUTS[name]]
     elif isinstance(node, ast.AugAssign):
         yield node.target, _spread(node.value)
     elif isinstance(node, ast.Assign):

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.rules import built, source
-from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into, statements
+from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,91 +82,76 @@ class _Attribute:
         for store in self.stores if self.kind else ():
             # What is put into an attribute that may be an nn.ModuleList may be registered.
             if store.whole or not self.unclear:
-                made = values.fresh(store.value, store.method)
-                if made is not None:
-                    return store, made
+                creation = values.fresh(store.value, store.method)
+                if creation is not None:
+                    return store, creation
         return None
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
     builders = [method for method in owner.methods.values() if not method.runs_forward]
-    if not any(_keeps_container(method, values) for method in builders):
+    attributes = _attributes(builders, values)
+    firsts = {name: first for name, a in attributes.items() if (first := a.first(values))}
+    if not firsts or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
         return
-    attributes: dict[str, _Attribute] = defaultdict(_Attribute)
-    for method in builders:
-        for node in method.nodes:
-            if node.__class__ in _STORING:
-                _note(node, method, values, attributes)
-    found = {name: first for name, one in attributes.items() if (first := one.first(values))}
-    if not found or not _OVERRIDES.isdisjoint(owner.methods) or _registers_others(owner, values):
-        return
-    for name, (store, made) in found.items():
+    for name, (store, creation) in firsts.items():
         kind = attributes[name].kind
         if not _may_be_meant(owner, name, attributes[name].singles):
-            better = f"nn.{made.kind.capitalize()}{'Dict' if kind == 'dict' else 'List'}"
+            better = f"nn.{creation.kind.capitalize()}{'Dict' if kind == 'dict' else 'List'}"
             yield (
                 store.at,
-                f"self.{name} keeps {made.name} in a plain {kind}, where parameters() does not "
+                f"self.{name} keeps {creation.name} in a plain {kind}, where parameters() does not "
                 "find it",
                 f"make self.{name} an {better}",
             )
 
 
-def _keeps_container(method: Method, values: Values) -> bool:
-    """Is an attribute assigned a plain container? To look at the statements alone is quick."""
-    return any(
-        method.attribute(target) and values.box(value, method)
-        for statement in statements(method.node.body)
-        for target, value in assigned(statement)
-    )
-
-
-def _note(node: ast.AST, method: Method, values: Values, attributes: dict[str, _Attribute]) -> None:
-    """Notes what a node stores in attributes."""
-    for target, value in assigned(node):
-        name = method.attribute(target)
-        box = values.box(value, method) if name else None
-        if box is not None:
-            attribute = attributes[name]
-            attribute.kind = attribute.kind or box[0]
-            # `[X]` or `(X,)`
-            attribute.singles += isinstance(value, (ast.List, ast.Tuple)) and len(box[1]) == 1
-            attribute.stores.append(_Store(target, value, method, whole=True))
-        elif name and not is_constant(value, None):
-            attributes[name].unclear = True
-    for holder, value in put_into(node):
-        if name := method.attribute(holder):
-            attributes[name].stores.append(_Store(holder, value, method, whole=False))
+def _attributes(methods: list[Method], values: Values) -> dict[str, _Attribute]:
+    """The attributes of a class, by what its methods store in them."""
+    attributes: dict[str, _Attribute] = defaultdict(_Attribute)
+    stores = ((m, node) for m in methods for node in m.nodes if node.__class__ in _STORING)
+    for method, node in stores:
+        for target, value in assigned(node):
+            name = method.attribute(target)
+            box = values.box(value, method) if name else None
+            if box is not None:
+                attribute = attributes[name]
+                attribute.kind = attribute.kind or box[0]
+                # `[X]` or `(X,)`
+                attribute.singles += isinstance(value, (ast.List, ast.Tuple)) and len(box[1]) == 1
+                attribute.stores.append(_Store(target, value, method, whole=True))
+            elif name and not is_constant(value, None):
+                attributes[name].unclear = True
+        for holder, value in put_into(node):
+            if name := method.attribute(holder):
+                attributes[name].stores.append(_Store(holder, value, method, whole=False))
+    return attributes
 
 
 def _registers_others(owner: Class, values: Values) -> bool:
     """Does the class register values from elsewhere, as in `setattr(self, name, block)`? A value
     that is created in the call itself does not count."""
     for method in owner.methods.values():
-        for node in method.calls:
-            if _registers(node.func):
-                given = arguments(node)
-                last = given[-1][1] if given else None
-                if last and not is_constant(last, None) and not values.made(last, method):
+        for call in method.calls:
+            function = call.func
+            is_setattr = isinstance(function, ast.Name) and function.id == "setattr"
+            is_method = isinstance(function, ast.Attribute) and function.attr in _REGISTERS
+            if is_setattr or is_method:
+                value = next((value for _, value in reversed(arguments(call))), None)
+                if value and not is_constant(value, None) and not values.made(value, method):
                     return True
     return False
 
 
-def _registers(function: ast.expr) -> bool:
-    if isinstance(function, ast.Name):
-        return function.id == "setattr"
-    return isinstance(function, ast.Attribute) and function.attr in _REGISTERS
-
-
 def _may_be_meant(owner: Class, name: str, singles: int) -> bool:
     """Is the attribute given to something that may register it, or does it hide one module?"""
-    attribute, found, hidden = f"self.{name}", 0, 0
+    attribute, uses, firsts = f"self.{name}", 0, 0
     for method in owner.methods.values():
         if not method.runs_forward and method.flow.handed_over(attribute):
             return True
-        found += method.flow.uses[attribute]
-        hidden += method.flow.firsts[attribute]
-    return 0 < hidden == found - singles
+        uses += method.flow.uses[attribute]
+        firsts += method.flow.firsts[attribute]
+    return 0 < firsts == uses - singles
 
 
 VALID = (

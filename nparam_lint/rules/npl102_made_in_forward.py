@@ -53,28 +53,21 @@ _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
     method = owner.methods.get("forward")
-    creations = list(_made(method, values)) if method is not None else []
-    if not creations or method is None:
+    if method is None:
         return
     attributes = (node.attr for node in method.nodes if isinstance(node, ast.Attribute))
     if any(map(_OPTIMISES.search, attributes)):  # it takes gradients or steps by itself
         return
     forward = _Forward(method, values.file)
-    for node, what in creations:
-        if forward.loses(node, what):
-            message = (
-                f"forward creates a new {what.name} at every call: its weights are never trained"
-            )
-            yield node, message, "create it once, in __init__"
-
-
-def _made(method: Method, values: Values) -> Iterator[tuple[ast.Call, Made]]:
     for node in method.calls:
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
-            continue  # `….to(device)`: what is made was found before
-        made = values.made(node, method)
-        if made is not None and made.weighty and not made.frozen:
-            yield node, made
+            continue  # `….to(device)`: what it moves is a call of its own
+        creation = values.made(node, method)
+        if creation is None or not creation.weighty or creation.frozen:
+            continue
+        if forward.loses(node, creation):
+            what = f"forward creates a new {creation.name} at every call"
+            yield node, f"{what}: its weights are never trained", "create it once, in __init__"
 
 
 class _Forward:
@@ -82,54 +75,58 @@ class _Forward:
 
     def __init__(self, method: Method, file: SourceFile) -> None:
         self.method, self.file = method, file
-        # id(node) → the node that it is part of
-        self.parents = {
-            id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """id(node) → the node that it is part of."""
+        return {
+            id(child): node for node in self.method.nodes for child in ast.iter_child_nodes(node)
         }
 
-    def loses(self, node: ast.AST, made: Made) -> bool:
+    def loses(self, node: ast.AST, creation: Made) -> bool:
         """Is the value created at `node` used on the spot and then lost?"""
         parent = self.parents.get(id(node))
         if isinstance(parent, ast.Call) and parent.func is node:
-            return made.kind == "module"
+            return creation.kind == "module"
         if isinstance(parent, (ast.IfExp, ast.BoolOp)):
-            return self.loses(parent, made)
+            return self.loses(parent, creation)
         if isinstance(parent, ast.Attribute) and parent.attr in _MOVES:
             call = self.parents.get(id(parent))
-            return isinstance(call, ast.Call) and self.loses(call, made)
+            return isinstance(call, ast.Call) and self.loses(call, creation)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
             target = parent.targets[0]
             if self.method.attribute(target):
                 return _always_runs(parent, self.method)
-            return isinstance(target, ast.Name) and self._is_used_up(target.id, made)
-        if made.kind == "module":
+            return isinstance(target, ast.Name) and self._is_used_up(target.id, creation)
+        if creation.kind == "module":
             return False
         if isinstance(parent, (ast.BinOp, ast.Compare)):
             return True
         call = self.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
         return isinstance(call, ast.Call) and self._computes(call)
 
-    def _is_used_up(self, name: str, made: Made) -> bool:
+    def _is_used_up(self, name: str, creation: Made) -> bool:
         """Is a local variable only called (a module), or calculated with (a parameter)?"""
-        called, computed, opened = self._uses
-        given = self.method.flow.handed_over(name)
-        if name in opened:
+        calls, operands, holders = self._uses
+        transfers = self.method.flow.handed_over(name)
+        if name in holders:
             return False
-        return called[name] > 0 == given if made.kind == "module" else given == computed[name]
+        is_module = creation.kind == "module"
+        return calls[name] > 0 == transfers if is_module else transfers == operands[name]
 
     @cached_property
     def _uses(self) -> tuple[Counter[str], Counter[str], set[str]]:
         """How often each local variable is called, how often it is given to a function of torch,
         and those of which an attribute is used."""
-        called, computed, opened = Counter[str](), Counter[str](), set[str]()
+        calls, operands, holders = Counter[str](), Counter[str](), set[str]()
         for node in self.method.nodes:
             if isinstance(node, ast.Call):
-                called[_name(node.func)] += 1
+                calls[_name(node.func)] += 1
                 if self._computes(node):
-                    computed.update(_name(value) for _, value in arguments(node))
+                    operands.update(_name(value) for _, value in arguments(node))
             elif isinstance(node, ast.Attribute) and node.attr not in _MOVES:
-                opened.add(_name(node.value))
-        return called, computed, opened
+                holders.add(_name(node.value))
+        return calls, operands, holders
 
     def _computes(self, call: ast.Call) -> bool:
         """Does it call a function of torch, which keeps nothing of what it is given?"""

@@ -58,12 +58,12 @@ _HARMLESS_DECORATOR = re.compile(r"regist|final$|export|deprecated|overload")
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
-    found = _found(owner, values)
-    if found is not None and not _is_special(owner, values.file):
-        yield found
+    fault = _fault(owner, values)
+    if fault is not None and not _is_special(owner, values.file):
+        yield fault
 
 
-def _found(owner: Class, values: Values) -> Found | None:
+def _fault(owner: Class, values: Values) -> Found | None:
     """What is wrong, if `__init__` is all that could initialise the module."""
     method = owner.methods.get("__init__")
     if method is None or method.node.decorator_list:
@@ -85,33 +85,25 @@ def _found(owner: Class, values: Values) -> Found | None:
 
 def _is_special(owner: Class, file: SourceFile) -> bool:
     """May the module be initialised in a way that `__init__` does not show?"""
-    is_read = file.inherits_from_torch(owner.qualname)
+    family = file.family(owner.qualname)
+    decorators = (item for member in family for item in member.node.decorator_list)
+    names = (plain_name(d.func if isinstance(d, ast.Call) else d) for d in decorators)
     return (
-        not is_read
-        or any(called.endswith(owner.node.name) for called in file.called_inits)
-        or any(
-            not _REPLACES.isdisjoint(member.methods)
-            or member.node.keywords
-            or not all(map(_keeps_signature, member.node.decorator_list))
-            for member in file.family(owner.qualname)
-        )
+        not file.inherits_from_torch(owner.qualname)
+        or any(name.endswith(owner.node.name) for name in file.called_inits)
+        or any(not _REPLACES.isdisjoint(m.methods) or m.node.keywords for m in family)
+        or not all(map(_HARMLESS_DECORATOR.search, names))
     )
-
-
-def _keeps_signature(decorator: ast.expr) -> bool:
-    """Does it leave the class as it is called?"""
-    name = plain_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
-    return _HARMLESS_DECORATOR.search(name) is not None
 
 
 def _early(node: ast.AST, method: Method, values: Values) -> tuple[ast.expr, str, str] | None:
     """What fails before `Module.__init__`: where, and how to say so with and without it."""
     for target, value in assigned(node):
         name = method.attribute(target)
-        made = values.made(value, method) if name else None
-        if made is not None:
-            what = f"self.{name} is assigned {made.name} before super().__init__() is called"
-            return target, what, f", and assigns {made.name} to self.{name}"
+        creation = values.made(value, method) if name else None
+        if creation is not None:
+            what = f"self.{name} is assigned {creation.name} before super().__init__() is called"
+            return target, what, f", and assigns {creation.name} to self.{name}"
     if isinstance(node, ast.Call) and method.attribute(node.func) in _NEEDS_INIT:
         name = f"self.{method.attribute(node.func)}()"
         return node, f"{name} is called before super().__init__()", f", and calls {name}"
@@ -129,12 +121,12 @@ def _may_initialise(node: ast.AST, method: Method, verdicts: dict[Method, bool])
         return plain_name(function.value.func) == "super"
     name = method.attribute(function)
     if not name:
-        called = plain_name(function)
-        given = any(
+        callee = plain_name(function)
+        gets_self = any(
             isinstance(value, ast.Name) and value.id == method.self_name
             for _, value in arguments(node)
         )
-        return called in ("exec", "eval") or (given and called not in (*_HARMLESS, "super"))
+        return callee in ("exec", "eval") or (gets_self and callee not in (*_HARMLESS, "super"))
     helper = method.sibling(name)
     if name in _NEEDS_INIT or helper is None:  # None: it is inherited
         return name not in _NEEDS_INIT

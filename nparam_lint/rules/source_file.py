@@ -12,7 +12,7 @@ from weakref import ref
 
 from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
-from nparam_lint.discover.source_tree import SourceTree, cached_method
+from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
 from nparam_lint.rules.nodes import (
     BINDING,
@@ -56,8 +56,12 @@ class SourceFile:
     @property
     def module_classes(self) -> list[Class]:
         """The class statements that define an `nn.Module`, outside of functions."""
-        mine = (same for name, same in self._classes.items() if name in self.modules)
-        return [owner for same in mine for owner in same]
+        return [
+            owner
+            for name, owners in self._classes.items()
+            if name in self.modules
+            for owner in owners
+        ]
 
     def place(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
         """The line and column of a node; `ast` counts the bytes of UTF-8."""
@@ -97,7 +101,7 @@ class SourceFile:
     @cached_property
     def called_inits(self) -> set[str]:
         """The classes whose `__init__` the source calls by their name, as it is written."""
-        return {found for line in self._parsed.lines for found in _INIT.findall(line)}
+        return {name for line in self._parsed.lines for name in _INIT.findall(line)}
 
     def inherits_from_torch(self, qualname: str) -> bool:
         """Do all bases end at `torch.nn`, so that nothing of another package can interfere?"""
@@ -112,14 +116,8 @@ class SourceFile:
     def _lineage(self, qualname: str) -> list[Symbol]:
         """The class and all its bases, according to this file: those of other files are
         "outside"."""
-        pending, found = [Symbol("class", _ALONE, qualname)], dict[Symbol, None]()
-        while pending:
-            symbol = pending.pop()
-            if symbol not in found:
-                found[symbol] = None
-                if symbol.kind == "class":
-                    pending += reversed(list(self._names.bases(symbol)))
-        return list(found)
+        start = Symbol("class", _ALONE, qualname)
+        return reachable([start], lambda s: self._names.bases(s) if s.kind == "class" else ())
 
 
 @dataclass(eq=False)
@@ -154,10 +152,10 @@ class Method:
     def self_name(self) -> str:
         """What it calls its object; empty in static and class methods."""
         decorators = {plain_name(item) for item in self.node.decorator_list}
-        given = [*self.node.args.posonlyargs, *self.node.args.args]
-        if not given or decorators & {"staticmethod", "classmethod"}:
+        parameters = [*self.node.args.posonlyargs, *self.node.args.args]
+        if not parameters or decorators & {"staticmethod", "classmethod"}:
             return ""
-        return given[0].arg
+        return parameters[0].arg
 
     def sibling(self, name: str) -> Method | None:
         """The method of that name in the same class."""
@@ -195,23 +193,23 @@ class Method:
     @cached_property
     def bindings(self) -> dict[str, list[ast.expr | None]]:
         """For each local name what it is assigned; None where that is no plain assignment."""
-        found: dict[str, list[ast.expr | None]] = defaultdict(list)
-        found.update((name, [None]) for name in self.parameters)
+        bindings: dict[str, list[ast.expr | None]] = defaultdict(list)
+        bindings.update((name, [None]) for name in self.parameters)
         for node in self.nodes:
             for name, value in bound(node) if node.__class__ in BINDING else ():
-                found[name].append(value)
-        return dict(found)
+                bindings[name].append(value)
+        return dict(bindings)
 
     @cached_property
     def puts(self) -> dict[str, list[ast.expr]]:
         """For each local name what is put into it: `name.append(X)`, `name[key] = X`, `name += X`.
         What is spread into it (`name.extend(X)`) stands as `[*X]`."""
-        found: dict[str, list[ast.expr]] = defaultdict(list)
+        puts: dict[str, list[ast.expr]] = defaultdict(list)
         for node in self.nodes:
             for holder, value in put_into(node):
                 if isinstance(holder, ast.Name):
-                    found[holder.id].append(value)
-        return dict(found)
+                    puts[holder.id].append(value)
+        return dict(puts)
 
     @cached_property
     def flow(self) -> ValueFlow:
@@ -227,7 +225,7 @@ class ValueFlow:
         self.uses: Counter[str] = Counter()
         self.firsts: Counter[str] = Counter()
         # How often it is given away: to a call, a container, another name or the caller.
-        self._given: Counter[str] = Counter()
+        self._transfers: Counter[str] = Counter()
         self._loops: dict[str, set[str]] = defaultdict(set)  # the variables of the loops over it
         for node in method.nodes:
             if name := _name_in(node, method):
@@ -241,19 +239,13 @@ class ValueFlow:
                     if name := _name_in(item, method):
                         self._loops[name] |= targets
             for value in given_away(node):
-                self._given[_name_in(value, method)] += 1
+                self._transfers[_name_in(value, method)] += 1
 
     def handed_over(self, name: str) -> int:
         """How often the value is passed on; a loop over it counts as often as the loop's variable
         is passed on."""
-        pending, seen, count = [name], {name}, 0
-        while pending:
-            name = pending.pop()
-            count += self._given[name]
-            fresh = self._loops.get(name, set()) - seen
-            seen |= fresh
-            pending += fresh
-        return count
+        names = reachable([name], lambda variable: self._loops.get(variable, ()))
+        return sum(self._transfers[variable] for variable in names)
 
 
 def _name_in(node: ast.AST, method: Method) -> str:

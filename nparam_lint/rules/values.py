@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.name_resolution import is_factory, is_module
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, cyclic_method
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.rules.source_file import Class, Method, SourceFile
+    from nparam_lint.rules.source_file import Method, SourceFile
 
 # A plain container: list, tuple, set or dict, and the expressions for what is in it; a starred or
 # copied one stands for what is in that.
@@ -65,8 +65,6 @@ class Values:
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
-        self._weighty: dict[str, bool] = {}
-        self._returned: dict[Method, Made | None] = {}
 
     def made(self, node: ast.AST, method: Method) -> Made | None:
         """The module or parameter that evaluating `node` creates. `method`: where it stands."""
@@ -78,26 +76,23 @@ class Values:
             return self._either(node.values, method)
         return self.made(node.value, method) if isinstance(node, ast.NamedExpr) else None
 
-    def has_parameters(self, owner: Class) -> bool:
+    @cyclic_method(False)  # it may contain itself
+    def has_parameters(self, qualname: str) -> bool:
         """Does a class of the file, or one of its bases in it, surely have parameters?"""
-        name = owner.qualname
-        if name not in self._weighty:
-            self._weighty[name] = False  # until the body says otherwise: it may contain itself
-            self._weighty[name] = any(
-                made is not None and made.weighty
-                for member in self.file.family(name)
-                for method in member.methods.values()
-                if not method.runs_forward
-                for node in method.calls
-                for made in (self._called(node, method),)
-            )
-        return self._weighty[name]
+        return any(
+            creation is not None and creation.weighty
+            for member in self.file.family(qualname)
+            for method in member.methods.values()
+            if not method.runs_forward
+            for node in method.calls
+            for creation in (self._called(node, method),)
+        )
 
     # --- calls --------------------------------------------------------------------------------
 
     def _either(self, choices: Sequence[ast.expr], method: Method) -> Made | None:
-        found = [made for node in choices if (made := self.made(node, method)) is not None]
-        return max(found, key=lambda made: made.weighty, default=None)
+        creations = filter(None, (self.made(node, method) for node in choices))
+        return max(creations, key=lambda creation: creation.weighty, default=None)
 
     def _called(self, node: ast.Call, method: Method) -> Made | None:
         function = node.func
@@ -109,22 +104,23 @@ class Values:
                 _argument(node, 0, "requires_grad"), False
             )
             return replace(inner, frozen=True) if inner and fixed else inner
-        if own := method.attribute(function):
-            return self._by_method(method, own)
+        if attribute := method.attribute(function):
+            callee = method.sibling(attribute)
+            return self._returned(callee) if callee and not callee.node.decorator_list else None
         name = plain_name(function)
         symbol = self.file.resolve(name)
         if symbol is None:
             return None
-        made = (
+        creation = (
             self._from_outside(node, name, method)
             if symbol.kind == "outside"
             else self._from_file(symbol, name)
         )
         # A name that the function binds itself hides the file's; `nn` always means torch.nn.
         head = name.partition(".")[0]
-        if made is None or head in ("nn", "torch"):
-            return made
-        return None if head in method.bindings else made
+        if creation is None or head in ("nn", "torch"):
+            return creation
+        return None if head in method.bindings else creation
 
     def _from_outside(self, node: ast.Call, name: str, method: Method) -> Made | None:
         kind = _kind_outside(self.file.outside(name))
@@ -133,18 +129,18 @@ class Values:
         if kind == "parameter":
             fixed = is_constant(_argument(node, 1, "requires_grad"), False)
             return Made("parameter", name, weighty=True, frozen=fixed)
-        given = arguments(node)
+        values = [value for _, value in arguments(node)]
         if kind == "wrapper":
-            return self.made(given[0][1], method) if given else None
+            return self.made(values[0], method) if values else None
         weighty = kind == "weighty" or (kind == "affine" and _is_affine(node))
         if kind == "container":
-            weighty = any(self._holds(value, method) for _, value in given)
+            weighty = any(self._holds(value, method) for value in values)
         return Made("module", name, weighty)
 
     def _holds(self, node: ast.expr, method: Method) -> bool:
-        made = self.made(node, method)
-        if made is not None:
-            return made.weighty
+        creation = self.made(node, method)
+        if creation is not None:
+            return creation.weighty
         if isinstance(node, ast.GeneratorExp):
             return self._holds(node.elt, method)
         box = self.box(node)
@@ -152,8 +148,7 @@ class Values:
 
     def _from_file(self, symbol: Symbol, name: str) -> Made | None:
         if symbol.kind == "class" and symbol.name in self.file.modules:
-            owners = self.file.classes_named(symbol.name)
-            return Made("module", name, bool(owners) and self.has_parameters(owners[0]))
+            return Made("module", name, self.has_parameters(symbol.name))
         if symbol.kind == "function":
             facts = self.file.function(symbol)
             makes = [self._makes_weights(callee) for callee in facts.returned]
@@ -166,24 +161,20 @@ class Values:
         if self.file.outside(callee):
             return _WEIGHTY.match(self.file.outside(callee)) is not None
         symbol = self.file.resolve(callee)
-        made = self._from_file(symbol, callee) if symbol and symbol.kind == "class" else None
-        return made is not None and made.weighty
+        creation = self._from_file(symbol, callee) if symbol and symbol.kind == "class" else None
+        return creation is not None and creation.weighty
 
-    def _by_method(self, method: Method, name: str) -> Made | None:
-        """What `self.name(…)` makes, where all that the method returns is made in place."""
-        callee = method.sibling(name)
-        if callee is None or callee.node.decorator_list:
+    @cyclic_method(None)  # it may call itself
+    def _returned(self, method: Method) -> Made | None:
+        """What a method makes, where all that it returns is made in place."""
+        creations = [
+            None if node.value is None else self.made(node.value, method)
+            for node in nodes(method.node.body, skip=(*FUNCTIONS, ast.Lambda))
+            if isinstance(node, ast.Return)
+        ]
+        if not all(creation is not None and creation.weighty for creation in creations):
             return None
-        if callee not in self._returned:
-            self._returned[callee] = None  # until its body says otherwise: it may call itself
-            returned = [
-                None if node.value is None else self.made(node.value, callee)
-                for node in nodes(callee.node.body, skip=(*FUNCTIONS, ast.Lambda))
-                if isinstance(node, ast.Return)
-            ]
-            if returned and all(made is not None and made.weighty for made in returned):
-                self._returned[callee] = returned[0]
-        return self._returned[callee]
+        return creations[0] if creations else None
 
     # --- containers ---------------------------------------------------------------------------
 
@@ -204,9 +195,9 @@ class Values:
             symbol = self.file.resolve(plain_name(node.func))
             full = symbol.name if symbol is not None and symbol.kind == "outside" else ""
             kind = _BOXES.get(full.removeprefix("collections."))
-            given = [value for _, value in arguments(node)]
-            given = [v.elt if isinstance(v, ast.GeneratorExp) else v for v in given]
-            return None if kind is None else (kind, given)
+            values = (value for _, value in arguments(node))
+            items = [v.elt if isinstance(v, ast.GeneratorExp) else v for v in values]
+            return None if kind is None else (kind, items)
         return self._variable(node.id, method) if isinstance(node, ast.Name) and method else None
 
     def _joined(self, node: ast.BinOp) -> Box | None:
@@ -236,9 +227,9 @@ class Values:
         into, and that certainly has parameters. `inside`: the local variables whose values are
         looked at already."""
         if not isinstance(value, ast.Name):
-            made = self.made(value, method)
-            if made is not None:
-                return made if made.weighty and not made.frozen else None
+            creation = self.made(value, method)
+            if creation is not None:
+                return creation if creation.weighty and not creation.frozen else None
             return self._first_fresh(self.box(value), method, inside)
         if value.id in inside:  # `layers = layers + [layer]`
             return None
@@ -252,12 +243,14 @@ class Values:
         if box is not None:
             return self._first_fresh(box, method, inside)
         bound = method.bindings.get(name, [])
-        known = [m for v in bound if v is not None and (m := self.fresh(v, method, inside))]
-        return known[0] if known and len(known) == len(bound) else None
+        fresh = [m for v in bound if v is not None and (m := self.fresh(v, method, inside))]
+        return fresh[0] if fresh and len(fresh) == len(bound) else None
 
     def _first_fresh(self, box: Box | None, method: Method, inside: frozenset[str]) -> Made | None:
         items = box[1] if box else ()
-        return next((made for item in items if (made := self.fresh(item, method, inside))), None)
+        return next(
+            (creation for item in items if (creation := self.fresh(item, method, inside))), None
+        )
 
 
 @cache
@@ -281,18 +274,16 @@ def _kind_outside(full: str) -> str | None:
 
 def _is_affine(node: ast.Call) -> bool:
     """Does this call of a normalisation leave it its weight and bias?"""
-    given = arguments(node)
-    plain = [value for keyword, value in given if keyword is None]
-    named = [value for keyword, value in given if keyword and "affine" in keyword]
+    positional = [value for keyword, value in arguments(node) if keyword is None]
     return (
-        all(is_constant(value, True) for value in named)
-        and len(plain) <= 3
-        and not any(is_constant(value, False) for value in plain)
+        all(is_constant(v, True) for keyword, v in arguments(node) if "affine" in (keyword or ""))
+        and len(positional) <= 3
+        and not any(is_constant(value, False) for value in positional)
     )
 
 
 def _argument(node: ast.Call, index: int, keyword: str) -> ast.expr | None:
     """The argument of that keyword, or else at that place."""
-    named = [item.value for item in node.keywords if item.arg == keyword]
-    plain = [item for item in node.args if not isinstance(item, ast.Starred)]
-    return named[0] if named else plain[index] if index < len(plain) else None
+    positional = [item for item in node.args if not isinstance(item, ast.Starred)]
+    values = [item.value for item in node.keywords if item.arg == keyword]
+    return values[0] if values else positional[index] if index < len(positional) else None

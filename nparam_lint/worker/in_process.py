@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 from .building.call_target import bound_arguments, resolve_names
-from .building.device_ladder import RUNGS, make_mode, rung
+from .building.device_ladder import RUNGS, rung
 from .counting.count_model import Count
 from .counting.late_layers import why_incomplete
 from .job import NOT_THE_DEVICE, only_module
@@ -25,43 +25,43 @@ def count_here(model, args, kwargs, names):
     import torch
 
     if isinstance(model, torch.nn.Module):
-        made, arguments, how = model, {}, "live"
+        module, arguments, how = model, {}, "live"
         text = type(model).__name__
         if args or kwargs:
             reason = f"{text} is built already, and takes no arguments"
             raise Failure("NPL004", "not_a_model", reason)
     else:
         text = getattr(model, "__name__", None) or type(model).__name__
-        made, how = built(torch, model, args, kwargs, text)
-        text += "({})".format(written(args, kwargs))
+        module, how = build(torch, model, args, kwargs, text)
+        texts = [*map(short, args), *(f"{name}={short(value)}" for name, value in kwargs.items())]
+        text += "({})".format(", ".join(texts))
         arguments = bound_arguments(model, args, kwargs) or {}
     find_libraries(torch)
-    count = Count(Originals(torch), made, OriginLines())
+    count = Count(Originals(torch), module, OriginLines())
     incomplete = why_incomplete(count, text)
     if incomplete:
         raise Failure("NPL009", "lazy", f"{incomplete[0]}\nnext: run the model once on an input")
     result = count.result(True)
     result["call"], result["rung"] = text, how
-    result["names"], result["known_names"] = resolve_names(names, arguments, made)
+    result["names"], result["known_names"] = resolve_names(names, arguments, module)
     return result
 
 
-def built(torch, model, args, kwargs, text):
+def build(torch, model, args, kwargs, text):
     """(a module, the rung on which it was built): the first rung that builds it, and on which its
     constructor does not look at the device. No random number generator is advanced."""
-    mode = make_mode(torch)
     state, directory = random.getstate(), tempfile.tempdir
     numpy = sys.modules.get("numpy.random")
     drawn = numpy.get_state() if numpy else None
-    STATE.begin_run(NOWHERE, own="")
+    STATE.begin_run(NOWHERE, worker="")
     tempfile.tempdir = directory
     try:
         with torch.random.fork_rng(devices=()):
             for name in RUNGS:
                 STATE.begin_model()
                 try:
-                    with rung(mode, name):
-                        made = only_module(torch, model(*args, **kwargs), text)
+                    with rung(torch, name):
+                        module = only_module(torch, model(*args, **kwargs), text)
                 except (Failure, *NOT_THE_DEVICE):
                     raise
                 except Exception:
@@ -70,20 +70,15 @@ def built(torch, model, args, kwargs, text):
                 else:
                     if not STATE.saw_meta:
                         break
-            return made, name
+            return module, name
     finally:
         random.setstate(state)
         with contextlib.suppress(Exception):
             numpy.set_state(drawn)
 
 
-def written(args, kwargs):
-    """Arguments as a call has them; long ones are shortened."""
-    texts = [short(value) for value in args]
-    return ", ".join(texts + ["{}={}".format(name, short(value)) for name, value in kwargs.items()])
-
-
 def short(value):
+    """An argument as a call has it; a long one is shortened."""
     try:
         text = repr(value)
     except Exception:

@@ -71,7 +71,6 @@ class ModelBuild:
     module: types.ModuleType
     torch: types.ModuleType
     originals: Originals
-    mode: type
     failures: list
     traced: bool
 
@@ -101,7 +100,7 @@ class ModelBuild:
         name = RUNGS[len(self.failures)]
         device = name.split()[0]
         try:
-            result = self.once(name)
+            result = self.build_on(name)
         except Failure:
             raise
         except BaseException as error:
@@ -112,9 +111,9 @@ class ModelBuild:
             only = self.job.build.device == "meta only" or TOO_LARGE.search(record["reason"])
             if not last and not only:
                 raise NextRung([*self.failures, record]) from None
-            raise self.failed(error, self.devices([*self.failures, record])) from None
+            raise self.failed(error, failed_devices([*self.failures, record])) from None
         result["rung"] = name
-        result["devices"] = self.devices(self.failures)
+        result["devices"] = failed_devices(self.failures)
         result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
         result["devices"].update(self.on_gpus)
         with answering(None):
@@ -122,13 +121,6 @@ class ModelBuild:
         result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
         result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         return result
-
-    @staticmethod
-    def devices(failures):
-        first = {}
-        for record in failures:
-            first.setdefault(record["device"], {"status": "failed", "reason": record["reason"]})
-        return first
 
     def partial_note(self):
         part = partial_file_of(self.module)
@@ -183,18 +175,18 @@ class ModelBuild:
         """
         self.left_out = []
         nothing, is_way = contextlib.nullcontext(), self.job.build.is_way
-        apart = without_effects(self.torch, self.left_out) if is_way else nothing
-        with around, within or nothing, apart:
+        script = without_effects(self.torch, self.left_out) if is_way else nothing
+        with around, within or nothing, script:
             if is_way:
-                model, call = without_loaders(self.called, self.torch, self.left_out)
+                model, call = without_loaders(self.make_call, self.torch, self.left_out)
             else:
-                model, call = self.called()
+                model, call = self.make_call()
             model = only_module(self.torch, model, call.text)
             if self.recipe.input:
                 self.forward(model)
         return model, call
 
-    def called(self):
+    def make_call(self):
         """(what the call gives, call)."""
         call = self.call = Call(self.job, self.module)
         self.text = call.text
@@ -217,11 +209,11 @@ class ModelBuild:
             else:
                 model(*(value if isinstance(value, tuple) else (value,)))
 
-    def once(self, name):
+    def build_on(self, name):
         torch = self.torch
         seed(torch, 0)
         before = random_state(torch)
-        model, call = self.build(rung(self.mode, name))
+        model, call = self.build(rung(torch, name))
         text = call.text
         count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
@@ -230,37 +222,33 @@ class ModelBuild:
         record_classes({type(module) for module in count.modules.values()})
         record_held()  # as long as the model is there
         result = count.result(self.job.ask.parameters, self.job.ask.metric)
-        result["inside"] = self.inside(count)
+        names = self.job.ask.names
+        result["inside"] = inside_rows(count, names, resolve_names) if self.traced else []
         result["variables"] = call.variables()
         total = result["modules"][0]["total"]
         if self.job.ask.points:
             from .traced_builds import traces
 
             result["traces"] = traces(self, result["types"], result["variables"])
-        is_known = bool(self.job.ask.points)  # a job without points came before
-        for another in (1, 2, 3) if not is_known and drew(before, random_state(torch)) else ():
-            seed(torch, another)
-            again, _ = self.build(rung(self.mode, name))
-            other = Count(self.originals, again, self.origins).count_rows()["total"]
-            if other != total:
-                reason = f"{text} has {total:,} parameters in one build and {other:,} in the next: "
-                reason += "its widths come from random numbers"
+        is_checked = bool(self.job.ask.points)  # a job without points came before
+        for number in (1, 2, 3) if not is_checked and drew(before, random_state(torch)) else ():
+            seed(torch, number)
+            again, _ = self.build(rung(torch, name))
+            next_total = Count(self.originals, again, self.origins).count_rows()["total"]
+            if next_total != total:
+                reason = f"{text} has {total:,} parameters in one build and {next_total:,} in the "
+                reason += "next: its widths come from random numbers"
                 hint = "give the constructor fixed widths, or fix them in the call"
                 raise Failure("NPL004", "random", reason, hint=hint)
         if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu":
             self.check_on_cpu(count, text)
-        if not is_known:
+        if not is_checked:
             self.check_on_gpus(name, count, text)
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature = count.signature  # that of the first build
-        result["names"], result["known_names"] = resolve_names(
-            self.job.ask.names, call.arguments, model
-        )
+        result["names"], result["known_names"] = resolve_names(names, call.arguments, model)
         return result
-
-    def inside(self, count):
-        return inside_rows(count, self.job.ask.names, resolve_names) if self.traced else []
 
     def check_on_cpu(self, count, text):
         """A constructor that could notice that it was run on meta must build the same model on the
@@ -271,14 +259,14 @@ class ModelBuild:
         more = {"hint": hint, "source": where}
         seed(self.torch, 0)
         try:
-            model, _ = self.build(rung(self.mode, RUNGS[1]))
-            other = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
-            found = other.count_rows()
+            model, _ = self.build(rung(self.torch, RUNGS[1]))
+            cpu_count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
+            row = cpu_count.count_rows()
         except Exception as error:
             reason = f"{start}cannot be built on the CPU: {describe(error)}"
             raise Failure("NPL004", "device", reason, **more) from None
-        texts = differences(count.signature(), other.signature())
-        for field, value in found.items():
+        texts = differences(count.signature(), cpu_count.signature())
+        for field, value in row.items():
             if value != count.rows[0].get(field):
                 texts.append(f"{field}: {count.rows[0].get(field)}, then {value}")
         if texts:
@@ -293,28 +281,30 @@ class ModelBuild:
             seed(self.torch, 0)
             try:
                 with answering(gpu), imported_anew(self):
-                    model, _ = self.build(rung(self.mode, name))
+                    model, _ = self.build(rung(self.torch, name))
             except (Exception, SystemExit):  # it may lack what only a GPU has
                 continue
-            other = Count(self.originals, model, self.origins)
-            now = other.count_rows()["total"]
-            if now == total:
+            gpu_count = Count(self.originals, model, self.origins)
+            gpu_total = gpu_count.count_rows()["total"]
+            if gpu_total == total:
                 continue
             if STATE.gpu is not None:
-                reason = f"{text} has {total:,} parameters on one {STATE.gpu.name} and {now:,} on "
-                reason += f"one {gpu.name}; asked: {asked()}"
+                reason = (
+                    f"{text} has {total:,} parameters on one {STATE.gpu.name} and {gpu_total:,} "
+                )
+                reason += f"on one {gpu.name}; asked: {asked()}"
                 hint = "make what it asks for an argument, and declare the count of each value"
                 raise Failure("NPL004", "device", reason, hint=hint, depends_on_gpu=True)
-            texts = differences(count.signature(), other.signature())
-            on_it = {"status": "measured", "total": now, "differences": texts}
-            self.on_gpus[f"a machine with one {gpu.name}"] = on_it
+            texts = differences(count.signature(), gpu_count.signature())
+            answer = {"status": "measured", "total": gpu_total, "differences": texts}
+            self.on_gpus[f"a machine with one {gpu.name}"] = answer
 
     def compare(self, result):
         """Build again, for real, on each device that was asked for, and compare parameter by
         parameter with what was counted first."""
-        wanted = self.job.build.device
+        choice = self.job.build.device
         for name, device in DEVICES.items():
-            if name != wanted and not (wanted == "auto" and device.IS_AUTOMATIC):
+            if name != choice and not (choice == "auto" and device.IS_AUTOMATIC):
                 continue
             if result["devices"].get(name, {}).get("status") == "measured":
                 continue  # it was counted there in the first place
@@ -345,6 +335,14 @@ class ModelBuild:
             answer["bytes"] = device.allocated_bytes(torch) - before
         answer["differences"] = differences(self.signature(), signature)
         return answer
+
+
+def failed_devices(failures):
+    """Name of a device -> why nothing was built there first."""
+    devices = {}
+    for record in failures:
+        devices.setdefault(record["device"], {"status": "failed", "reason": record["reason"]})
+    return devices
 
 
 def torch_hooks(origins):
@@ -400,12 +398,10 @@ def drew(before, after):
 
 def differences(first, second):
     """Texts for the parameters whose name, shape or dtype is not the same in both builds."""
-    one, two = {p[0]: p[1:] for p in first}, {p[0]: p[1:] for p in second}
+    builds = [{name: f"{shape} {dtype}" for name, shape, dtype in each} for each in (first, second)]
     texts = []
-    for name in list(one) + [n for n in two if n not in one]:
-        if one.get(name) != two.get(name):
-            here, there = (
-                f"{list(p[name][0])} {p[name][1]}" if name in p else "absent" for p in (one, two)
-            )
-            texts.append(f"{name}: {here}, then {there}")
+    for name in dict.fromkeys([*builds[0], *builds[1]]):
+        before, after = (build.get(name, "absent") for build in builds)
+        if before != after:
+            texts.append(f"{name}: {before}, then {after}")
     return texts[:20]

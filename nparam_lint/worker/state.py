@@ -33,12 +33,12 @@ class State:
         # What was asked of CUDA -> the line that asked first: while files were imported (or models
         # built before), and by the model.
         self.gpu_import_questions, self.gpu_questions = {}, {}
-        self.begin_run(NOWHERE, own="")
+        self.begin_run(NOWHERE, worker="")
         self.begin_group(False, {"suspects": (), "barred": {}}, None)
 
-    def begin_run(self, settings, own):
-        """Take the paths of a run from its orders, and reset the state of the run before. `own`:
-        the directory of the worker, with a separator at its end."""
+    def begin_run(self, settings, worker):
+        """Take the paths of a run from its orders, and reset the state of the run before. `worker`:
+        the directory of our code, with a separator at its end."""
         self.root = os.path.realpath(settings["root"]) if settings["root"] else ""
         self.names = frozenset(settings["names"])  # of files and directories that can be imported
         # The one place where writing is allowed.
@@ -47,18 +47,23 @@ class State:
         # Where `root` lies in a copy of what git has: the top of the copy, that of the working tree
         # that it was made of, what in it is a link into the tree, and the files that git lacks.
         self.copy, self.original, self.linked, self.untracked = "", "", (), ()
-        if settings["snapshot"]:
-            self.begin_snapshot(settings["snapshot"])
+        snapshot = settings["snapshot"]
+        if snapshot:
+            self.copy = os.path.realpath(snapshot["copy"])
+            self.original = os.path.realpath(snapshot["original"])
+            links = [os.path.join(self.original, path) for path in snapshot["linked"]]
+            self.linked = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
+            self.untracked = tuple(snapshot["untracked"])
         # (name, directory) of what is elsewhere on another machine, the innermost first; "": what
         # is told as relative to the root.
         tops = (self.root, self.copy or settings.get("top"), self.original)
         places = [*(("", top) for top in tops if top), *map(tuple, settings["places"])]
-        self.places = sorted(places, key=lambda one: -len(one[1]))
+        self.places = sorted(places, key=lambda place: -len(place[1]))
         below = tuple(top + os.sep for top in (self.root, self.original) if top)
         prefixes = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
-        found = (*(prefix + os.sep for prefix in prefixes), own)
+        foreign = (*(prefix + os.sep for prefix in prefixes), worker)
         # Environments inside the project, and ourselves: not the project's code.
-        self.environments = tuple(path for path in found if path.startswith(below))
+        self.environments = tuple(path for path in foreign if path.startswith(below))
         # What was found out of paths and modules: asked for every frame above a new module.
         self.is_project = {}  # path -> whether it is the project's own code
         self.real_folders = {}  # directory -> where it is, behind links
@@ -70,13 +75,6 @@ class State:
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         self.begin_model()
-
-    def begin_snapshot(self, snapshot):
-        self.copy = os.path.realpath(snapshot["copy"])
-        self.original = os.path.realpath(snapshot["original"])
-        links = [os.path.join(self.original, path) for path in snapshot["linked"]]
-        self.linked = tuple(path + os.sep if os.path.isdir(path) else path for path in links)
-        self.untracked = tuple(snapshot["untracked"])
 
     def begin_group(self, tolerates_imports, files, on_running):
         """Before the project's modules are imported. `tolerates_imports`: every way to import a
@@ -99,7 +97,6 @@ class State:
         self.origins = None  # the OriginLines of its parts, meanwhile
         self.keeps_arguments = False  # whether they hold the arguments, too
         self.own_classes = {}  # id of a class -> its OwnClass
-        self.config_classes = {}  # id of a class -> it, whose objects constructors got
         self.trace = None  # the Recorder, while a model is built with traced numbers
         self.signatures = {}  # id of a constructor's code -> its Signature
 

@@ -36,7 +36,7 @@ def number_devices(torch):
     what kind of device it has."""
     parse = torch._C._nn._parse_to
 
-    def named(value):
+    def device_of(value):
         return torch.device("cuda", value) if type(value) is int else value
 
     @functools.wraps(parse)
@@ -44,7 +44,7 @@ def number_devices(torch):
         try:
             return parse(*args, **kwargs)
         except RuntimeError:
-            return parse(*map(named, args), **{key: named(v) for key, v in kwargs.items()})
+            return parse(*map(device_of, args), **{key: device_of(v) for key, v in kwargs.items()})
 
     torch._C._nn._parse_to = parse_to
 
@@ -126,10 +126,10 @@ def quicken(torch):
         if args or kwargs or self.call_super_init or type(self).__mro__[-2] is not kind:
             make(self, *args, **kwargs)
             return
-        held = self.__dict__
-        held.update(fresh)
+        attributes = self.__dict__
+        attributes.update(fresh)
         for name, copy in containers:
-            held[name] = copy()
+            attributes[name] = copy()
 
     @functools.wraps(assign)
     def __setattr__(self, name, value):
@@ -146,8 +146,8 @@ def quicken(torch):
                     return
                 if isinstance(value, kind):
                     for hook in hooks.values():
-                        other = hook(self, name, value)
-                        value = value if other is None else other
+                        replacement = hook(self, name, value)
+                        value = value if replacement is None else replacement
                     modules[name] = value
                     return
         assign(self, name, value)
@@ -181,12 +181,12 @@ class DeferredCompiler:
         disabled = None
 
         @functools.wraps(fn)
-        def call(*given, **named):
+        def call(*values, **options):
             nonlocal disabled
             really = getattr(sys.modules.get(_COMPILER), "disable", None)
             if really is not None and disabled is None:
                 disabled = really(fn, *args, **kwargs)
-            return (disabled or fn)(*given, **named)
+            return (disabled or fn)(*values, **options)
 
         return call
 
@@ -240,10 +240,7 @@ def wrap_construction(torch, note, note_copy):
     @functools.wraps(make)
     def __init__(self, *args, **kwargs):
         note(self)
-        if args or kwargs:
-            make(self, *args, **kwargs)
-        else:  # as nearly always, and quicker
-            make(self)
+        make(self, *args, **kwargs)
 
     @functools.wraps(restore)
     def __setstate__(self, state):
@@ -272,7 +269,7 @@ class Originals:
     override them: https://github.com/pytorch/pytorch/pull/98880 advises the same."""
 
     def __init__(self, torch):
-        nn, own, base = torch.nn, vars(torch.Tensor), vars(torch.Tensor.__base__)
+        nn, base = torch.nn, vars(torch.Tensor.__base__)
         self.Tensor, self.Module, self.Parameter = torch.Tensor, nn.Module, nn.Parameter
         self.Lazy = nn.parameter.UninitializedTensorMixin
         self.Dropout = nn.Dropout
@@ -287,8 +284,9 @@ class Originals:
         self.attributes = vars(nn.Module)["__dict__"].__get__
         self.lengths, self.number = base["shape"].__get__, base["numel"]
         self.is_nested, self.layout = base["is_nested"].__get__, base["layout"].__get__
-        self.dtype, self.tensor_attributes = base["dtype"].__get__, own["__dict__"].__get__
-        self.requires_grad, self.is_leaf = base["requires_grad"].__get__, base["is_leaf"].__get__
+        self.dtype, self.requires_grad = base["dtype"].__get__, base["requires_grad"].__get__
+        self.tensor_attributes = vars(torch.Tensor)["__dict__"].__get__
+        self.is_leaf = base["is_leaf"].__get__
         self.element_size, self.stride = base["element_size"], base["stride"]
         self.is_contiguous, self.untyped_storage = base["is_contiguous"], base["untyped_storage"]
         self.grad_fn = base["grad_fn"].__get__
@@ -323,12 +321,12 @@ class Originals:
 
     def computed_from(self, tensor):
         """The parameters of which a tensor was computed: where autograd ends."""
-        nodes, seen = [self.grad_fn(tensor)], set()
-        while nodes and len(seen) < MOST_NODES:
+        nodes, visited = [self.grad_fn(tensor)], set()
+        while nodes and len(visited) < MOST_NODES:
             node = nodes.pop()
-            if node is None or node in seen:
+            if node is None or node in visited:
                 continue
-            seen.add(node)
+            visited.add(node)
             if isinstance(getattr(node, "variable", None), self.Parameter):
                 yield node.variable
             nodes += [before for before, _ in node.next_functions]
@@ -365,40 +363,41 @@ class Originals:
     def own_children(self, module):
         """[(name, module)] of those directly below a module, the same one as often as it is
         there."""
-        found = self.entries(self.attributes(module), "_modules")
-        return [(name, self.compiled(child)) for name, child in found]
+        children = self.entries(self.attributes(module), "_modules")
+        return [(name, self.compiled(child)) for name, child in children]
 
     @staticmethod
     def entries(attributes, kind):
         """[(name, what it is)] of those that a module with these attributes has of a kind:
         "_parameters", "_buffers", "_modules"."""
-        found = attributes.get(kind)
-        if type(found) is dict:
-            # In most modules two of the three are empty.
-            return [pair for pair in found.items() if pair[1] is not None] if found else ()
-        if isinstance(found, dict):  # DeepSpeed's has methods of its own
-            ordered = isinstance(found, collections.OrderedDict)
-            found = (collections.OrderedDict if ordered else dict).items(found)
+        parts = attributes.get(kind)
+        if parts is None:
+            return []
+        if isinstance(parts, dict):  # DeepSpeed's has methods of its own
+            is_ordered = isinstance(parts, collections.OrderedDict)
+            items = (collections.OrderedDict if is_ordered else dict).items(parts)
         else:  # what is compiled
-            found = found.items() if found is not None else ()
-        return [pair for pair in found if pair[1] is not None]
+            items = parts.items()
+        return [pair for pair in items if pair[1] is not None]
 
     def modules_below(self, module):
         """A module and all below it, each once."""
-        todo, seen = [self.compiled(module)], set()
+        todo, visited = [self.compiled(module)], set()
         while todo:
             module = todo.pop()
-            if id(module) not in seen:
-                seen.add(id(module))
+            if id(module) not in visited:
+                visited.add(id(module))
                 yield module
                 todo += [child for _, child in reversed(self.own_children(module))]
 
     def parameters_below(self, module):
         """Those of a module and of all below it, each once."""
-        found = (
-            pair[1] for below in self.modules_below(module) for pair in self.own_parameters(below)
-        )
-        return list({id(parameter): parameter for parameter in found}.values())
+        parameters = {
+            id(parameter): parameter
+            for inner in self.modules_below(module)
+            for _, parameter in self.own_parameters(inner)
+        }
+        return [*parameters.values()]
 
 
 def _name_of(kind):

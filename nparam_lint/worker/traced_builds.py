@@ -19,13 +19,14 @@ LAYERS = "torch.nn.modules."
 
 
 def traces(build, model_types, variables):
-    """What `records.Traces` has: one run for each point of the job, as many as there is time for.
+    """What `measured.Traces` has: one run for each point of the job, as many as there is time for.
     `build`: a ModelBuild; `model_types`: the full names of the classes of the modules in it;
     `variables`: the arguments of its call."""
-    own, names = [], set(build.job.ask.names)
-    for row in variables:
-        if row["name"] in names and type(row["value"]) in (int, float):
-            own.append((row["name"], row["value"]))
+    values = {
+        row["name"]: row["value"]
+        for row in variables
+        if row["name"] in build.job.ask.names and type(row["value"]) in (int, float)
+    }
     until = time.monotonic() + build.job.ask.seconds
     STATE.trace = Recorder()
     runs = []
@@ -33,10 +34,10 @@ def traces(build, model_types, variables):
         layers = [m for name, m in list(sys.modules.items()) if name.startswith(LAYERS)]
         with shadowed(own_modules(build.module, model_types), layers):
             for point in build.job.ask.points:
-                left = until - time.monotonic()
-                if left < 0 or None in runs:  # what has no end may have left numbers in a cache
+                seconds = until - time.monotonic()
+                if seconds < 0 or None in runs:  # what has no end may have left numbers in a cache
                     break
-                runs.append(run(build, dict(point or own), left))
+                runs.append(run(build, tuple(point or values.items()), seconds))
         return {"expressions": STATE.trace.rows, "runs": runs}
     finally:
         STATE.trace = None
@@ -47,9 +48,9 @@ def own_modules(module, model_types):
     of torch ask for their numbers themselves."""
     loaded = [(n, m) for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)]
     tops = {name.partition(".")[0] for name, _ in loaded}
-    wanted = {name.partition(".")[0] for name in model_types} - {"torch", "builtins"}
-    wanted |= {name for name in tops if may_be_ours(name)}
-    return [one for name, one in loaded if one is module or name.partition(".")[0] in wanted]
+    packages = {name.partition(".")[0] for name in model_types} - {"torch", "builtins"}
+    packages |= {name for name in tops if may_be_ours(name)}
+    return [m for name, m in loaded if m is module or name.partition(".")[0] in packages]
 
 
 def run(build, point, seconds):
@@ -57,10 +58,10 @@ def run(build, point, seconds):
     trace, torch = STATE.trace, build.torch
     trace.begin(seconds)
     job = build.job
-    build.job = job.with_build(vary=tuple(point.items()))
+    build.job = job.with_build(vary=point)
     parameters, error = [], None
     try:
-        model, _ = build.build(rung(build.mode, RUNGS[0]), carried(torch))
+        model, _ = build.build(rung(torch, RUNGS[0]), carried(torch))
         trace.paused += 1
         metric = METRICS[job.ask.metric]
         declared = job.build.recipe.experts_per_token
@@ -86,16 +87,17 @@ def rows(count, metric, with_origins):
     """[name, what the metric counts of an element, lengths, the row of each length, `uses`,
     origin]: no rows where they were lost; uses: the rows of how many experts are used, of how
     many."""
-    found = []
-    for key, held, amount in count.weighed(metric):
-        shape = [int(length) for length in held.shape]
-        known = list(getattr(held.tensor, ROWS, None) or ())
+    parameters = []
+    for key, entry, amount in count.weighed(metric):
+        shape = [int(length) for length in entry.shape]
+        lengths = list(getattr(entry.tensor, ROWS, None) or ())
         uses = count.routing.uses.get(key, ()) if METRICS[metric].needs_routing else ()
-        is_lost = len(known) != len(shape) or None in uses
-        uses = [] if is_lost else [[row_of(used), row_of(number)] for used, number in uses]
-        origin = count.origin(held) if with_origins else ""
-        found.append([held.name, str(amount), shape, [] if is_lost else known, uses, origin])
-    return found
+        if len(lengths) != len(shape) or None in uses:
+            lengths, uses = [], ()
+        uses = [[row_of(used), row_of(number)] for used, number in uses]
+        origin = count.origin(entry) if with_origins else ""
+        parameters.append([entry.name, str(amount), shape, lengths, uses, origin])
+    return parameters
 
 
 def place(line):

@@ -11,9 +11,9 @@ from nparam_lint.worker.tracing.dependency_record import DependencyRecord, FileR
 
 @pytest.fixture
 def record() -> Iterator[DependencyRecord]:
-    STATE.begin_run(NOWHERE | {"root": "/project", "places": ()}, own="")
+    STATE.begin_run(NOWHERE | {"root": "/project", "places": ()}, worker="")
     yield DependencyRecord()
-    STATE.begin_run(NOWHERE, own="")
+    STATE.begin_run(NOWHERE, worker="")
 
 
 def calls_of_the_next(record: DependencyRecord, files: int) -> int:

@@ -23,6 +23,7 @@ VALUES = (
     "Tensor(…)",
     "ReLU",
     "…",  # long
+    "[[[1, 2]], 3]",
 )
 
 
@@ -60,7 +61,10 @@ def test_calls(built: Run) -> None:
                 2,
             ),
         ],
-        "Child": [("Child(5, 6, 7)", "child", 30)],
+        "Child": [
+            ("Child(5, 6, 7)", "child", 30),
+            ("Child(5, 0, 1, 2, 3, 4, 5, 6, 7, …)", "many", 30),
+        ],
         "NoConstructor": [("NoConstructor(width=5)", "none", 30)],
         "New": [("New(width=3)", "new", 3)],
         "Made": [("Made(width=3, scale=3)", "made", 9)],

@@ -104,7 +104,7 @@ class World:
         if self.dice.random() < 0.2:
             return DEATH
         if len(task.jobs) > 1 and self.dice.random() < 0.1:
-            yield events.Apart()
+            yield events.Unforkable()
             return None
         ready, others = [], []
         for job in task.jobs:
@@ -243,7 +243,7 @@ def test_a_build_that_is_over_is_no_work():
 
 def test_what_forks_would_share_gives_each_job_a_process():
     group = ImportGroup(jobs("net", "net"), 2)
-    assert [[job.id for job in one.jobs] for one in group.hear(events.Apart())] == [[0], [1]]
+    assert [[job.id for job in one.jobs] for one in group.hear(events.Unforkable())] == [[0], [1]]
     assert group.died(DEATH, Files(ROOT)) == []
 
 

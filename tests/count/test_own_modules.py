@@ -15,8 +15,8 @@ from nparam_lint.count.worker_process import WORKER
 PACKAGE = Path(WORKER).parent
 GROUND = PACKAGE.parent / "ground"  # as much of it as the worker reads
 SHARED = [
-    GROUND / name
-    for name in ("__init__.py", "facts.py", "metrics.py", "orders.py", "script_words.py")
+    GROUND / f"{name}.py"
+    for name in ("__init__", "facts", "metrics", "nearest", "orders", "script_words")
 ]
 PARTS = sorted([*PACKAGE.rglob("*.py"), *SHARED])
 NAMES = sorted({p.stem for p in PARTS} - {"__init__"} | {p.parent.name for p in PARTS})

@@ -66,7 +66,9 @@ def results(tmp_path_factory: pytest.TempPathFactory, jobs: list[Order]) -> list
     script.write_text(f'#!/bin/sh\n"{PYTHON}" "$@" | tee "{place}/record"\n')
     script.chmod(0o755)
     run_orders(make_session(PROJECTS / "counting", python=str(script)), set(), jobs)
-    lines = (place / "record").read_text().splitlines()
+    record = place / "record"  # which tee writes after what it passes on
+    wait_until(lambda: '"event": "end"' in record.read_text())
+    lines = record.read_text().splitlines()
     parts = [line.partition(" ")[2].split("\t") for line in lines if line]
     frames = [
         {**json.loads(head), **json.loads(more[0] if more else "{}")} for head, *more in parts

@@ -29,8 +29,8 @@ class Calls:
         self.names = names
         self.calls = []  # (node, signature), the outermost first
         call = tree.body
-        given = [*call.args, *(k.value for k in call.keywords)] if is_call(call) else []
-        for node in filter(is_call, [call, *given]):
+        arguments = [*call.args, *(k.value for k in call.keywords)] if is_call(call) else []
+        for node in filter(is_call, [call, *arguments]):
             with contextlib.suppress(Exception):  # no signature, or a name that is not there
                 self.calls.append((node, signature_of(self.value(node.func), node)))
         self.inner = {}
@@ -41,10 +41,10 @@ class Calls:
         """Those that are written among the arguments of a call for a config object."""
         for name, part in written_in(node, signature).items():
             with contextlib.suppress(Exception):
-                own = signature_of(self.value(part.func), part) if is_call(part) else None
-                if own:
-                    self.inner[above + name] = part, own
-                    self.find_inner(f"{above}{name}.", part, own)
+                if is_call(part):
+                    inner = part, signature_of(self.value(part.func), part)
+                    self.inner[above + name] = inner
+                    self.find_inner(f"{above}{name}.", *inner)
 
     def value(self, node):
         tree = ast.fix_missing_locations(ast.Expression(node))
@@ -55,38 +55,38 @@ class Calls:
         lists = {}
         for part, value in changes.items():
             name, path = parted(part)
-            found = self.taking(name)
-            if found is None:
+            argument = self.argument(name)
+            if argument is None:
                 call = ast.unparse(self.calls[0][0]) if self.calls else "the call"
                 reason = f"{name!r} cannot be varied: it is neither an argument of {call} nor of "
                 reason += "a config object that is made in that call"
                 raise Failure("NPL004", "raised", reason)
             if path:
-                whole = lists[name] if name in lists else self.now(*found)
+                whole = lists[name] if name in lists else self.current_value(*argument)
                 value = lists[name] = with_element(whole, path, value)
-            set_argument(*found, literal(value))
+            set_argument(*argument, literal(value))
 
-    def modify(self, wanted):
+    def modify(self, steps):
         """Multiply whole numbers among the arguments, and add to them: (name, times, plus). None
         adds what the next prime needs."""
         changes = {}
-        for name, times, plus in wanted:
-            argument, path = parted(name)
-            found = self.taking(argument)
-            value = None if found is None else self.now(*found)
+        for name, times, plus in steps:
+            whole, path = parted(name)
+            argument = self.argument(whole)
+            value = None if argument is None else self.current_value(*argument)
             with contextlib.suppress(Exception):
                 value = element(value, path)
             if type(value) is not int:
                 raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
             new = value * times
-            changes[name] = prime_above(new) if plus is None else new + plus
+            changes[name] = prime_from(new) if plus is None else new + plus
         self.change(changes)
 
-    def now(self, node, signature, name):
+    def current_value(self, node, signature, name):
         """The value that an argument has in a call."""
-        given = written_in(node, signature)
-        if name in given:
-            return self.value(given[name])
+        expressions = written_in(node, signature)
+        if name in expressions:
+            return self.value(expressions[name])
         parameter = signature.parameters.get(name)
         if parameter is not None and isinstance(parameter.default, (*PLAIN, list, tuple, dict)):
             return parameter.default
@@ -94,11 +94,11 @@ class Calls:
             return None
         return getattr(self.value(node), name, None)  # made by a factory
 
-    def taking(self, name):
+    def argument(self, name):
         """(call, signature, name there) of the call that has a parameter of this name; else of one
         that takes any keyword, config objects first."""
         above, _, name = name.rpartition(".")
-        calls = [found for found in [self.making(above)] if found] if above else self.calls
+        calls = [*filter(None, [self.inner_call(above)])] if above else self.calls
         for call in calls:
             parameter = call[1].parameters.get(name)
             if parameter is not None and parameter.kind in NAMED:
@@ -108,16 +108,16 @@ class Calls:
                 return (*call, name)
         return None
 
-    def making(self, place):
+    def inner_call(self, place):
         """The call that makes an object inside of a config object; it is written where it was not.
         `config.n_layer` means `n_layer`, if `config` is an argument."""
-        found = None if place in self.inner else self.taking(place)
+        argument = None if place in self.inner else self.argument(place)
         with contextlib.suppress(Exception):
-            if found and found[0] is self.calls[0][0]:
-                own = written_in(found[0], found[1])[found[2]]
-                return next(call for call in self.calls if call[0] is own)
-            if found:
-                node, signature, name = found
+            if argument:
+                node, signature, name = argument
+                if node is self.calls[0][0]:
+                    expression = written_in(node, signature)[name]
+                    return next(call for call in self.calls if call[0] is expression)
                 call = call_of(getattr(self.value(node), name), self.names)
                 set_argument(node, signature, name, call)
                 self.inner[place] = call, signature_of(self.value(call.func), call)
@@ -127,87 +127,80 @@ class Calls:
         """The fields of a config object that are computed from others unless they are given: they
         change when only another one is changed. A field whose default is a number does not count:
         others only keep it within limits."""
-        found = set()
+        names = set()
         open_ = {n for n, p in signature.parameters.items() if type(p.default) not in (int, float)}
+        open_ -= written_in(node, signature).keys()
         numbers = {n: v for n, v in values.items() if type(v) is int and v}
-        given = written_in(node, signature)
         for name, value in numbers.items():
             for new in (2 * value, value + 1, value // 2):
-                other = copy.deepcopy(node)
+                varied = copy.deepcopy(node)
                 with contextlib.suppress(Exception):
-                    set_argument(other, signature, name, literal(new))
-                    made = self.value(other)
-                    changed = {n for n, v in values.items() if differ(getattr(made, n, v), v)}
-                    found |= (changed & open_) - {name, *given}
-        return found
+                    set_argument(varied, signature, name, literal(new))
+                    config = self.value(varied)
+                    changed = {n for n, v in values.items() if differ(getattr(config, n, v), v)}
+                    names |= changed & open_ - {name}
+        return names
 
     def variables(self, arguments):
         """The arguments that can be varied. `arguments`: those of the outermost call."""
-        rows = {}
+        self.rows = {}
         for node, signature in self.calls[:1]:
-            self.tell(rows, "", node, signature, given(node, signature, arguments))
+            self.add_rows("", node, signature, constants(node, signature) | arguments)
         for node, signature in self.calls[1:]:
-            self.tell_fields(rows, "", node, signature)
-        return list(rows.values())
+            self.add_fields("", node, signature)
+        return list(self.rows.values())
 
-    def tell_fields(self, rows, above, node, signature):
+    def add_fields(self, above, node, signature):
         """Those of a config object, and of the objects in it. `above`: its place."""
         values = {}
         with contextlib.suppress(Exception):
-            made = self.value(node)
-            signature = with_fields(signature, made)
-            found = {n: getattr(made, n) for n in signature.parameters if hasattr(made, n)}
-            values = {**found, **given(node, signature, {})}
+            config = self.value(node)
+            signature = with_fields(signature, config)
+            fields = {n: getattr(config, n) for n in signature.parameters if hasattr(config, n)}
+            values = fields | constants(node, signature)
             open_ = self.following(node, signature, values)
-            open_ |= {n for n, v in found.items() if is_made(n, v, signature) or "label" in n}
+            for name, value in fields.items():
+                # A list that was made in place of a default that is none.
+                is_plain = isinstance(signature.parameters[name].default, PLAIN)
+                if "label" in name or (is_plain and isinstance(value, (list, tuple, dict))):
+                    open_.add(name)
             values.update(dict.fromkeys(open_ - set(written_in(node, signature))))
-        self.tell(rows, above, node, signature, values)
+        self.add_rows(above, node, signature, values)
         for name in [name for name, value in values.items() if is_config(value)]:
             with contextlib.suppress(Exception):
-                inner = self.inner.get(above + name) or self.written_out(
-                    made, node, signature, name
-                )
-                self.tell_fields(rows, f"{above}{name}.", *inner)
+                inner = self.inner.get(above + name)
+                if inner is None:  # the call that would make it, if it gives the same object
+                    call, copied = call_of(getattr(config, name), self.names), copy.deepcopy(node)
+                    set_argument(copied, signature, name, call)
+                    if not alike(self.value(copied), config):
+                        continue
+                    inner = call, signature_of(self.value(call.func), call)
+                self.add_fields(f"{above}{name}.", *inner)
 
-    def written_out(self, made, node, signature, name):
-        """The call that would make a field of a config object. Raises ValueError where it would not
-        give the same object."""
-        call, other = call_of(getattr(made, name), self.names), copy.deepcopy(node)
-        set_argument(other, signature, name, call)
-        if not alike(self.value(other), made):
-            raise ValueError(name)
-        return call, signature_of(self.value(call.func), call)
-
-    def tell(self, rows, above, node, signature, values):
+    def add_rows(self, above, node, signature, values):
         choices = literals(self.value(node.func))
         holder = "" if node is self.calls[0][0] else ast.unparse(node.func)
         for name, parameter in signature.parameters.items():
             value = values.get(name, parameter.default)
             for part, number in parts(name, value) if parameter.kind in NAMED else ():
                 row = {"name": above + part, "value": number, "holder": holder}
-                rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
+                self.rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
 
 
-def prime_above(number):
-    """The next one, from a number on that is itself the first candidate."""
-    found = max(number, 2)
-    while any(found % n == 0 for n in range(2, min(math.isqrt(found), LARGEST_DIVISOR) + 1)):
-        found += 1
-    return found
+def prime_from(number):
+    """The first one from a number on."""
+    prime = max(number, 2)
+    while any(prime % n == 0 for n in range(2, min(math.isqrt(prime), LARGEST_DIVISOR) + 1)):
+        prime += 1
+    return prime
 
 
-def differ(one, other):
+def differ(value, original):
     """Whether two values that could be varied are not the same."""
     try:
-        return isinstance(other, (*PLAIN, list, tuple)) and bool(one != other)
+        return isinstance(original, (*PLAIN, list, tuple)) and bool(value != original)
     except Exception:
         return False
-
-
-def is_made(name, value, signature):
-    """Whether a list or a dictionary was made in place of a default that is none."""
-    is_plain = isinstance(signature.parameters[name].default, PLAIN)
-    return isinstance(value, (list, tuple, dict)) and is_plain
 
 
 def parts(name, value):
@@ -215,12 +208,12 @@ def parts(name, value):
     dictionary."""
     if issubclass(type(value), PLAIN):
         return [(name, value)]
-    found = [
+    numbers = [
         (name + "".join(f"[{key!r}]" for key in path), leaf)
         for path, leaf in leaves(value)
         if type(leaf) in (int, float)
     ]
-    return found if len(found) <= ELEMENTS else []
+    return numbers if len(numbers) <= ELEMENTS else []
 
 
 def leaves(value, path=()):
@@ -233,17 +226,16 @@ def leaves(value, path=()):
     if not issubclass(kind, (list, tuple)):
         return [(path, value)] if path else []
     items = (list if issubclass(kind, list) else tuple).__iter__(value)
-    found = [leaf for i, part in enumerate(items) for leaf in leaves(part, (*path, i))]
-    return found if all(issubclass(type(leaf), PLAIN) for _, leaf in found) else []
+    pairs = [leaf for i, part in enumerate(items) for leaf in leaves(part, (*path, i))]
+    return pairs if all(issubclass(type(leaf), PLAIN) for _, leaf in pairs) else []
 
 
 def parted(name):
     """Split `dims[1][0]` into a name and keys."""
-    found = _PART.fullmatch(name)
-    if found is None:
+    match = _PART.fullmatch(name)
+    if match is None:
         return name, []
-    keys = _KEY.findall(found.group(2))
-    return found.group(1), [int(index) if index else key for index, key in keys]
+    return match[1], [int(index) if index else key for index, key in _KEY.findall(match[2])]
 
 
 def element(value, path):
@@ -255,30 +247,27 @@ def with_element(value, path, new):
     if not path:
         return new
     try:
-        changed = dict(value) if isinstance(value, dict) else list(value)
-        changed[path[0]] = with_element(changed[path[0]], path[1:], new)
+        elements = dict(value) if isinstance(value, dict) else list(value)
+        elements[path[0]] = with_element(elements[path[0]], path[1:], new)
     except (TypeError, LookupError):
         reason = f"{value!r} has no element {path[0]!r}"
         raise Failure("NPL004", "raised", reason) from None
-    return tuple(changed) if isinstance(value, tuple) else changed
+    return tuple(elements) if isinstance(value, tuple) else elements
 
 
 def written_in(node, signature):
     """Name of an argument -> the expression that a call has for it."""
     names = [name for name, p in signature.parameters.items() if p.kind in POSITIONAL]
-    found = dict(zip(names, node.args))
-    found.update((keyword.arg, keyword.value) for keyword in node.keywords)
-    return found
+    return {**dict(zip(names, node.args)), **{k.arg: k.value for k in node.keywords}}
 
 
-def given(node, signature, arguments):
-    """The values of the arguments of the outermost call; of constants as they stand in it, where
-    the callable does not name them."""
-    found = {}
+def constants(node, signature):
+    """The values of the arguments that stand in a call as constants."""
+    values = {}
     for name, value in written_in(node, signature).items():
         with contextlib.suppress(ValueError):
-            found[name] = ast.literal_eval(value)
-    return dict(found, **arguments)
+            values[name] = ast.literal_eval(value)
+    return values
 
 
 def is_call(node):
@@ -296,33 +285,34 @@ def signature_of(function, node):
     if function is types.SimpleNamespace:  # it has none
         names = [k.arg for k in node.keywords if k.arg]
         return inspect.Signature([inspect.Parameter(n, NAMED[-1]) for n in names])
-    found = inspect.signature(function)
-    known = list(found.parameters.values())
-    if takes_any(found):
-        new = [k.arg for k in node.keywords if k.arg and k.arg not in found.parameters]
-        known += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in new]
-        known.sort(key=lambda parameter: parameter.kind)
-    if any(p.kind in NAMED for p in found.parameters.values()):
-        return found.replace(parameters=known)
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    if takes_any(signature):
+        new = [k.arg for k in node.keywords if k.arg and k.arg not in signature.parameters]
+        parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in new]
+        parameters.sort(key=lambda parameter: parameter.kind)
+    if any(p.kind in NAMED for p in signature.parameters.values()):
+        return signature.replace(parameters=parameters)
     inner = function.__init__ if isinstance(function, type) else function
     for overload in getattr(typing, "get_overloads", lambda _: ())(inner):
         named = list(inspect.signature(overload).parameters.values())
         named = named[1:] if isinstance(function, type) else named
         if any(p.kind in NAMED for p in named):
             return inspect.Signature(named)
-    return inspect.Signature(known)
+    return inspect.Signature(parameters)
 
 
-def with_fields(signature, made):
+def with_fields(signature, config):
     """Where a call takes any keywords (`Config.from_name("tiny", **changes)`): those of the class
     of what it made, too."""
-    own = signature.parameters
-    if not takes_any(signature) or isinstance(made, PLAIN):
+    parameters = signature.parameters
+    if not takes_any(signature) or isinstance(config, PLAIN):
         return signature
-    fields = inspect.signature(type(made)).parameters.values()
-    named = [p for p in fields if p.kind in NAMED and p.name not in own]
-    named = [p.replace(kind=p.KEYWORD_ONLY) for p in named]
-    return inspect.Signature([*(p for p in own.values() if p.kind is not p.VAR_KEYWORD), *named])
+    fields = inspect.signature(type(config)).parameters.values()
+    fields = [p for p in fields if p.kind in NAMED and p.name not in parameters]
+    fields = [p.replace(kind=p.KEYWORD_ONLY) for p in fields]
+    named = [p for p in parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return inspect.Signature([*named, *fields])
 
 
 def set_argument(node, signature, name, value):
@@ -333,18 +323,18 @@ def set_argument(node, signature, name, value):
     if place < len(node.args) and not any(isinstance(a, ast.Starred) for a in before):
         node.args[place] = value
     else:
-        kept = [keyword for keyword in node.keywords if keyword.arg != name]
-        node.keywords = [*kept, ast.keyword(name, value)]
+        keywords = [keyword for keyword in node.keywords if keyword.arg != name]
+        node.keywords = [*keywords, ast.keyword(name, value)]
 
 
 def literals(function):
     """Name of a parameter -> the values that its annotation, a `Literal`, allows."""
-    found = {}
+    choices = {}
     with contextlib.suppress(Exception):
         hints = dict(typing.get_type_hints(function))
         if isinstance(function, type):
             hints.update(typing.get_type_hints(function.__init__))
         for name, hint in hints.items():
             if typing.get_origin(hint) is typing.Literal:
-                found[name] = [v for v in typing.get_args(hint) if isinstance(v, PLAIN)]
-    return found
+                choices[name] = [v for v in typing.get_args(hint) if isinstance(v, PLAIN)]
+    return choices

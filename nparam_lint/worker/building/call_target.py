@@ -4,19 +4,19 @@ import ast
 import builtins
 import collections.abc
 import contextlib
-import difflib
 import inspect
 import operator
 import os
 import re
 import types
 
+from ...ground.nearest import did_you_mean
 from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import Calls, element, parted, parts
+from .call_arguments import Calls, element, parted, parts, takes_any
 from .config_objects import PLAIN, SYMBOL, TracedValue
 from .partial_exec import Loss, loss_of, partial_file_of
 
@@ -48,23 +48,26 @@ class Call:
         self.text = job.build.callable or self.recipe.call
 
     def find(self, qualname):
-        found, where = self.module, self.module.__name__
+        target, where = self.module, self.module.__name__
         for part in qualname.split("."):
             try:
-                found = getattr(found, part)
+                target = getattr(target, part)
             except Exception as error:
-                raise self.missing(found, where, part, error) from None
+                raise self.missing(target, where, part, error) from None
             where += "." + part
-        if not callable(found):
-            reason = f"{qualname} is {type(found)}, not a class or function"
+        if not callable(target):
+            reason = f"{qualname} is {type(target)}, not a class or function"
             raise Failure("NPL004", "not_a_model", reason)
-        return found
+        return target
 
     def missing(self, holder, where, name, error):
         """The Failure for a name that its holder does not have, or for which its `__getattr__`
         failed, which may import something."""
-        reason = f"{where} has no {name!r}"
-        loss = self.why_lost(name) if holder is self.module else None
+        reason, loss = f"{where} has no {name!r}", None
+        if holder is self.module:  # its file, or one that it star-imports, was read in part
+            part = partial_file_of(self.module)
+            _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
+            loss = loss or (Loss(describe(part.failure)) if part and part.failure else None)
         if loss is None and not is_about(error, holder, name):
             loss = Loss(describe(error), line_of_error(error), missing_package(error))
         if loss is None:
@@ -79,13 +82,6 @@ class Call:
             hint=install(loss.package),
         )
 
-    def why_lost(self, name):
-        """The Loss of a name of the module, if it is missing because its file, or one that it
-        star-imports, was read in part."""
-        read = partial_file_of(self.module)
-        _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
-        return loss or (Loss(describe(read.failure)) if read and read.failure else None)
-
     def namespace(self):
         names = Namespace()
         names.module = self.module
@@ -96,19 +92,19 @@ class Call:
             return self.build(self.namespace())
         # Its own classes read what a script would have set before: `Net` that uses a global `args`.
         # What the module's `__getattr__` has is none of its globals.
-        own, provided = vars(self.module), self.namespace()
-        before = dict(own)
+        names, provided = vars(self.module), self.namespace()
+        before = dict(names)
         parts = self.recipe.setup, self.recipe.call, self.recipe.arguments
         text = "\n".join(part or "" for part in parts)
         for word in re.findall(r"[A-Za-z_]\w*", text):
-            if word not in own and not hasattr(builtins, word):
+            if word not in names and not hasattr(builtins, word):
                 with contextlib.suppress(Exception):
-                    own[word] = provided[word]
+                    names[word] = provided[word]
         try:
-            return self.build(own)
+            return self.build(names)
         finally:
-            own.clear()
-            own.update(before)
+            names.clear()
+            names.update(before)
 
     def build(self, names):
         """The model that the call makes in a namespace."""
@@ -158,10 +154,10 @@ class Call:
         if match is None or not re.search(rf"\b{match[1]}\s*=", self.text):
             return None
         with contextlib.suppress(TypeError, ValueError):
-            known = inspect.signature(self.function).parameters
-            takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
-            if not takes_any and match[1] not in known:
-                hint = did_you_mean(match[1], known, "it has " + (", ".join(known) or "none"))
+            signature = inspect.signature(self.function)
+            names = signature.parameters
+            if not takes_any(signature) and match[1] not in names:
+                hint = did_you_mean(match[1], names, "it has " + (", ".join(names) or "none"))
                 return f"{self.function.__qualname__} has no argument {match[1]}{hint}"
         return None
 
@@ -171,7 +167,15 @@ class Call:
 
     def default_arguments(self, names):
         """None, or the default config object; `names` get its class."""
-        required = self.required()
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return ""
+        required = [
+            p
+            for p in parameters
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
         if not required:
             return ""
         config = self.default_config(required[0]) if len(required) == 1 else None
@@ -181,17 +185,6 @@ class Call:
             raise Failure("NPL004", "arguments_missing", reason, missing=missing)
         names[config.__name__] = config
         return f"{config.__name__}()"
-
-    def required(self):
-        try:
-            signature = inspect.signature(self.function)
-        except (TypeError, ValueError):
-            return []
-        return [
-            p
-            for p in signature.parameters.values()
-            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]
 
     def default_config(self, parameter):
         """The config class to build the one required parameter from, when it builds from its
@@ -245,14 +238,6 @@ def bound_arguments(function, args, kwargs):
     return None
 
 
-def did_you_mean(name, known, otherwise=""):
-    """As in `nearest.py` of the front end, which the worker does not have."""
-    by_lower = {word.lower(): word for word in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, 1)
-    text = f"did you mean {by_lower[near[0]]}?" if near else otherwise
-    return f"; {text}" if text else ""
-
-
 def is_about(error, holder, name):
     """Whether an exception says that the holder has no such name, rather than that the lookup
     failed for another reason."""
@@ -263,54 +248,51 @@ def is_about(error, holder, name):
     return about in (None, name) and (of is None or of is holder)
 
 
-def found_in(holder, name):
+def field_value(holder, name):
     """The value of a name of a formula in a config object: a field, or an element of one."""
     field, path = parted(name)
     is_key = path and isinstance(holder, collections.abc.Mapping)
     return element(holder[field] if is_key else operator.attrgetter(field)(holder), path)
 
 
-def resolve_names(wanted, arguments, model):
+def resolve_names(names, arguments, model):
     """Values for the names that formulas use: constructor arguments, then fields of arguments that
     are config objects, then integer attributes of the model. Returns (values, every known name)."""
-    known = {}
-    holders = []
+    values, fields, holders = {}, {}, []
     for name, value in arguments.items():
         kind = type(value)  # the object may say that it is of another
         if issubclass(kind, PLAIN):
-            known[name] = value
+            values[name] = value
         elif issubclass(kind, (list, tuple, dict)):
-            known.update(parts(name, value))
+            values.update(parts(name, value))
             holders += [value] if issubclass(kind, dict) else []
         elif not issubclass(kind, set):
             holders.append(value)
-    fields = {}
     for holder in holders:
         with contextlib.suppress(Exception):
             items = holder if isinstance(holder, collections.abc.Mapping) else vars(holder)
             for name, value in items.items():
                 if isinstance(name, str) and isinstance(value, PLAIN):
                     fields.setdefault(name, value)
-        for name in wanted:  # properties, aliases and class attributes; elements of lists
+        for name in names:  # properties, aliases and class attributes; elements of lists
             with contextlib.suppress(Exception):
-                value = found_in(holder, name)
+                value = field_value(holder, name)
                 if isinstance(value, PLAIN):
                     fields.setdefault(name, value)
-    known = {**fields, **known}
-    for name in wanted:
-        if name not in known:
+    values = {**fields, **values}
+    for name in names:
+        if name not in values:
             with contextlib.suppress(Exception):
                 argument, path = parted(name)
-                first, _, field = argument.partition(".")
-                if field or path:
-                    value = found_in(types.SimpleNamespace(**arguments), name)
+                if path or "." in argument:
+                    value = field_value(types.SimpleNamespace(**arguments), name)
                 else:
-                    value = getattr(model, first)
+                    value = getattr(model, name)
                 if isinstance(value, (bool, int)):
-                    known[name] = value
+                    values[name] = value
                 elif hasattr(value, "__index__") and not hasattr(value, "shape"):
-                    known[name] = value.__index__()
-    values = dict.items(vars(model))  # asked of no class of the project
-    attributes = sorted(k for k, v in values if issubclass(type(v), int) and k[0] != "_")
-    names = sorted(n for n, v in known.items() if isinstance(v, (int, float)))
-    return {n: known[n] for n in wanted if n in known}, names + attributes
+                    values[name] = value.__index__()
+    items = dict.items(vars(model))  # asked of no class of the project
+    attributes = sorted(k for k, v in items if issubclass(type(v), int) and k[0] != "_")
+    numbers = sorted(n for n, v in values.items() if isinstance(v, (int, float)))
+    return {n: values[n] for n in names if n in values}, numbers + attributes

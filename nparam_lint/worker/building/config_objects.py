@@ -35,18 +35,21 @@ def literal(value):
 
 def is_config(value):
     """Whether it may be an object that holds values for others."""
-    known = isinstance(value, (*PLAIN, list, tuple, dict, set, type)) or callable(value)
-    is_ours = not type(value).__module__.startswith(("builtins", "torch.", "pathlib"))
-    return not known and is_ours and (hasattr(value, "__dict__") or hasattr(value, "__slots__"))
-
-
-def alike(one, other):
-    """Whether two values, or two objects of them, are the same."""
-    if type(one) is not type(other):
+    if isinstance(value, (*PLAIN, list, tuple, dict, set, type)) or callable(value):
         return False
-    if is_config(one) and hasattr(one, "__dict__") and vars(one).keys() == vars(other).keys():
-        return all(alike(value, vars(other)[name]) for name, value in vars(one).items())
-    return bool(one == other)
+    is_ours = not type(value).__module__.startswith(("builtins", "torch.", "pathlib"))
+    return is_ours and (hasattr(value, "__dict__") or hasattr(value, "__slots__"))
+
+
+def alike(value, original):
+    """Whether two values, or two objects of them, are the same."""
+    if type(value) is not type(original):
+        return False
+    if is_config(value) and hasattr(value, "__dict__"):
+        fields, original_fields = vars(value), vars(original)
+        if fields.keys() == original_fields.keys():
+            return all(alike(field, original_fields[name]) for name, field in fields.items())
+    return bool(value == original)
 
 
 def call_of(value, names):
@@ -56,16 +59,16 @@ def call_of(value, names):
     has_signature = kind is not types.SimpleNamespace
     parameters = inspect.signature(kind).parameters.values() if has_signature else ()
     fields = [p.name for p in parameters if p.kind in NAMED and hasattr(value, p.name)]
-    given = [p.name for p in parameters if p.kind in NAMED and p.default is p.empty]
+    required = [p.name for p in parameters if p.kind in NAMED and p.default is p.empty]
     if not fields:
-        fields = given = list(vars(value))
-    made = kind(**{name: getattr(value, name) for name in given})
-    differing = [n for n in fields if not alike(getattr(made, n, None), getattr(value, n))]
-    kept = [name for name in fields if name in given or name in differing]
-    made = kind(**{name: getattr(value, name) for name in kept})
-    if names.setdefault(kind.__name__, kind) is not kind or not alike(made, value):
+        fields = required = list(vars(value))
+    default = kind(**{name: getattr(value, name) for name in required})
+    differing = [n for n in fields if not alike(getattr(default, n, None), getattr(value, n))]
+    arguments = [name for name in fields if name in required or name in differing]
+    copied = kind(**{name: getattr(value, name) for name in arguments})
+    if names.setdefault(kind.__name__, kind) is not kind or not alike(copied, value):
         raise ValueError(f"{kind.__name__} does not say how it was made")
-    keywords = [ast.keyword(name, expression(getattr(value, name), names)) for name in kept]
+    keywords = [ast.keyword(name, expression(getattr(value, name), names)) for name in arguments]
     return ast.Call(ast.Name(kind.__name__, ast.Load()), [], keywords)
 
 

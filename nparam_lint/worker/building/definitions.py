@@ -29,21 +29,17 @@ def mark_definitions(tree, path):
     while todo:
         node = todo.pop()
         if isinstance(node, DEFINITIONS):
-            own = node.decorator_list
-            # The line of the first decorator is that of the code.
-            notes = [_note(path, node, own[0] if own else node) for _ in range(2 if own else 1)]
-            node.decorator_list = [notes[0], *own, *notes[1:]]
+            decorators, notes = node.decorator_list, []
+            for _ in range(2 if decorators else 1):
+                place = [ast.Constant(path), ast.Constant(node.lineno)]
+                notes.append(ast.Call(ast.Name(NOTE, ast.Load()), place, []))
+                for part in ast.walk(notes[-1]):
+                    # The line of the first decorator is that of the code.
+                    ast.copy_location(part, decorators[0] if decorators else node)
+            node.decorator_list = [notes[0], *decorators, *notes[1:]]
         if not isinstance(node, DEFINITIONS[:2]):
             for field in ("body", "orelse", "finalbody", "handlers", "cases"):
                 todo += getattr(node, field, ())
-
-
-def _note(path, node, at):
-    place = [ast.Constant(path), ast.Constant(node.lineno)]
-    call = ast.Call(ast.Name(NOTE, ast.Load()), place, [])
-    for part in ast.walk(call):
-        ast.copy_location(part, at)
-    return call
 
 
 def note_definition(path, line):
@@ -63,41 +59,39 @@ def definitions_of(function, job):
     wraps; else where its code stands, or its name. None of an installed package's are known."""
     if not job.file:
         return []
-    found, seen, todo = [], set(), [function]
-    while todo and len(seen) < MANY:
+    places, visited, todo = [], set(), [function]
+    while todo and len(visited) < MANY:
         value = todo.pop(0)
         value = getattr(value, "__func__", value)
-        if id(value) in seen or isinstance(value, types.ModuleType):
+        if id(value) in visited or isinstance(value, types.ModuleType):
             continue
-        seen.add(id(value))
+        visited.add(id(value))
         if id(value) in STATE.definitions:
-            found.append(_place(job, *STATE.definitions[id(value)][1:]))
+            places.append(_place(job, *STATE.definitions[id(value)][1:]))
         else:
-            todo += filter(callable, _held(value))
-    return list(dict.fromkeys(found)) or [_where(function, job)]
+            todo += filter(callable, _originals(value))
+    if places:
+        return list(dict.fromkeys(places))
+    with contextlib.suppress(Exception):
+        path = inspect.getsourcefile(function)
+        return [_place(job, path, inspect.getsourcelines(function)[1])]
+    names = (getattr(function, name, None) for name in ("__module__", "__qualname__"))
+    return [".".join(filter(None, names)) or type(function).__qualname__]
 
 
-def _held(value):
+def _originals(value):
     """The original objects that a wrapper, or a class made by a decorator, holds."""
     if isinstance(value, type):
         return value.__mro__[1:]
-    held = [*getattr(value, "__dict__", {}).values()]
+    objects = [*getattr(value, "__dict__", {}).values()]
     if isinstance(value, functools.partial):
-        held += [value.func, *value.args, *value.keywords.values()]
+        objects += [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, types.FunctionType):
         for cell in value.__closure__ or ():
             with contextlib.suppress(ValueError):  # it is empty
-                held.append(cell.cell_contents)
-        held += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-    return held
-
-
-def _where(function, job):
-    with contextlib.suppress(Exception):
-        path = inspect.getsourcefile(function)
-        return _place(job, path, inspect.getsourcelines(function)[1])
-    names = (getattr(function, name, None) for name in ("__module__", "__qualname__"))
-    return ".".join(filter(None, names)) or type(function).__qualname__
+                objects.append(cell.cell_contents)
+        objects += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    return objects
 
 
 def _place(job, path, line):

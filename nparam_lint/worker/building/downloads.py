@@ -37,11 +37,11 @@ class Download:
 
     def __init__(self, error):
         self.errors = []
-        while error is not None and not any(error is one for one in self.errors):
+        while error is not None and not any(error is before for before in self.errors):
             self.errors.append(error)
             error = error.__cause__ or error.__context__
         # (frame, line) of every active call, the outermost first.
-        self.frames = [pair for one in self.errors for pair in walk_tb(one.__traceback__)]
+        self.frames = [pair for error in self.errors for pair in walk_tb(error.__traceback__)]
         self.what = self.in_words()
 
     def in_words(self):
@@ -57,15 +57,15 @@ class Download:
         is_offline = from_hub and _OFFLINE.search(text)
         if not is_offline and not any(map(is_refusal, self.errors)):
             return None
-        told = _TOLD.search(text)
-        if told:
-            return told[1]
+        refusal = _TOLD.search(text)
+        if refusal:
+            return refusal[1]
         from_hub = from_hub or _HUB_CACHES.search(text)
         if not (fetched or from_hub or _PROGRAMS.search(text)):
             return None
         address = next(filter(None, map(address_in, inner)), None)
-        wanted = from_hub or any(wish_in(frame) for frame, _ in self.frames)
-        what = "weights" if wanted or (address and WEIGHTS_URL.search(address)) else "a file"
+        is_wished = from_hub or any(wish_in(frame) for frame, _ in self.frames)
+        what = "weights" if is_wished or (address and WEIGHTS_URL.search(address)) else "a file"
         return f"{what} from {address}" if address else what
 
     def hint(self, text, names):
@@ -131,9 +131,9 @@ def without_weights(text, names):
         return None
     calls, changes = Calls(tree, names), {}
     for node, signature in calls.calls:
-        given = written_in(node, signature)
+        arguments = written_in(node, signature)
         for name, parameter in signature.parameters.items():
-            value = calls.value(given[name]) if name in given else parameter.default
+            value = calls.value(arguments[name]) if name in arguments else parameter.default
             if WEIGHTS_WISH.search(name) and is_wish(value):
                 changes[name] = refusal_of(value)
     calls.change(changes)

@@ -90,7 +90,10 @@ def restrict(temporary):
         with contextlib.suppress(OSError):
             _take_own_memory(temporary)
         with contextlib.suppress(OSError):
-            _give_up_capabilities()
+            # Those that came with the namespace go; of root's, all but those to read. No rule of
+            # these guards is about the clock, or whose a file is.
+            reads = struct.pack("=II", _TO_READ, _TO_READ) if os.getuid() == 0 else bytes(8)
+            _call("capset", struct.pack("=II", 0x20080522, 0), reads.ljust(24, b"\0"))
         STATE.is_kernel_guarded = _put_on(
             f"Landlock {version}", lambda: _restrict_files(version, temporary)
         )
@@ -143,17 +146,9 @@ def _take_own_memory(temporary):
     STATE.has_own_memory = True
 
 
-def _give_up_capabilities():
-    """Those that came with the namespace; of root's, all but those to read. No rule of the guards
-    above is about the clock, or whose a file is."""
-    kept = struct.pack("=II", _TO_READ, _TO_READ) if os.getuid() == 0 else bytes(8)
-    _call("capset", struct.pack("=II", 0x20080522, 0), kept.ljust(24, b"\0"))
-
-
 def _restrict_files(version, temporary):
-    write = _WRITE_FILE | _REMOVE_MAKE
-    for since, right in _ADDED_IN.items():
-        write |= right if version >= since else 0
+    added = (right for since, right in _ADDED_IN.items() if version >= since)
+    write = sum(added, _WRITE_FILE | _REMOVE_MAKE)
     ruleset = struct.pack("=Q", write | _EXECUTE)
     if version >= _TCP_SINCE:
         ruleset += struct.pack("=Q", _TCP)
@@ -226,7 +221,7 @@ def _refuse_sockets(even_tcp):
 
     def one_of(values, then, other):
         """Steps that answer `then` if the loaded value is one of these, else go on or answer."""
-        tests = [(equal, len(values) - place, 0, one) for place, one in enumerate(values)]
+        tests = [(equal, len(values) - place, 0, value) for place, value in enumerate(values)]
         return [*tests, (0x05, 0, 0, 1) if other is None else other, then]
 
     # The low half of an argument stands first, here and in all machines above.
@@ -238,6 +233,6 @@ def _refuse_sockets(even_tcp):
     program += one_of(_OTHER_NETWORKS + (_INTERNET if even_tcp else ()), refuse, None)
     program += [(equal, 2, 0, _INTERNET[0]), (equal, 1, 0, _INTERNET[1]), allow, *kind, *is_stream]
     code = b"".join(struct.pack("=HBBI", *step) for step in program)
-    kept = ctypes.create_string_buffer(code, len(code))
-    head = struct.pack("@HP", len(program), ctypes.addressof(kept))
+    steps = ctypes.create_string_buffer(code, len(code))  # alive during the call
+    head = struct.pack("@HP", len(program), ctypes.addressof(steps))
     _call(seccomp, ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_KEEP_SPECULATION), head)

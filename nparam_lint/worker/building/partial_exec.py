@@ -135,10 +135,6 @@ def partial_file_of(module):
     return STATE.partial_files.get(os.path.realpath(getattr(module, "__file__", None) or ""))
 
 
-def missing_name(error):
-    return getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
-
-
 def is_of_source(error):
     """Whether a file of the project could not even be read or compiled; not if it is about a string
     passed to `eval`, or a file that was opened."""
@@ -234,12 +230,12 @@ class PartialFile:
             return
         code = compile(ast.Expression(node.test), self.path, "eval", self.flags, True)
         try:
-            chosen = node.body if eval(code, self.namespace) else node.orelse
+            branch = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
             why = "set under a condition at line {} that failed (" + downloads.explain(error) + ")"
             self.lose(node, why)
         else:
-            self.run(chosen)
+            self.run(branch)
 
     def is_kept(self, node):
         if isinstance(node, KEPT) or type(node).__name__ == "TypeAlias":
@@ -271,25 +267,24 @@ class PartialFile:
             if call.func.attr in UNSAFE_METHODS or ".hub." in name:
                 return False
             return name.split(".")[0] in FILE_MODULES
-        found = self.namespace.get(name)
-        own = self.namespace["__name__"]
-        if isinstance(found, type) and getattr(found, "__module__", "") == own:
+        value, module = self.namespace.get(name), self.namespace["__name__"]
+        if isinstance(value, type) and getattr(value, "__module__", "") == module:
             # A class of this file: a config object is fine, a model is built only when asked for.
-            return not any(base.__module__.startswith("torch.") for base in found.__mro__)
+            return not any(base.__module__.startswith("torch.") for base in value.__mro__)
         return name in FILE_FUNCTIONS
 
     def unregistered(self, node):
         """A definition without the decorators of a registry that could not be imported
         (`@BACKBONES.register_module()`): they enter it somewhere, and return it as it is."""
-        kept = [
+        decorators = [
             item
             for item in node.decorator_list
             if not REGISTERS.search(name := dotted(getattr(item, "func", item)))
             or name.partition(".")[0] not in self.lost
         ]
-        if len(kept) < len(node.decorator_list):
+        if len(decorators) < len(node.decorator_list):
             node = copy.copy(node)
-            node.decorator_list = kept
+            node.decorator_list = decorators
         return node
 
     def execute(self, node):
@@ -340,44 +335,44 @@ class PartialFile:
         is_module = isinstance(value, types.ModuleType) and value.__dict__ is not self.namespace
         return is_module and is_ours(value)
 
-    def changed_by(self, call, seen):
+    def changed_by(self, call, callers):
         """The names whose values a skipped call would have changed: `cfg.merge(…)`, `setattr(cfg,
         …)`, a function of this file that assigns to globals or to its arguments. A value that is
-        only half made must not be used for a count."""
+        only half made must not be used for a count. `callers`: the functions that were followed."""
         name = dotted(call.func)
-        given = [root_name(argument) for argument in call.args]
+        roots = [root_name(argument) for argument in call.args]
         base = name.split(".")[0]
         if self.is_other_file(base):  # what it does to a class is not known
-            return {one for one in given if isinstance(self.namespace.get(one), type)}
+            return {root for root in roots if isinstance(self.namespace.get(root), type)}
         if isinstance(call.func, ast.Attribute):
             kinds = (types.ModuleType, type, types.FunctionType)
             only_read = call.func.attr in READING_METHODS
             unchanged = only_read or isinstance(self.namespace.get(base), kinds)
             return {base} if base and not unchanged else set()
-        names = set(given[:1]) if name in ("setattr", "delattr") else set()
+        names = set(roots[:1]) if name in ("setattr", "delattr") else set()
         text = call.args[0] if name == "exec" and call.args else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
             with contextlib.suppress(SyntaxError):
                 names |= bound_names(ast.parse(text.value))
         function = self.functions.get(name)
-        if function is not None and name not in seen:
-            seen.add(name)
+        if function is not None and name not in callers:
+            callers.add(name)
             nodes = list(ast.walk(function))
-            changed = bound_names(ast.Module(function.body, []))
-            stored = set(changed)
+            bound = bound_names(ast.Module(function.body, []))
+            changes = set(bound)
             for child in nodes:
                 if isinstance(child, ast.Call):
-                    changed |= self.changed_by(child, seen)
-            arguments = function.args.posonlyargs + function.args.args
-            own = {a.arg for a in arguments + function.args.kwonlyargs}
-            declared = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
-            own_names = [node for node in nodes if isinstance(node, ast.Name)]
-            plain = {n.id for n in own_names if isinstance(n.ctx, ast.Store)} - declared
-            names |= stored & declared
-            names |= (changed - own - plain) & set(self.namespace)
+                    changes |= self.changed_by(child, callers)
+            positional = [a.arg for a in function.args.posonlyargs + function.args.args]
+            parameters = {*positional, *(a.arg for a in function.args.kwonlyargs)}
+            globals_ = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
+            variables = [node for node in nodes if isinstance(node, ast.Name)]
+            local = {n.id for n in variables if isinstance(n.ctx, ast.Store)} - globals_
+            names |= bound & globals_
+            names |= (changes - parameters - local) & set(self.namespace)
             by_name = {k.arg: root_name(k.value) for k in call.keywords}
-            by_name.update(zip([a.arg for a in arguments], given))
-            names.update(by_name.get(n) for n in changed & own - plain)
+            by_name.update(zip(positional, roots))
+            names.update(by_name.get(n) for n in changes & parameters - local)
         return names - {None, ""}
 
 
@@ -395,23 +390,25 @@ def absent(error):
         file = frame.f_code.co_filename
         if file.startswith("<nparam "):  # a call, which has the names of its module
             file = frame.f_globals.get("__file__") or file
-        return missing_name(error), os.path.realpath(file)
-    found = re.match(OF_MODULE, str(error)) if isinstance(error, AttributeError) else None
-    found = found or (re.match(FROM_MODULE, str(error)) if isinstance(error, ImportError) else None)
-    module = sys.modules.get(found["module"]) if found else None
+        name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
+        return name, os.path.realpath(file)
+    pattern = OF_MODULE if isinstance(error, AttributeError) else FROM_MODULE
+    is_lookup = isinstance(error, (AttributeError, ImportError))
+    match = re.match(pattern, str(error)) if is_lookup else None
+    module = sys.modules.get(match["module"]) if match else None
     path = getattr(module, "__file__", None)
-    return (found["name"], os.path.realpath(path)) if path else ("", "")
+    return (match["name"], os.path.realpath(path)) if path else ("", "")
 
 
 def loss_of(name, path):
     """(words, Loss) of a name that the file at `path` lost when it was read in part, or that it
     would have imported by `from … import *` from a file that lost it; (None, None) if there is
     none. The words describe the original loss."""
-    todo, seen = [path], set()
+    todo, visited = [path], set()
     while todo:
         file = todo.pop(0)
-        if file not in seen:
-            seen.add(file)
+        if file not in visited:
+            visited.add(file)
             part, record = STATE.partial_files.get(file), STATE.record.files.get(file)
             if part is not None and name in part.lost:
                 loss = part.lost[name]

@@ -1,7 +1,7 @@
 """Answers to what is asked of CUDA, as a machine with one plain GPU gives them.
 
 A project is first imported and built with the answers of this machine. Where that fails, and CUDA
-was asked, both are done once more in another process (`Server.answer`), which answers as the first
+was asked, both are done once more in another process (`Job.take_gpu`), which answers as the first
 of `GPUS` from the beginning: so no module of it was imported with other answers. What is not
 answered (graphs, sensors, memory pools) fails as it does without a GPU.
 """
@@ -106,25 +106,25 @@ def answers(torch):
 def patch_questions(torch):
     """Note what is asked of CUDA, and answer it while `STATE.gpu` is set. To be called before the
     project is imported, so that `from torch.cuda import is_available` gets these functions."""
-    replaced, known = {}, answers(torch)
+    replacements, answer_of = {}, answers(torch)
     cuda, accelerator = torch.cuda, getattr(torch, "accelerator", None)  # of torch 2.6
     for space in filter(None, (cuda, cuda.memory, cuda.random, cuda.nvtx, accelerator)):
         for name, function in list(vars(space).items()):
-            answer = known.get(name) or (COMMANDS.match(name) and do_nothing)
+            answer = answer_of.get(name) or (COMMANDS.match(name) and do_nothing)
             answer = answer or (AMOUNTS.match(name) and (lambda gpu: 0))
             if answer and isinstance(function, types.FunctionType):
-                other = answered(function, f"{space.__name__}.{name}", answer)
-                setattr(space, name, replaced.setdefault(function, other))
+                asking = with_answer(function, f"{space.__name__}.{name}", answer)
+                setattr(space, name, replacements.setdefault(function, asking))
     for kind in (cuda.Stream, cuda.Event):
-        make = answered(kind.__new__, f"torch.cuda.{kind.__name__}", lambda gpu: Handle())
+        make = with_answer(kind.__new__, f"torch.cuda.{kind.__name__}", lambda gpu: Handle())
         kind.__new__ = staticmethod(make)
     for name in ("__enter__", "__exit__"):
         method = getattr(cuda.device, name)
-        setattr(cuda.device, name, answered(method, "torch.cuda.device", do_nothing))
+        setattr(cuda.device, name, with_answer(method, "torch.cuda.device", do_nothing))
     torch.Generator = generator_class(torch.Generator)
 
 
-def answered(function, question, answer):
+def with_answer(function, question, answer):
     @functools.wraps(function)
     def ask(*args, **kwargs):
         note(question)

@@ -71,8 +71,8 @@ def set_import_path(roots):
         if root not in ("", "src"):
             STATE.record.shared.note("names", path)
         (back if is_back else front).append(path)
-    taken = {*front, *back, ""}
-    sys.path[:] = front + [p for p in sys.path if p not in taken] + back
+    roots = {*front, *back, ""}
+    sys.path[:] = front + [p for p in sys.path if p not in roots] + back
 
 
 def set_arguments(job):
@@ -85,8 +85,7 @@ def check_name(job):
     name, file = job.module, job.file
     top = name.split(".")[0]
     if file and top in sys.modules and not is_ours(sys.modules[top]):
-        taken = f"an installed package has the name {top!r}"
-        reason = f"{file} cannot be imported as {name!r}: {taken}"
+        reason = f"{file} cannot be imported as {name!r}: an installed package has the name {top!r}"
         raise Failure("NPL003", "import_failed", reason, next_attempt=True)
 
 
@@ -101,9 +100,9 @@ def import_target(job):
     except BaseException as error:
         raise import_failure(job, error) from None
     if file:
-        found = os.path.realpath(getattr(module, "__file__", None) or "")
-        if found != os.path.realpath(os.path.join(STATE.root, file)):
-            reason = f"importing {name!r} gave {relative(found)} instead of {file}"
+        path = os.path.realpath(getattr(module, "__file__", None) or "")
+        if path != os.path.realpath(os.path.join(STATE.root, file)):
+            reason = f"importing {name!r} gave {relative(path)} instead of {file}"
             raise Failure("NPL003", "import_failed", reason, next_attempt=True)
     return module
 
@@ -258,8 +257,8 @@ def run_project(module, tree, is_script, code, path):
 
 def submodules(package):
     """Those of a package that have been imported, by their names in it."""
-    known = ((name.rpartition("."), module) for name, module in list(sys.modules.items()))
-    return {parts[2]: module for parts, module in known if parts[0] == package}
+    modules = ((name.rpartition("."), module) for name, module in list(sys.modules.items()))
+    return {parts[2]: module for parts, module in modules if parts[0] == package}
 
 
 def install_loader():
@@ -327,7 +326,7 @@ def relax_argparse():
             action.required = False
             if not action.option_strings and action.nargs is None:
                 action.nargs = "?"
-        given = sys.argv[1:]
-        return original(self, given if args in (None, given) else [], namespace, **kwargs)
+        words = sys.argv[1:]
+        return original(self, words if args in (None, words) else [], namespace, **kwargs)
 
     parser.parse_known_args = parse

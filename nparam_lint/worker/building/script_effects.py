@@ -54,8 +54,8 @@ class AbsentWeights(dict):
 def without_effects(torch, addresses):
     """In this context weights that would be downloaded, or that are not here, are left out, and
     their addresses are added to the list."""
-    fetch, load = torch.hub.load_state_dict_from_url, torch.nn.Module.load_state_dict
-    read = torch.load
+    fetch, load_file = torch.hub.load_state_dict_from_url, torch.load
+    load_state = torch.nn.Module.load_state_dict
 
     def fetch_nothing(url, *args, **kwargs):
         addresses.append(url)
@@ -65,17 +65,17 @@ def without_effects(torch, addresses):
         if isinstance(f, (str, os.PathLike)) and not os.path.exists(f):
             addresses.append(os.fspath(f))
             return AbsentWeights()
-        return read(f, *args, **kwargs)
+        return load_file(f, *args, **kwargs)
 
     def load_known(self, state_dict, *args, **kwargs):
         if isinstance(state_dict, AbsentWeights):
             return _Keys([], [])
-        return load(self, state_dict, *args, **kwargs)
+        return load_state(self, state_dict, *args, **kwargs)
 
     changes = [
         (vars(os), "mkdir", do_nothing),
         (vars(os), "makedirs", do_nothing),
-        (vars(torch.hub), "list", list_nothing),
+        (vars(torch.hub), "list", lambda *args, **kwargs: []),
         (vars(torch), "load", read_known),
     ]
     for module in list(sys.modules.values()):
@@ -86,7 +86,7 @@ def without_effects(torch, addresses):
         for names, name, value in changes:
             undo.callback(names.__setitem__, name, names[name])
             names[name] = value
-        undo.callback(setattr, torch.nn.Module, "load_state_dict", load)
+        undo.callback(setattr, torch.nn.Module, "load_state_dict", load_state)
         torch.nn.Module.load_state_dict = load_known
         yield
 
@@ -99,10 +99,10 @@ def without_loaders(build, torch, addresses):
             try:
                 return build()
             except Exception as error:
-                found = failed_loader(error, torch)
-                if found is None:
+                loader = failed_loader(error, torch)
+                if loader is None:
                     raise
-                kind, name, method, address = found
+                kind, name, method, address = loader
                 undo.callback(setattr, kind, name, method)
                 setattr(kind, name, do_nothing)
                 addresses.append(address)
@@ -124,14 +124,9 @@ def failed_loader(error, torch):
 
 def only_loads(code):
     """Whether a method loads a state dict, and adds nothing to what it belongs to."""
-    names = {*code.co_names}
     stores = any(step.opname == "STORE_ATTR" for step in dis.get_instructions(code))
-    return "load_state_dict" in names and not stores and names.isdisjoint(_ADDS)
+    return "load_state_dict" in code.co_names and not stores and _ADDS.isdisjoint(code.co_names)
 
 
 def do_nothing(*args, **kwargs):
     pass
-
-
-def list_nothing(*args, **kwargs):
-    return []

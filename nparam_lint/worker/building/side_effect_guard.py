@@ -119,11 +119,11 @@ def _changes_database(name):
     path, mode = os.fsdecode(name), ""
     if path.startswith("file:"):  # a URI
         parts = urllib.parse.urlsplit(path)
-        asked = urllib.parse.parse_qs(parts.query)
+        options = urllib.parse.parse_qs(parts.query)
         path = urllib.parse.unquote(parts.path)
-        mode = "ro" if asked.get("immutable") == ["1"] else asked.get("mode", [""])[0]
-    is_kept = STATE.is_kernel_guarded and answer("stat", path) is not None
-    return not (mode in ("ro", "memory") or is_kept or _may_write(path))
+        mode = "ro" if options.get("immutable") == ["1"] else options.get("mode", [""])[0]
+    is_read_only = STATE.is_kernel_guarded and answer("stat", path) is not None
+    return not (mode in ("ro", "memory") or is_read_only or _may_write(path))
 
 
 def _harmful_program(program, arguments):
@@ -140,16 +140,13 @@ def _harmful_program(program, arguments):
     elif os.path.basename(name) in _SHELLS and words[1:2] == ["-c"] and len(words) == 3:
         return _harmful_program(words[2], None)
     folder, base = os.path.split(name)
-    if base not in HARMLESS_PROGRAMS or folder not in ("", *SYSTEM) or _is_made_here(name):
+    if base not in HARMLESS_PROGRAMS or folder not in ("", *SYSTEM):
         return base or name
+    path = os.path.abspath(shutil.which(name) or "/")
+    if is_project(path) or (_may_write(path) and not _is_device(path)):  # it was made here
+        return base
     changes = HARMLESS_PROGRAMS[base].match
     return " ".join((base, *words[1:])) if any(map(changes, words[1:])) else None
-
-
-def _is_made_here(name):
-    """Whether a program is found by its name in the project, or where the build may write."""
-    path = os.path.abspath(shutil.which(name) or "/")
-    return is_project(path) or (_may_write(path) and not _is_device(path))
 
 
 def is_refusal(error):
@@ -195,14 +192,14 @@ def _is_elsewhere(process, signal):
     negative number is that of a group."""
     if process in (0, -1):
         return True
-    own, above = os.getpid(), abs(process)
+    own_id, above = os.getpid(), abs(process)
     try:
-        while signal and above not in (own, 0, 1):  # the signal 0 only asks
+        while signal and above not in (own_id, 0, 1):  # the signal 0 only asks
             with open(f"/proc/{above}/stat", "rb") as file:
                 above = int(file.read().rpartition(b")")[2].split()[1])
     except OSError:  # it is gone; or the system does not tell
         return abs(process) == os.getppid()
-    return above != own and (signal or above in (1, os.getppid()))
+    return above != own_id and (signal or above in (1, os.getppid()))
 
 
 def _is_local(a_socket, address):
@@ -244,8 +241,8 @@ def guard(event, args):
         for index, directory in _PATHS[event]:
             is_given = directory is not None and directory < len(args)
             if not _may_write(args[index], args[directory] if is_given else -1):
-                changed = args[index]
-                name = "an open file" if isinstance(changed, int) else repr(os.fsdecode(changed))
+                path = args[index]
+                name = "an open file" if isinstance(path, int) else repr(os.fsdecode(path))
                 refuse(f"{event} of {name}")
     elif event == "sqlite3.connect":
         if _changes_database(args[0]):

@@ -69,27 +69,27 @@ class Routing:
         for path in modules:
             if path:
                 self.children[path.rpartition(".")[0]].append(path)
-        found, unclear = [], None
-        self.stated = {}  # path -> how many experts a module says that it has, where it does
+        mixtures, unclear = [], None
+        self.stated_numbers = {}  # path -> how many experts a module says that it has
         for path, module in modules.items():
-            numbers = stated(originals.attributes(module))
+            numbers = numbers_of_experts(originals.attributes(module))
             if numbers:
-                self.stated[path] = numbers
-        named = [path for path in modules if self.is_called_so(path)]
-        for path in named:
-            experts, why = self.experts_in(path, named)
-            found += experts
+                self.stated_numbers[path] = numbers
+        holders = [path for path in modules if self.holds_experts(path)]
+        for path in holders:
+            experts, why = self.experts_in(path, holders)
+            mixtures += experts
             unclear = why or unclear
-        self.unknown = unclear or self.overlooked(found)
-        used = [self.use(experts) for experts in found]
-        if declared is not None and not any(used):
+        self.unknown = unclear or self.overlooked(mixtures)
+        uses_declared = [self.use(experts) for experts in mixtures]
+        if declared is not None and not any(uses_declared):
             text = "experts_per_token = {} is declared, but {}"
             why = self.unknown or "the model has no experts: none were found"
             self.misdeclared = text.format(declared, why)
         elif self.wrong:
             self.misdeclared = self.unknown = self.wrong
 
-    def is_called_so(self, path):
+    def holds_experts(self, path):
         """Whether a module is one that holds routed experts, by its name, its class, or what it
         says of itself."""
         module, name = self.modules[path], path.rpartition(".")[2].lower()
@@ -100,13 +100,13 @@ class Routing:
         kind = self.kind(module)
         if kind.endswith("Experts") and "Shared" not in kind:
             return True
-        numbers = self.stated.get(path)
-        shapes = self.own(module) if numbers else ()
+        numbers = self.stated_numbers.get(path)
+        shapes = self.held_shapes(module) if numbers else ()
         return any(len(shape) > 2 and shape[0] in numbers for _, shape in shapes)
 
-    def experts_in(self, path, named):
+    def experts_in(self, path, holders):
         """The like experts of a module that is called so; or none, and why, unless others that are
-        called so (`named`) stand in it and tell for themselves."""
+        called so (`holders`) stand in it and tell for themselves."""
         torch = self.originals
         parameters = [
             torch.parameters_below(module)
@@ -117,20 +117,20 @@ class Routing:
         if self.is_list(self.modules[path]) and len(sizes) == 1 and 0 not in sizes:
             parts = collections.Counter(id(p) for each in parameters for p in each)
             return [Experts(path, len(parameters), parts)], None
-        stacked = [part for part in self.own(self.modules[path]) if len(part[1]) > 1]
+        stacked = [part for part in self.held_shapes(self.modules[path]) if len(part[1]) > 1]
         numbers = sorted({shape[0] for _, shape in stacked if len(shape) > 2})
-        known = sorted(self.numbers(path)) if numbers else []
+        expected = sorted(self.numbers(path)) if numbers else []
         text = "the experts in {} are ".format(shown(path))
         if len(numbers) > 1:
             text += "stacked along first dimensions of {}"
             return [], text.format(" and ".join(map(str, numbers)))
-        if known and numbers[0] not in known:
+        if expected and numbers[0] not in expected:
             text += "stacked along a first dimension of {}, but there should be {} of them"
-            return [], text.format(numbers[0], " or ".join(map(str, known)))
+            return [], text.format(numbers[0], " or ".join(map(str, expected)))
         if numbers:
             number = numbers[0]
             return [Experts(path, number, ids(stacked, {number}), is_stacked=True)], None
-        if any(other != path and is_below(other, path) for other in named):
+        if any(holder != path and is_below(holder, path) for holder in holders):
             return [], None
         inside = [p for p in self.modules if is_below(p, path)]
         flat = [experts for experts in map(self.flat, inside) if experts]
@@ -143,23 +143,23 @@ class Routing:
         of the numbers itself."""
         module = self.modules[path]
         values = self.originals.attributes(module)
-        matrices = [shape for _, shape in self.own(module) if len(shape) > 1]
-        numbers = self.stated.get(path, {})
-        known = {plain(v) for v in values.values() if is_whole(v) and plain(v) > 1}
-        for number in numbers if matrices else ():
-            rest = {shape[0] // number for shape in matrices if shape[0] % number == 0}
-            whole = {shape[0] for shape in matrices}
-            fits = all(w % number == 0 for w in whole) and rest <= known and not whole & known
-            if fits and numbers[number] > 1:  # asked again, where that is noted
-                return Experts(path, number, ids(self.own(module), whole), is_stacked=True)
+        shapes = self.held_shapes(module)
+        heights = {shape[0] for _, shape in shapes if len(shape) > 1}
+        numbers = self.stated_numbers.get(path, {})
+        sizes = {plain(v) for v in values.values() if is_whole(v) and plain(v) > 1}
+        for number in numbers if heights else ():
+            is_product = all(h % number == 0 and h // number in sizes for h in heights)
+            # The last is asked again, where that is noted.
+            if is_product and not heights & sizes and numbers[number] > 1:
+                return Experts(path, number, ids(shapes, heights), is_stacked=True)
         return None
 
-    def overlooked(self, found):
+    def overlooked(self, mixtures):
         """Why there may be experts that were not found: a module that is not a router states their
         number, and none are in it or beside it."""
-        places = {experts.path for experts in found}
+        places = {experts.path for experts in mixtures}
         holders = {above for path in places for above in upwards(path)}
-        for path, numbers in self.stated.items():
+        for path, numbers in self.stated_numbers.items():
             if ROUTER.search(self.kind(self.modules[path])):
                 continue
             if path.rpartition(".")[0] not in holders and places.isdisjoint(upwards(path)):
@@ -172,36 +172,36 @@ class Routing:
     def use(self, experts):
         """Record the share of the experts that a token does not use; returns whether the declared
         number was used."""
-        number, used = self.expressed(experts), None
+        number = self.expressed(experts)
         if self.declared is not None and self.declared > number:
             text = "experts_per_token = {} is declared, more than there are experts in {}: {}"
             self.wrong = text.format(self.declared, shown(experts.path), number)
             return True
-        said = self.sayings(experts.path)
-        fit = (pair for pair in said if pair and 0 < pair[1] <= number)
-        name, used = next(fit, (None, None))
-        if used is None and number <= 1:
-            used = 1
+        statements = self.statements(experts.path)
+        fit = (pair for pair in statements if pair and 0 < pair[1] <= number)
+        name, uses = next(fit, (None, None))
+        if uses is None and number <= 1:
+            uses = 1
         elif experts.number > 1 and self.declared is not None:
-            if used not in (None, self.declared):
+            if uses not in (None, self.declared):
                 text = "experts_per_token = {} is declared; the model itself has {} = {}"
-                note = text.format(self.declared, name, used)
+                note = text.format(self.declared, name, uses)
                 self.notes += [note] if note not in self.notes else []
-            used = self.declared
-        if used is None:
+            uses = self.declared
+        if uses is None:
             self.unknown = (
                 "it is unknown how many of the {} experts in {} a token uses; declare "
                 "experts_per_token".format(number, shown(experts.path))
             )
             return False
-        of, several = (number, plain(used)) if experts.is_stacked else (experts.number, plain(used))
+        several, of = plain(uses), number if experts.is_stacked else experts.number
         for key, parts in experts.parts.items():
             if all(is_below(owner, experts.path) for owner in self.parameters[key].owners):
                 # None of the experts that it is a part of is among those that the token uses.
                 all_ways = math.comb(experts.number, several)
                 idle = fractions.Fraction(math.comb(experts.number - parts, several), all_ways)
                 self.idle[key] = 1 - (1 - self.idle.get(key, 0)) * (1 - idle)
-                self.uses[key].append((used, of) if parts == 1 else None)
+                self.uses[key].append((uses, of) if parts == 1 else None)
         return True
 
     def expressed(self, experts):
@@ -216,7 +216,7 @@ class Routing:
             return number
         return traced(number, STATE.trace.loops.get(number))
 
-    def sayings(self, path):
+    def statements(self, path):
         """The objects that may state how many are used: the modules around the experts and their
         routers, then config objects, the nearest first."""
         modules, routers = self.around(path)
@@ -241,7 +241,7 @@ class Routing:
         for above in upwards(path):
             paths.append(above)
             if above != path and not (
-                self.is_list(self.modules[above]) or self.is_called_so(above)
+                self.is_list(self.modules[above]) or self.holds_experts(above)
             ):
                 break
         beside = [(p, self.modules[p]) for above in paths for p in self.children[above]]
@@ -256,40 +256,39 @@ class Routing:
         nothing."""
         modules, routers = self.around(path)
         for holder in (*modules, *routers, *self.configs(path)):
-            found = stated({name: self.value(holder, name) for name in NUMBER}, least)
-            if found:
-                return found
+            values = {name: self.value(holder, name) for name in NUMBER}
+            numbers = numbers_of_experts(values, least)
+            if numbers:
+                return numbers
         return {}
 
     def configs(self, path):
         """The config objects of a module and of those around it, the nearest first."""
-        found = []
+        configs = []
         for above in upwards(path):
             for name in CONFIGS:
                 config = self.value(self.modules[above], name)
-                if config is not None and not any(config is other for other in found):
-                    found.append(config)
-        inner = [self.value(config, name) for config in found for name in INNER_CONFIGS]
-        return found + [config for config in inner if config is not None]
+                if config is not None and not any(config is nearer for nearer in configs):
+                    configs.append(config)
+        inner = [self.value(config, name) for config in configs for name in INNER_CONFIGS]
+        return configs + [config for config in inner if config is not None]
 
     def value(self, holder, name):
         """An attribute, or an entry of a mapping; None where it is not there or cannot be read. It
         is read once: there are many modules around one config, and transformers' answer slowly."""
         key = id(holder), name
         if key not in self.values:
-            found = None
+            value = None
             with contextlib.suppress(Exception):
-                if isinstance(holder, collections.abc.Mapping):
-                    found = holder.get(name)
-                else:
-                    found = getattr(holder, name, None)
-            self.values[key] = holder, found  # the holder, so that its id is not given away
+                is_mapping = isinstance(holder, collections.abc.Mapping)
+                value = holder.get(name) if is_mapping else getattr(holder, name, None)
+            self.values[key] = holder, value  # the holder, so that its id is not given away
         return self.values[key][1]
 
     def field(self, holder, names):
         """The first of these names that is a whole number, with its value; or None."""
-        found = ((name, self.value(holder, name)) for name in names)
-        return next((pair for pair in found if is_whole(pair[1])), None)
+        pairs = ((name, self.value(holder, name)) for name in names)
+        return next((pair for pair in pairs if is_whole(pair[1])), None)
 
     def is_list(self, module):
         return self.originals.is_a(module, self.originals.lists)
@@ -297,7 +296,7 @@ class Routing:
     def kind(self, module):
         return self.originals.name(module)
 
-    def own(self, module):
+    def held_shapes(self, module):
         """[(id, shape)] of the parameters that a module holds itself."""
         torch = self.originals
         return [(id(p), torch.shape(p)) for _, p in torch.own_parameters(module)]
@@ -313,13 +312,13 @@ def is_whole(value):
     return type(value) in (int, TracedInt)
 
 
-def stated(values, least=2):
+def numbers_of_experts(values, least=2):
     """How many experts there are, of values by name: the whole numbers from the least on, each with
     its expression."""
     if values.keys().isdisjoint(NAMES):  # as in almost all modules
         return {}
-    found = [values[n] for n in NUMBER if is_whole(values.get(n))]
-    return {plain(value): value for value in found if plain(value) >= least}
+    numbers = [values[n] for n in NUMBER if is_whole(values.get(n))]
+    return {plain(number): number for number in numbers if plain(number) >= least}
 
 
 def shown(path):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import collections
+
 FIELDS = ("parameters", "trainable", "tensors", "buffers", "saved")
 
 
 def bytes_by_dtype(count):
-    """Rows as `records.DtypeRow` has them. `count`: a `Count`."""
-    found = {}
+    """Rows as `measured.DtypeRow` has them. `count`: a `Count`."""
+    rows = collections.defaultdict(lambda: dict.fromkeys(FIELDS, 0))
     for kind, tensors in (("parameters", count.parameters), ("buffers", count.buffers)):
-        for key, held in tensors.items():
-            row = found.get(held.dtype)
-            if row is None:
-                name = count.originals.dtype_name(held.dtype)
-                row = found[held.dtype] = dict(dict.fromkeys(FIELDS, 0), dtype=name)
-            size = held.size * held.width
+        for key, entry in tensors.items():
+            row, size = rows[entry.dtype], entry.size * entry.width
             row[kind] += size
-            if kind == "parameters" and held.trains:
+            if kind == "parameters" and entry.trains:
                 row["trainable"] += size
                 row["tensors"] += 1
             if kind == "parameters" or key in count.saved:
                 row["saved"] += size
-    return list(found.values())
+    return [dict(row, dtype=count.originals.dtype_name(dtype)) for dtype, row in rows.items()]

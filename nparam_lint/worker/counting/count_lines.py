@@ -4,24 +4,24 @@ from ..tracing.project_paths import is_project, relative, upwards
 
 
 def line_rows(count):
-    """What `records.LineRow` has, for the lines of a counted model, file by file; nothing where no
+    """What `measured.LineRow` has, for the lines of a counted model, file by file; nothing where no
     lines were noted."""
     if not count.origins.sites:
         return []
     sizes = {}  # site -> parameters
-    made = {}  # call -> what it made each time
-    seen = set()
+    products = {}  # call -> what it made each time
+    pairs = set()  # (owner, site)
     tops = outermost_modules(count)
-    for held in count.parameters.values():
-        owner = held.owners[0]
-        site = site_of(count, held)
-        sizes[site] = sizes.get(site, 0) + held.size
-        if (owner, id(site)) not in seen:
-            seen.add((owner, id(site)))
+    for entry in count.parameters.values():
+        owner = entry.owners[0]
+        site = site_of(count, entry)
+        sizes[site] = sizes.get(site, 0) + entry.size
+        if (owner, id(site)) not in pairs:
+            pairs.add((owner, id(site)))
             calls, around = tops[owner]
             for depth, call in enumerate(site):
                 is_same = depth < len(calls) and calls[depth] is call
-                made.setdefault(call, set()).add(around[depth] if is_same else (owner, ""))
+                products.setdefault(call, set()).add(around[depth] if is_same else (owner, ""))
     return [
         {
             "path": relative(file),
@@ -29,10 +29,10 @@ def line_rows(count):
             "count": row.count,
             "own": row.own,
             "through": row.through,
-            "times": max(len(things) for things in row.made.values()),
+            "times": max(map(len, row.products.values())),
             "file": "" if is_project(file) else file,
         }
-        for (file, line), row in sorted(rows_of(sizes, made).items())
+        for (file, line), row in sorted(rows_of(sizes, products).items())
     ]
 
 
@@ -41,17 +41,17 @@ class LineCounts:
 
     def __init__(self):
         self.count = self.own = self.through = 0
-        self.made = {}
+        self.products = {}
 
 
-def rows_of(sizes, made):
+def rows_of(sizes, products):
     """(file, line) -> LineCounts. What a line that calls itself again made counts once."""
     rows = {}
     for site, size in sizes.items():
         innermost = {call.file: call.line for call in site}
         for call in {(call.file, call.line): call for call in site}.values():
             row = rows.setdefault((call.file, call.line), LineCounts())
-            row.made.setdefault(call.place, set()).update(made[call])
+            row.products.setdefault(call.place, set()).update(products[call])
             if innermost[call.file] != call.line:
                 row.through += size
                 continue
@@ -63,22 +63,22 @@ def rows_of(sizes, made):
 def outermost_modules(count):
     """Path of a module -> the calls that made it, and for each of these the outermost module around
     it that the same call made."""
-    found, sites, nothing = {}, count.origins.sites, ((), ())
+    modules, sites, nothing = {}, count.origins.sites, ((), ())
     for path, module in count.modules.items():  # what is around a module comes before it
         calls = sites.get(id(module), ())
-        outer, tops = found.get(path.rpartition(".")[0], nothing) if path else nothing
+        outer, tops = modules.get(path.rpartition(".")[0], nothing) if path else nothing
         if calls is not outer:
-            same = sum(one is other for one, other in zip(calls, outer))
+            same = sum(call is above for call, above in zip(calls, outer))
             tops = (*tops[:same], *[path] * (len(calls) - same))
-        found[path] = calls, tops
-    return found
+        modules[path] = calls, tops
+    return modules
 
 
-def site_of(count, held):
+def site_of(count, entry):
     """The calls that made a parameter; for one that was put there in another way, those of the
     nearest module around it of which they are known."""
     sites = count.origins.sites
-    found = sites.get(id(held.tensor))
-    for path in () if found else upwards(held.owners[0]):
-        found = found or (path in count.modules and sites.get(id(count.modules[path])))
-    return found or ()
+    site = sites.get(id(entry.tensor))
+    for path in () if site else upwards(entry.owners[0]):
+        site = site or (path in count.modules and sites.get(id(count.modules[path])))
+    return site or ()

@@ -23,7 +23,7 @@ OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
 WITHOUT_DECISIONS = ("total", "trainable", "frozen", "buffers", "bytes")  # in counting them
 
 
-class Held:
+class TensorEntry:
     """A parameter or buffer: its first name in the model, the others, and the paths of the modules
     that hold it."""
 
@@ -37,9 +37,9 @@ class Held:
         self.trains = torch.requires_grad(tensor)
 
 
-def lengths(held):
+def lengths(entry):
     """Its shape, with expressions while a constructor is traced."""
-    return traced_shape(held.tensor, held.shape)
+    return traced_shape(entry.tensor, entry.shape)
 
 
 class Count:
@@ -49,7 +49,7 @@ class Count:
 
     def __init__(self, originals, model, origins, experts=None, metric="total"):
         self.originals, self.model, self.origins = originals, model, origins
-        self.parameters, self.buffers = {}, {}  # id -> Held
+        self.parameters, self.buffers = {}, {}  # id -> TensorEntry
         self.rows = []
         self.modules = {}  # first path -> module
         self.first_path = {}  # id(module) -> path
@@ -101,26 +101,25 @@ class Count:
                     self.lazy.append(prefix + name)
                     continue
                 key = id(parameter)
-                held = self.parameters.get(key)
-                if held is None:
-                    held = self.parameters[key] = Held(torch, parameter, prefix + name)
-                    row["own"] += held.size
+                entry = self.parameters.get(key)
+                if entry is None:
+                    entry = self.parameters[key] = TensorEntry(torch, parameter, prefix + name)
+                    row["own"] += entry.size
                 else:
-                    held.also.append(prefix + name)
-                    row.setdefault("tied", []).append("{} = {}".format(name, held.name))
-                held.owners.append(path)
+                    entry.also.append(prefix + name)
+                    row.setdefault("tied", []).append("{} = {}".format(name, entry.name))
+                entry.owners.append(path)
             if parameters and torch.is_a(module, torch.embeddings):
                 self.embedding |= {id(weight) for _, weight in parameters} & self.parameters.keys()
             for name, buffer in torch.entries(attributes, "_buffers"):
                 if torch.is_lazy(buffer):
                     self.lazy.append(prefix + name)
                     continue
-                held = self.buffers.get(id(buffer))
-                if held is None:
-                    held = self.buffers[id(buffer)] = Held(torch, buffer, prefix + name)
+                if id(buffer) not in self.buffers:
+                    self.buffers[id(buffer)] = TensorEntry(torch, buffer, prefix + name)
                 if name not in (attributes.get("_non_persistent_buffers_set") or ()):
                     self.saved.add(id(buffer))
-                held.owners.append(path)
+                self.buffers[id(buffer)].owners.append(path)
             children = torch.entries(attributes, "_modules")
             stack += [(prefix + name, child) for name, child in reversed(children)]
 
@@ -142,63 +141,60 @@ class Count:
                 below[above] = tuple(map(add, below.get(above, nothing), below[path]))
         for path, amounts in shared.items():
             below[path] = tuple(map(add, below.get(path, nothing), amounts))
-        known = {}  # amounts -> fields of a row; many modules are alike
+        fields = {}  # amounts -> fields of a row; many modules are alike
         for row in self.rows:
             first = row.get("shared_with", row["path"])
             # A module that holds its own ancestor would count it all again.
             inside = first != row["path"] and is_below(row["path"], first)
             amounts = nothing if inside else below.get(first, nothing)
-            fields = known.get(amounts)
-            if fields is None:
-                fields = known[amounts] = row_fields(self.finished(amounts))
-            row.update(fields)
+            if amounts not in fields:
+                fields[amounts] = self.row_fields(amounts)
+            row.update(fields[amounts])
         return self.rows[0]
 
     def amounts_by_owners(self):
         """The paths of the modules that hold the same parameters and buffers -> what these add to
-        each metric. Most models have thousands of few kinds, each of which is worked out once."""
-        found = {}
+        each metric."""
+        sums = {}
         metrics = COUNTED.values()
         for tensors, adders in (
             (self.parameters, [metric.parameter for metric in metrics]),
             (self.buffers, [metric.buffer for metric in metrics]),
         ):
-            known = {}
-            for key, held in tensors.items():
-                kind = self.kind(key, held, held.size)  # a Part takes longer to make
-                amounts = known.get(kind)
-                if amounts is None:
-                    amounts = known[kind] = tuple(adder(Part(*kind)) for adder in adders)
-                paths = tuple(held.owners)
-                sums = found.get(paths)
-                found[paths] = amounts if sums is None else tuple(map(add, sums, amounts))
-        return found
+            for key, entry in tensors.items():
+                part, paths = self.part(key, entry, entry.size), tuple(entry.owners)
+                amounts = tuple(adder(part) for adder in adders)
+                sums[paths] = tuple(map(add, sums[paths], amounts)) if paths in sums else amounts
+        return sums
 
-    def kind(self, key, held, size):
-        """The fields of a `Part`."""
-        name, idle = held.name.rpartition(".")[2], self.routing.idle.get(key, 0)
-        return name, size, held.width, held.trains, key in self.embedding, idle
+    def part(self, key, entry, size):
+        name, idle = entry.name.rpartition(".")[2], self.routing.idle.get(key, 0)
+        return Part(name, size, entry.width, entry.trains, key in self.embedding, idle)
 
     def weighed(self, name):
-        """(id, Held, what a metric counts of one element) of all parameters and buffers of which it
-        counts anything."""
+        """(id, entry, what a metric counts of one element) of the parameters and buffers of which
+        it counts anything."""
         metric = METRICS[name]
         kinds = ((self.parameters, metric.parameter), (self.buffers, metric.buffer))
         for tensors, adder in kinds:
-            for key, held in tensors.items():
-                amount = adder(Part(*self.kind(key, held, 1)))
+            for key, entry in tensors.items():
+                amount = adder(self.part(key, entry, 1))
                 if amount:
-                    yield key, held, amount
+                    yield key, entry, amount
 
-    def finished(self, amounts):
-        """Name -> the count that a sum makes; None where it is unknown."""
+    def row_fields(self, amounts):
+        """The counts that sums make, as `measured.ModuleRow` has them: those without a field there
+        under `more`. None where one is unknown."""
         counts = dict(zip(COUNTED, amounts))
         for name, metric in COUNTED.items():
             if metric.needs_routing and self.routing.unknown:
                 counts[name] = None
             elif metric.finish:
                 counts[name] = metric.finish(counts[name])
-        return counts
+        more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
+        fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
+        fields["embedding"] = fields["total"] - fields.pop("non_embedding")
+        return dict(fields, more=more) if more else fields
 
     def output_heads(self):
         """The ids of the weights that turn states back into tokens: published counts without
@@ -209,16 +205,15 @@ class Count:
         torch = self.originals
         embeddings = [self.parameters[key] for key in self.embedding]
         with contextlib.suppress(Exception):
-            said = dict(torch.own_parameters(self.model.get_output_embeddings()))["weight"]
-            shape = traced_shape(said, torch.shape(said))
-            if any(shape == traced_shape(held.tensor, held.shape) for held in embeddings):
-                return {id(said)}
-        of_tokens = [held for held in embeddings if not OF_PLACES.search(held.name)]
-        shapes = [*map(lengths, of_tokens)]
+            weight = dict(torch.own_parameters(self.model.get_output_embeddings()))["weight"]
+            shape = traced_shape(weight, torch.shape(weight))
+            if any(shape == lengths(embedding) for embedding in embeddings):
+                return {id(weight)}
+        shapes = [lengths(e) for e in embeddings if not OF_PLACES.search(e.name)]
         children = torch.own_children(torch.compiled(self.model))
-        found = [dict(torch.own_parameters(module)).get("weight") for _, module in children]
-        keys = [id(w) for w in found if id(w) in self.parameters]
-        weights = [self.parameters[key] for key in keys if key not in self.embedding]
+        keys = [id(dict(torch.own_parameters(module)).get("weight")) for _, module in children]
+        keys = [key for key in keys if key in self.parameters and key not in self.embedding]
+        weights = [self.parameters[key] for key in keys]
         return {
             id(w.tensor)
             for w in weights
@@ -227,98 +222,86 @@ class Count:
 
     def all_paths(self, paths):
         """The owners' paths, and the paths at which a shared module above them stands again."""
-        found = list(paths)
+        paths = list(paths)
         for path, first in self.again:  # in the order of the walk: inner ones before outer ones
-            if not is_below(path, first) and any(is_below(p, first) for p in found):
-                found.append(path)
-        return found
+            if not is_below(path, first) and any(is_below(p, first) for p in paths):
+                paths.append(path)
+        return paths
 
     def parameter_rows(self, metric="total"):
         return [
             {
-                "name": held.name,
-                "shape": [int(n) for n in held.shape],
-                "dtype": self.originals.dtype_name(held.dtype),
-                "trainable": held.trains,
-                "source": self.source(held.tensor, held.name),
-                "also": held.also,
-                "note": self.remarks.get(held.name),
+                "name": entry.name,
+                "shape": [int(n) for n in entry.shape],
+                "dtype": self.originals.dtype_name(entry.dtype),
+                "trainable": entry.trains,
+                "source": self.source(entry),
+                "also": entry.also,
+                "note": self.remarks.get(entry.name),
             }
-            for _, held, _ in self.weighed(metric)
+            for _, entry, _ in self.weighed(metric)
         ]
 
     def remark(self):
         """The names of parameters that hold less than what they count → why."""
         storages, remarks, torch = {}, {}, self.originals
-        for held in self.parameters.values():
-            parameter = held.tensor
-            if not held.size:
+        for entry in self.parameters.values():
+            name, parameter = entry.name, entry.tensor
+            if not entry.size:
                 continue
             with contextlib.suppress(Exception):
-                first = storages.setdefault(torch.storage_key(parameter), held.name)
-                if first != held.name:
-                    text = "shares its storage with {} (counted twice)"
-                    remarks[held.name] = text.format(first)
+                first = storages.setdefault(torch.storage_key(parameter), name)
+                if first != name:
+                    remarks[name] = "shares its storage with {} (counted twice)".format(first)
             if torch.layout(parameter) != torch.strided:
                 text = "{}: counted by its shape, whatever is stored of it"
-                remarks[held.name] = text.format(torch.dtype_name(torch.layout(parameter)))
+                remarks[name] = text.format(torch.dtype_name(torch.layout(parameter)))
             elif not torch.is_contiguous(parameter):
-                strides = zip(held.shape, torch.stride(parameter))
+                strides = zip(entry.shape, torch.stride(parameter))
                 if any(n > 1 and stride == 0 for n, stride in strides):
-                    remarks[held.name] = "expanded: fewer values are stored than counted"
+                    remarks[name] = "expanded: fewer values are stored than counted"
         return remarks
 
     def signature(self):
         """What must be the same in two builds: each parameter's name, shape and dtype."""
         return [
-            (held.name, list(held.shape), self.originals.dtype_name(held.dtype))
-            for held in self.parameters.values()
+            (entry.name, list(entry.shape), self.originals.dtype_name(entry.dtype))
+            for entry in self.parameters.values()
         ]
 
-    def source(self, parameter, name):
+    def source(self, entry):
         """The line that made a parameter; for one that was copied, that of the nearest module
         around it whose line is known."""
-        found = self.origins.line(parameter)
-        while found is None and name:
-            name = name.rpartition(".")[0]
-            found = self.lines.get(name)
-        return found
+        line, path = self.origins.line(entry.tensor), entry.name
+        while line is None and path:
+            path = path.rpartition(".")[0]
+            line = self.lines.get(path)
+        return line
 
-    def origin(self, held):
+    def origin(self, entry):
         """The line that made a parameter, and the type of the module that holds it."""
-        source = self.source(held.tensor, held.name)
-        return "{} {}".format(source, self.originals.name(self.modules[held.owners[0]]))
+        holder = self.modules[entry.owners[0]]
+        return "{} {}".format(self.source(entry), self.originals.name(holder))
 
     def result(self, with_parameters, metric="total"):
         """`metric`: the parameters are those that it counts, with what it counts of each."""
         with self.originals.plain():
-            return self.all_of_it(with_parameters, metric)
-
-    def all_of_it(self, with_parameters, metric):
-        self.count_rows()
-        self.remarks = self.remark()
-        full_name = self.originals.full_name
-        notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
-        hidden = HiddenParameters(self)
-        return {
-            "ok": True,
-            "type": full_name(self.modules[""]),
-            "types": sorted({full_name(m) for p, m in self.modules.items() if p}),
-            "no_routing": self.routing.unknown,
-            "misdeclared": self.routing.misdeclared,
-            "modules": self.rows,
-            "dtypes": bytes_by_dtype(self),
-            "hidden": hidden.rows,
-            "notes": notes + hidden.notes + self.routing.notes,
-            "parameters": self.parameter_rows(metric) if with_parameters else [],
-            "lines": line_rows(self),
-            "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],
-        }
-
-
-def row_fields(counts):
-    """Counts as `records.ModuleRow` has them: those without a field there under `more`."""
-    more = [(name, count) for name, count in counts.items() if name not in WITH_FIELDS]
-    fields = {name: counts[name] for name in WITH_FIELDS if name in counts}
-    fields["embedding"] = fields["total"] - fields.pop("non_embedding")
-    return dict(fields, more=more) if more else fields
+            self.count_rows()
+            self.remarks = self.remark()
+            full_name = self.originals.full_name
+            notes = ["{}: {}".format(name, text) for name, text in self.remarks.items()]
+            hidden = HiddenParameters(self)
+            return {
+                "ok": True,
+                "type": full_name(self.modules[""]),
+                "types": sorted({full_name(m) for p, m in self.modules.items() if p}),
+                "no_routing": self.routing.unknown,
+                "misdeclared": self.routing.misdeclared,
+                "modules": self.rows,
+                "dtypes": bytes_by_dtype(self),
+                "hidden": hidden.rows,
+                "notes": notes + hidden.notes + self.routing.notes,
+                "parameters": self.parameter_rows(metric) if with_parameters else [],
+                "lines": line_rows(self),
+                "weights": [] if metric == "total" else [str(w) for *_, w in self.weighed(metric)],
+            }

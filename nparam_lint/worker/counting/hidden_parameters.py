@@ -25,14 +25,14 @@ NAME, NAMESPACE, LINEAGE = (
 
 
 class HiddenParameters:
-    """Of a counted model: `rows`, as `records.Hidden` has them, and `notes`."""
+    """Of a counted model: `rows`, as `measured.Hidden` has them, and `notes`."""
 
     def __init__(self, count):
         self.count, self.torch = count, count.originals
         # What is in the model already, and the worker's own notes, which hold all that was made.
-        own = (STATE, count, count.origins, count.originals, *vars(STATE).values())
-        self.seen = {*count.parameters, *count.buffers, *count.first_path, *map(id, own)}
-        self.left = MOST_OBJECTS
+        notes = (STATE, count, count.origins, count.originals, *vars(STATE).values())
+        self.visited = {*count.parameters, *count.buffers, *count.first_path, *map(id, notes)}
+        self.allowance = MOST_OBJECTS
         self.rows = [
             self.row(path, name, value, hidden)
             for path, module in count.modules.items()
@@ -41,7 +41,7 @@ class HiddenParameters:
         ]
         self.rows += self.not_returned()
         text = "hidden parameters were looked for in {:,} objects that it holds, not in the rest"
-        self.notes = [] if self.left else [text.format(MOST_OBJECTS)]
+        self.notes = [] if self.allowance else [text.format(MOST_OBJECTS)]
 
     def attributes(self, module):
         """(name, value) of what a module and its classes have, but for what is registered."""
@@ -51,20 +51,20 @@ class HiddenParameters:
             if is_tracked(value) and name not in skipped and not is_empty:
                 yield name, value
         for kind in LINEAGE(type(module)):
-            if id(kind) not in self.seen:
-                self.seen.add(id(kind))
+            if id(kind) not in self.visited:
+                self.visited.add(id(kind))
                 yield from self.members(kind)
 
     def below(self, value):
         """The parameters, and tensors that are trained like parameters, that are reached from a
         value and from nothing before it."""
         hidden, pending = [], [value]
-        while pending and self.left:
+        while pending and self.allowance:
             value = pending.pop()
-            if id(value) in self.seen:
+            if id(value) in self.visited:
                 continue
-            self.seen.add(id(value))
-            self.left -= 1
+            self.visited.add(id(value))
+            self.allowance -= 1
             if not issubclass(type(value), self.torch.Tensor):
                 pending += [*filter(is_tracked, self.parts(value))][::-1]
             elif not self.torch.is_trained(value):
@@ -112,7 +112,7 @@ class HiddenParameters:
             if type(count.model).parameters is not self.torch.parameters:
                 most = 2 * len(count.parameters)  # it may not end
                 returned = {id(p) for p in islice(count.model.parameters(), most)}
-                lost = [held for key, held in count.parameters.items() if key not in returned]
+                lost = [entry for key, entry in count.parameters.items() if key not in returned]
         what = "overridden parameters()"
-        size = sum(held.size for held in lost)
+        size = sum(entry.size for entry in lost)
         return [{"path": "", "count": size, "what": what, "source": None}] if lost else []

@@ -45,8 +45,9 @@ def is_empty(torch, module, name):
     registered = dict([*torch.own_parameters(module), *torch.own_children(module)])
     value = registered.get(name, attributes.get(name))
     is_list = issubclass(type(value), torch.containers)
-    held = torch.own_children(value) or torch.own_parameters(value) if is_list else ()
-    return not held if is_list else value is None
+    if is_list:
+        return not (torch.own_children(value) or torch.own_parameters(value))
+    return value is None
 
 
 def late_layers(torch, kind, has_run):
@@ -67,28 +68,28 @@ def late_layers(torch, kind, has_run):
             if not any(has_parameters(torch, value) for value in meanings(torch, function)):
                 continue  # as in nearly all: its source is not read
             with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is none
-                for attribute, line in kept_layers(torch, function):
+                for attribute, line in assigned_layers(torch, function):
                     yield first, attribute, line_text(function.__code__.co_filename, line)
 
 
-def kept_layers(torch, function):
+def assigned_layers(torch, function):
     """(attribute, line) of each to which a method assigns, adds or registers such a call."""
     lines, start = inspect.getsourcelines(function)
     for node in ast.walk(ast.parse(dedent("".join(lines)))):
-        for name, value in kept(node, function.__code__.co_varnames[:1]):
+        for name, value in assignments(node, function.__code__.co_varnames[:1]):
             calls = (call.func for call in ast.walk(value) if isinstance(call, ast.Call))
             if name and any(has_parameters(torch, meaning(call, function)) for call in calls):
                 yield name, start + node.lineno - 1
 
 
-def kept(node, own_name):
+def assignments(node, own_name):
     """(attribute, expression) of what a statement assigns, adds or registers."""
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
         pairs = [(target, node.value) for target in getattr(node, "targets", ())]
         for target, value in pairs or [(node.target, node.value)]:
             values = getattr(value, "elts", None) or itertools.repeat(value)
             pairs += zip(getattr(target, "elts", ()), values)  # of `self.a, self.b = …`
-            yield filled(target, own_name), value
+            yield target_attribute(target, own_name), value
     elif isinstance(node, ast.Call) and (
         attribute(node.func, own_name) in REGISTERS
         or (
@@ -101,7 +102,7 @@ def kept(node, own_name):
         yield attribute(node.func.value, own_name), node  # self.layers.append(…)
 
 
-def filled(target, own_name):
+def target_attribute(target, own_name):
     """X of `self.X`, `self.X[…]` and `self._modules["X"]`."""
     if not isinstance(target, ast.Subscript):
         return attribute(target, own_name)
@@ -131,11 +132,10 @@ def meaning(node, function):
 
 def meanings(torch, function):
     """What the names in the code of a function may mean."""
-    names, own = names_in(function.__code__), function.__globals__
-    spaces = [vars(own[name]) for name in names if type(own.get(name)) is ModuleType]
-    return [
-        space[name] for space in (own, torch.layers, *spaces) for name in names if name in space
-    ]
+    names, globals_ = names_in(function.__code__), function.__globals__
+    modules = [globals_[name] for name in names if type(globals_.get(name)) is ModuleType]
+    spaces = globals_, torch.layers, *map(vars, modules)
+    return [space[name] for space in spaces for name in names if name in space]
 
 
 def names_in(code):
@@ -146,7 +146,7 @@ def names_in(code):
 
 def has_parameters(torch, value, above=()):
     """Whether it is the class of parameters, or of modules whose constructor names one that is."""
-    if not issubclass(type(value), type) or any(value is other for other in above):
+    if not issubclass(type(value), type) or any(value is holder for holder in above):
         return False
     if value is torch.Parameter:
         return True

@@ -27,8 +27,7 @@ TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # for prctl: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
 TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
-ROOM = 1 << 20  # bytes that a pipe for results holds: an answer is 100 KB, and nobody waits for it
-SET_ROOM = 1031  # for fcntl: F_SETPIPE_SZ of Linux, which has a name since Python 3.10
+ROOM = 1 << 16  # bytes that a pipe holds
 LARGE, COLLAPSE = 1 << 21, 25  # bytes of a large page; MADV_COLLAPSE, of Linux 6.1 and later
 UNREAD = 10.0  # seconds after which an order counts as unread
 to_json = json.JSONEncoder().encode
@@ -66,11 +65,11 @@ def result_event(number, result, inputs=None):
     with what it depends on (None: unknown)."""
     result = dict(result)
     names = "next_attempt", "not_tracked", "asks_gpu", "depends_on_gpu"
-    known = {name: bool(result.pop(name, False)) for name in names}
+    flags = {name: bool(result.pop(name, False)) for name in names}
     if STATE.unguarded:
         result["notes"] = [*result.get("notes", ()), *STATE.unguarded]
     body = TAB.join(map(body_of, (result, inputs)))
-    return Result(number, result["ok"], result.get("code"), **known, body=body)
+    return Result(number, result["ok"], result.get("code"), **flags, body=body)
 
 
 class Channel:
@@ -207,15 +206,6 @@ class Child:
         return Ending("died", f"ended with exit status {status} before it was counted")
 
 
-def make_room(pipe):
-    """Let a pipe hold more than the usual 64 KB, so that a process can go on to the next model
-    before its answer is read. Where the system does not let us, it waits."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe, SET_ROOM, ROOM)
-
-
 def use_large_pages():
     """Let what this process holds in memory lie in large pages, where Linux can: with a tenth of
     the page tables to copy, forking it takes half as long."""
@@ -251,7 +241,6 @@ def fork_child(task, limit, body, nonce):
     ends without any clean-up that user code could have registered. `orders`: an iterator over what
     it is told."""
     channel_read, channel_write = os.pipe()
-    make_room(channel_write)
     output_read, output_write = os.pipe()
     orders_read, orders_write = os.pipe()
     pid = os.fork()

@@ -19,7 +19,7 @@ class Imported(NamedTuple):
     """All has been imported, and models are built in processes of their own."""
 
 
-class Apart(NamedTuple):
+class Unforkable(NamedTuple):
     """The import made what forked processes would share: each job needs a process of its own."""
 
 
@@ -88,7 +88,7 @@ KINDS = {
     "importing": Importing,
     "running": Running,
     "imported": Imported,
-    "apart": Apart,
+    "unforkable": Unforkable,
     "building": Building,
     "next rung": RungFailed,
     "result": Result,

@@ -50,9 +50,8 @@ class Parent:
     """A process that forks others, and imports for them what they would import of installed
     packages. `files`: the Files of the project that have ended a process."""
 
-    def __init__(self, settings, files, torch, mode, originals):
-        self.settings, self.files = settings, files
-        self.torch, self.mode, self.originals = torch, mode, originals
+    def __init__(self, settings, files, torch, originals):
+        self.settings, self.files, self.torch, self.originals = settings, files, torch, originals
         self.channel = None  # to the process above, or to the front end
         self.packages = {}  # names of modules that children had to import, as keys
         self.environ = environment.contents()
@@ -66,7 +65,7 @@ class Parent:
             return group.child
         if CAN_FORK:
             self.import_packages()
-            more = self.settings, self.files, self.torch, self.mode, self.originals
+            more = self.settings, self.files, self.torch, self.originals
             body = Importer(group.jobs, group.width, *more).run
             return fork_child(group, self.settings["timeout"], body, self.settings["nonce"])
         isolated = ["-I"] if sys.flags.isolated else []
@@ -135,23 +134,23 @@ class Importer(Parent):
         last = next(reversed(sys.modules))
         with self.told_packages(channel), importing(self.jobs[0]):
             before = shared_with_forks()
-            ready, others = self.import_all()
+            ready, deeper = self.import_all()
             self.is_shared = CAN_FORK and not shared_with_forks() <= before
         if self.is_shared and len(self.jobs) > 1:
-            channel.tell(events.Apart())
+            channel.tell(events.Unforkable())
             return
         names = modules_after(last)
         self.is_project = any(is_ours(sys.modules[name]) for name in names)
         gc.disable()  # a module may have turned it on again
         stays = self.settings["reuse"] and CAN_FORK and not self.is_shared
-        if len(ready) == 1 and not (others or stays):
+        if len(ready) == 1 and not (deeper or stays):
             self.build(channel, ready[0], ready[0].failures)
             return
         self.tell_record()
         channel.limit += GRACE
         channel.tell(events.Imported())
         gc.freeze()
-        self.build_all(ready, others)
+        self.build_all(ready, deeper)
         if stays and len(ready) == len(self.jobs):
             channel.tell(events.Idle())
             for jobs in orders:  # of one run after the other, that rest on what was read before
@@ -173,12 +172,13 @@ class Importer(Parent):
         channel.tell(events.Packages([*installed]))
 
     def import_all(self):
-        """(jobs whose module is loaded, the others); those that cannot be imported are answered."""
+        """(jobs whose module is loaded, those that lie deeper in the package); those that cannot be
+        imported are answered."""
         mark_output(self.settings["nonce"])
         self.channel.tell(events.Importing(self.jobs[0].id))
         set_arguments(self.jobs[0])
         name = common_package(self.jobs)
-        ready, others, failure = [], [], None
+        ready, deeper, failure = [], [], None
         if any(job.module != name for job in self.jobs):
             try:
                 check_name(self.jobs[0])
@@ -191,7 +191,7 @@ class Importer(Parent):
             # The modules of installed packages may be loaded one beside the other.
             is_loaded = job.module == name or job.module in sys.modules
             if job.file and not (is_loaded or failure):
-                others.append(job)
+                deeper.append(job)
                 continue
             try:
                 if failure:
@@ -204,16 +204,15 @@ class Importer(Parent):
             else:
                 ready.append(job)
         STATE.on_running = None
-        return ready, others
+        return ready, deeper
 
-    def build_all(self, ready, others):
+    def build_all(self, ready, deeper):
         """Build the models of what is loaded, and have the others imported."""
         package = common_package(self.jobs)
-        branch = Branch(ready, others, self.width, package, self.files, self.packages)
-        if len(branch.tasks) > MANY:
+        self.branch = Branch(ready, deeper, self.width, package, self.files, self.packages)
+        if len(self.branch.tasks) > MANY:
             use_large_pages()
-        self.branch = branch
-        Supervision(branch, self).run(branch.tasks, self.channel.orders)
+        Supervision(self.branch, self).run(self.branch.tasks, self.channel.orders)
 
     def start(self, task):
         if type(task) is ImportGroup:
@@ -250,7 +249,6 @@ class Importer(Parent):
             module=self.modules[job.module],
             torch=self.torch,
             originals=self.originals,
-            mode=self.mode,
             failures=failures,
             traced=self.is_traced(job),
         )

@@ -31,7 +31,7 @@ from ..tracing.failures import describe
 from ..tracing.project_paths import OWN
 from ..tracing.read_tracer import installation
 from . import events
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, make_room
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel
 from .groups import Importer
 from .lifecycle import Files, Job
 from .server import Server, guard_process
@@ -42,7 +42,6 @@ def take_standard_streams():
     """(the orders, the descriptor of the channel): the worker keeps the streams of this process for
     itself; user code gets an empty input and an output that is not the channel."""
     orders, channel = os.fdopen(os.dup(0), "rb"), os.dup(1)
-    make_room(channel)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(2, 1)
@@ -74,6 +73,7 @@ def import_torch():
     wrap_file_writer(torch, guard_file_writer)
     wrap_file_readers(torch, guard_file_reader)
     wrap_construction(torch, note_construction, note_copy)
+    make_mode(torch)
     return torch
 
 
@@ -125,10 +125,10 @@ class ServerProcess:
                 data = data[os.write(self.requests, data) :]
         report = b""
         while not report.endswith(b"\n"):
-            more = os.read(self.reports, 1 << 16)
-            if not more:
+            data = os.read(self.reports, 1 << 16)
+            if not data:
                 return False
-            report += more
+            report += data
         vars(self).update(json.loads(report))
         return True
 
@@ -201,7 +201,7 @@ def main():
     elif is_group:
         guard_process(torch)
         channel.tell(events.Guards(STATE.guards))
-        more = settings, Files(**request["files"]), torch, make_mode(torch), Originals(torch)
+        more = settings, Files(**request["files"]), torch, Originals(torch)
         jobs = [Job(**job) for job in request["jobs"]]
         Importer(jobs, 1, *more).run(channel, None)
         channel.tell(events.Done())

@@ -68,9 +68,9 @@ class Job:
         self.order = order
         self.attempt, self.tolerant, self.gpu = attempt, tolerant, gpu
         self.failures, self.is_needed = failures, is_needed
-        read = Order.read(order)
-        self.id, self.label, self.file = read.id, read.label, read.file
-        self.attempts, self.build, self.ask = read.attempts, read.build, read.ask
+        record = Order.read(order)
+        self.id, self.label, self.file = record.id, record.label, record.file
+        self.attempts, self.build, self.ask = record.attempts, record.build, record.ask
 
     @property
     def module(self):
@@ -140,7 +140,7 @@ class ImportGroup:
         how = first.tolerant, first.gpu, first.roots
         return how, dict.fromkeys((job.module, job.file) for job in self.jobs)
 
-    def left(self):
+    def unanswered(self):
         return [job for job in self.jobs if job.id not in self.answered]
 
     def hear(self, event):
@@ -158,19 +158,19 @@ class ImportGroup:
         elif kind in (events.Result, events.RungFailed):
             self.building.discard(event.id)
             self.answered.add(event.id)
-        elif kind is events.Apart:
-            left = self.left()
+        elif kind is events.Unforkable:
+            jobs = self.unanswered()
             self.answered.update(self.by_id)
-            return [ImportGroup([job]) for job in left]
+            return [ImportGroup([job]) for job in jobs]
         return []
 
     def died(self, ending, files):
         """What to do with the jobs that its process left undone. While it imported, a file is at
         fault: it is read in part the next time, then not at all. While it built, the job that is
         left is at fault; of several each gets a process of its own."""
-        left, path = self.left(), self.running
-        again = [Start(ImportGroup(left, self.width))]
-        if not left:
+        jobs, path = self.unanswered(), self.running
+        again = [Start(ImportGroup(jobs, self.width))]
+        if not jobs:
             return []
         if self.child and not (self.importing or self.building):  # it waited, and has done nothing
             return again
@@ -178,16 +178,16 @@ class ImportGroup:
             files.suspects.append(path)
             return again
         if self.importing:
-            guilty = [job for job in left if job.module == self.importing.module] or left
+            guilty = [job for job in jobs if job.module == self.importing.module] or jobs
             if path and path not in files.barred:
                 files.barred[path] = ending.cause, ending.words
-                guilty = [j for j in left if os.path.join(files.root, j.file or "") == path]
-            others = [job for job in left if job not in guilty]
-            blamed = [Blame(job, f"imported {job.file}") for job in guilty]
-            return [*blamed, *([Start(ImportGroup(others, self.width))] if others else [])]
-        if len(left) > 1:
-            return [Start(ImportGroup([job])) for job in left]
-        return [Blame(left[0], f"built {left[0].label}")]
+                guilty = [j for j in jobs if os.path.join(files.root, j.file or "") == path]
+            innocent = [job for job in jobs if job not in guilty]
+            blames = [Blame(job, f"imported {job.file}") for job in guilty]
+            return [*blames, *([Start(ImportGroup(innocent, self.width))] if innocent else [])]
+        if len(jobs) > 1:
+            return [Start(ImportGroup([job])) for job in jobs]
+        return [Blame(jobs[0], f"built {jobs[0].label}")]
 
 
 class Builder:
@@ -206,19 +206,19 @@ class Builder:
 
 
 class Branch:
-    """A group that has imported: `ready` jobs whose module is loaded are built, and `others` get
-    groups that go on from there, one for each module below the `package`. `packages`: names of
+    """A group that has imported: `ready` jobs whose module is loaded are built, and `deeper` ones
+    get groups that go on from there, one for each module below the `package`. `packages`: names of
     installed modules that its children had to import, as keys."""
 
     # What a process tells of models goes up to the server; all else concerns this one alone.
     PASSED_ON = events.Building, events.RungFailed, events.FilesRead, events.Packages
 
-    def __init__(self, ready, others, width, package, files, packages=None):
+    def __init__(self, ready, deeper, width, package, files, packages=None):
         self.width, self.files = width, files
         self.packages = {} if packages is None else packages
         depth = package.count(".") + 1
         below = collections.defaultdict(list)
-        for job in others:
+        for job in deeper:
             below[job.module.split(".")[depth]].append(job)
         each = max(1, width // max(1, len(below)))
         self.tasks = [Builder(job, job.failures) for job in ready]
@@ -328,6 +328,6 @@ class JobRun:
         free = self.cores - sum(group.width for group in running)
         if not (self.is_forking and running and free > 0) or is_waiting:
             return []
-        group = max(running, key=lambda group: len(group.left()))
+        group = max(running, key=lambda group: len(group.unanswered()))
         group.width += free
         return [Widen(group)]

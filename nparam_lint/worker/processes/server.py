@@ -4,7 +4,6 @@ import os
 import sys
 
 from ...ground.facts import fact
-from ..building.device_ladder import make_mode
 from ..building.devices import DEVICES
 from ..building.kernel_guard import prctl, restrict
 from ..building.side_effect_guard import guard, refuse_interpreters
@@ -42,7 +41,7 @@ class Server(Parent):
     def __init__(self, settings, torch, sites):
         """`sites`: the states of what belongs to the interpreter, by path."""
         files = Files(STATE.root)
-        super().__init__(settings, files, torch, make_mode(torch), Originals(torch))
+        super().__init__(settings, files, torch, Originals(torch))
         self.sites = sites
         self.guards = STATE.guards if CAN_FORK else None
         self.idle = None  # a process that has done the jobs of the run before, and waits for others
@@ -99,8 +98,8 @@ class Server(Parent):
     start = Parent.start_group
 
     def after(self, child, supervision):
-        others = [other.task for other in supervision.running if other is not child]
-        return self.life.widened(others, bool(supervision.waiting))
+        groups = [running.task for running in supervision.running if running is not child]
+        return self.life.widened(groups, bool(supervision.waiting))
 
     def perform(self, instruction, children):
         kind = type(instruction)
@@ -108,11 +107,11 @@ class Server(Parent):
             self.channel.tell(instruction.event)
         elif kind is Widen:
             group = instruction.task
-            next(one for one in children.running if one.task is group).tell(group.width)
+            next(child for child in children.running if child.task is group).tell(group.width)
         elif kind is Answer:
             result, retried, kept = instruction
-            more = {"ok": result.ok, "retried": retried, "kept": kept}
-            self.say("result", result.body, id=result.id, **more)
+            flags = {"ok": result.ok, "retried": retried, "kept": kept}
+            self.say("result", result.body, id=result.id, **flags)
         elif kind is End:
             children.disown()  # what the processes still have to do is not waited for
             self.end()

@@ -45,7 +45,7 @@ class ThreadPoller:
             data = b"more"
             while data:
                 try:
-                    data = os.read(descriptor, 1 << 16)
+                    data = os.read(descriptor, ROOM)
                 except OSError:
                     data = b""
                 self.queue.put((key, data))
@@ -142,10 +142,11 @@ class Supervision:
         return heard
 
     def do(self, instructions):
-        self.waiting.extendleft(one.task for one in instructions if type(one) is Start)
-        for one in instructions:
-            if type(one) is not Start:
-                self.parent.perform(one, self)
+        for instruction in instructions:
+            if type(instruction) is Start:
+                self.waiting.appendleft(instruction.task)
+            else:
+                self.parent.perform(instruction, self)
 
     def set_idle_aside(self):
         for child in [child for child in self.running if child.idle]:
@@ -187,22 +188,24 @@ class Supervision:
             return
         instructions = child.task.died(ending, self.life.files)
         tail = child.tail.decode("utf-8", "replace")
-        for one in instructions:
-            if type(one) is Blame:
-                result = died(one.what, ending, tail)
-                self.do(self.life.finished(result_event(one.job.id, result)))
-        self.waiting.extendleft(one.task for one in reversed(instructions) if type(one) is Start)
+        for instruction in instructions:
+            if type(instruction) is Blame:
+                result = died(instruction.what, ending, tail)
+                self.do(self.life.finished(result_event(instruction.job.id, result)))
+        for instruction in reversed(instructions):
+            if type(instruction) is Start:
+                self.waiting.appendleft(instruction.task)
 
 
 def reap_strays(running):
     """Kill what user code left behind: orphans come to us, because we asked to be their reaper."""
     if not sys.platform.startswith("linux"):
         return
-    known = {child.pid for child in running}
+    children = {child.pid for child in running}
     for _ in range(100):
         try:
             with io.open(f"/proc/self/task/{os.getpid()}/children") as file:
-                strays = [int(p) for p in file.read().split() if int(p) not in known]
+                strays = [int(p) for p in file.read().split() if int(p) not in children]
         except OSError:
             return
         if not strays:

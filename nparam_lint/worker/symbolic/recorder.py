@@ -37,7 +37,7 @@ class Recorder:
     def begin(self, seconds):
         """Before a build, which may take so long."""
         self.until, self.most = time.monotonic() + seconds, len(self.rows) + MOST_ROWS
-        self.decisions, self.seen, self.lost = [], set(), {}
+        self.decisions, self.outcomes, self.lost = [], set(), {}
         self.loops = {}
         self.keys = set()  # (row, line) of values that were looked up
         self.paused = 0  # while torch itself computes
@@ -60,19 +60,19 @@ class Recorder:
     def number(self, value):
         return self.row("n", repr(plain(value)))
 
-    def decide(self, operation, left, right, outcome):
+    def decide(self, operation, first, second, outcome):
         """A branch may have been taken on this."""
-        if self.paused or self.are_constant((left, right)):
+        if self.paused or self.are_constant((first, second)):
             return
-        row = self.row(operation, left, right)
-        if (row, outcome) in self.seen:
+        row = self.row(operation, first, second)
+        if (row, outcome) in self.outcomes:
             return
         line = line_of_caller()
         if line is None:
             return
-        if operation == "==" and {(left, line), (right, line)} & self.keys:
+        if operation == "==" and {(first, line), (second, line)} & self.keys:
             return  # a dictionary compares only what is in the same place: this is no branch
-        self.seen.add((row, outcome))
+        self.outcomes.add((row, outcome))
         self.decisions.append((row, outcome, line))
 
     def key(self, row):

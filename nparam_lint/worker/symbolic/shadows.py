@@ -13,7 +13,7 @@ import math
 import types
 
 from ..state import STATE
-from .traced_numbers import Traced, TracedInt, constant, made, plain
+from .traced_numbers import Traced, TracedInt, constant, plain, traced_result
 
 ASKING = ("ceil", "floor", "trunc", "prod")  # they ask a number's own methods
 MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
@@ -53,7 +53,7 @@ class Whole(int, metaclass=LikeThe):
 class Real(float, metaclass=LikeThe):
     def __new__(cls, *values):
         if is_traced(values):
-            return made(float(plain(values[0])), "float", values[0])
+            return traced_result(float(plain(values[0])), "float", values[0])
         return float(*values)
 
 
@@ -70,36 +70,36 @@ def extreme(original, name):
     """`max` or `min` of numbers."""
 
     def choose(*values, **more):
-        found = values[0] if len(values) == 1 else values
-        if more or isinstance(found, Traced):
+        candidates = values[0] if len(values) == 1 else values
+        if more or isinstance(candidates, Traced):
             return original(*values, **more)
-        found = tuple(found)
-        if not is_traced(found) or not all(isinstance(v, (int, float)) for v in found):
-            return original(found)
-        best = found[0]
-        for other in found[1:]:
-            best = made(original(plain(best), plain(other)), name, best, other)
+        candidates = tuple(candidates)
+        if not is_traced(candidates) or not all(isinstance(v, (int, float)) for v in candidates):
+            return original(candidates)
+        best = candidates[0]
+        for candidate in candidates[1:]:
+            best = traced_result(original(plain(best), plain(candidate)), name, best, candidate)
         return best
 
     return choose
 
 
-def counted(*values):
+def traced_range(*values):
     """`range`."""
-    found = range(*map(plain, values))
+    steps = range(*map(plain, values))
     for value in values:
         if isinstance(value, TracedInt):
             STATE.trace.lose("loop", value.row)
-            if len(found) == plain(value):
-                STATE.trace.loops[len(found)] = value.row
-    return found
+            if len(steps) == plain(value):
+                STATE.trace.loops[len(steps)] = value.row
+    return steps
 
 
 def function_of_math(original, name):
     def compute(*values):
         if not is_traced(values):
             return original(*values)
-        return made(original(*map(plain, values)), name, *values)
+        return traced_result(original(*map(plain, values)), name, *values)
 
     return compute
 
@@ -126,14 +126,15 @@ class Pattern(str):
         return str(self) % values
 
 
-def shadows():
-    """Identity of what is replaced -> (it, its replacement)."""
-    found = {}
-    for name, one in vars(math).items():
-        if type(one) is type(math.sqrt) and name not in ASKING:
-            other = function_of_math(one, name) if name in MATH else losing(one, "float()")
-            found[id(one)] = one, other
-    return found
+def shadows_of_math():
+    """Identity of a function -> (it, its replacement)."""
+    shadows = {}
+    for name, function in vars(math).items():
+        if type(function) is type(math.sqrt) and name not in ASKING:
+            is_known = name in MATH
+            shadow = function_of_math(function, name) if is_known else losing(function, "float()")
+            shadows[id(function)] = function, shadow
+    return shadows
 
 
 BUILTINS = {
@@ -142,8 +143,8 @@ BUILTINS = {
     "type": Kind,
     "max": extreme(max, "max"),
     "min": extreme(min, "min"),
-    "range": counted,
-    **{one.__name__: losing(one, "text") for one in (bin, hex, oct)},
+    "range": traced_range,
+    **{function.__name__: losing(function, "text") for function in (bin, hex, oct)},
 }
 
 
@@ -151,7 +152,7 @@ BUILTINS = {
 def shadowed(modules, looping):
     """While a model is built: in these modules, and in `math` itself; `range` in those that are
     `looping`, too."""
-    of_math = shadows()
+    of_math = shadows_of_math()
     with contextlib.ExitStack() as undo:
 
         def put(names, name, value):
@@ -162,23 +163,23 @@ def shadowed(modules, looping):
             names[name] = value
 
         for module in modules:
-            own = vars(module)
-            for name, value in list(own.items()):
+            names = vars(module)
+            for name, value in list(names.items()):
                 if id(value) in of_math:
-                    put(own, name, of_math[id(value)][1])
+                    put(names, name, of_math[id(value)][1])
                 elif type(value) is CACHED:
-                    put(own, name, value.__wrapped__)
+                    put(names, name, value.__wrapped__)
             for name, value in BUILTINS.items():
-                if name not in own:
-                    put(own, name, value)
+                if name not in names:
+                    put(names, name, value)
             for kind, name, value in [*cached_methods(module)]:
                 undo.callback(setattr, kind, name, vars(kind)[name])
                 setattr(kind, name, value)
         for module in looping:
-            put(vars(module), "range", counted)
-        for one, other in of_math.values():
-            put(vars(math), one.__name__, other)
-        for function in [found for module in modules for found in functions_of(module)]:
+            put(vars(module), "range", traced_range)
+        for function, shadow in of_math.values():
+            put(vars(math), function.__name__, shadow)
+        for function in [each for module in modules for each in functions_of(module)]:
             code = traced_code(function.__code__)
             if code is not None:
                 undo.callback(setattr, function, "__code__", function.__code__)
@@ -191,7 +192,7 @@ CACHED = type(functools.lru_cache(is_traced))
 
 def cached_methods(module):
     """Of the classes that a module defines: (the class, the method's name, it without a cache)."""
-    for kind in [one for one in vars(module).values() if isinstance(one, type)]:
+    for kind in [value for value in vars(module).values() if isinstance(value, type)]:
         for name, value in vars(kind).items() if kind.__module__ == module.__name__ else ():
             function = getattr(value, "__func__", value)
             if type(function) is CACHED:
@@ -201,12 +202,12 @@ def cached_methods(module):
 
 def functions_of(module):
     """The functions and methods that a module defines."""
-    name, todo, seen = module.__name__, list(vars(module).values()), set()
+    name, todo, visited = module.__name__, list(vars(module).values()), set()
     while todo:
         value = todo.pop()
-        if id(value) in seen or getattr(value, "__module__", name) != name:
+        if id(value) in visited or getattr(value, "__module__", name) != name:
             continue
-        seen.add(id(value))
+        visited.add(id(value))
         if isinstance(value, types.FunctionType):
             yield value
             todo.append(getattr(value, "__wrapped__", None))
@@ -220,16 +221,13 @@ def functions_of(module):
 
 def traced_code(code):
     """The code with floats and texts that ask what they meet; None where it has none."""
-    changed = False
-    constants = []
-    for value in code.co_consts:
-        new = None
+    constants = list(code.co_consts)
+    for place, value in enumerate(constants):
         if type(value) is float:
-            new = constant(value)
+            constants[place] = constant(value)
         elif type(value) is str and "%" in value:
-            new = Pattern(value)
+            constants[place] = Pattern(value)
         elif isinstance(value, types.CodeType):
-            new = traced_code(value)
-        changed |= new is not None
-        constants.append(value if new is None else new)
-    return code.replace(co_consts=tuple(constants)) if changed else None
+            constants[place] = traced_code(value) or value
+    is_same = all(new is old for new, old in zip(constants, code.co_consts))
+    return None if is_same else code.replace(co_consts=tuple(constants))

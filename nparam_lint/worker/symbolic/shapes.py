@@ -42,7 +42,7 @@ def make_shape_mode(torch):
     sized = {getattr(space, n, None) for n in SIZED for space in (torch, torch.Tensor)} - {None}
     tensor, properties = torch.Tensor, torch.Tensor.shape.__get__
 
-    def known(value):
+    def rows_with(value):
         return getattr(value, ROWS, None)
 
     def rows_of(out, args, kwargs, is_sized):
@@ -51,18 +51,19 @@ def make_shape_mode(torch):
         shape = list(out.shape)
         if is_sized:
             size = kwargs.get("size", args[1:] if args and isinstance(args[0], tensor) else args)
-            found = list(numbers_in(size if isinstance(size, (tuple, list)) else [size]))
-            if [*map(plain, found[: len(shape)])] == shape:
-                return [row_of(number) for number in found[: len(shape)]]
+            lengths = [*numbers_in(size if isinstance(size, (tuple, list)) else [size])]
+            lengths = lengths[: len(shape)]
+            if [*map(plain, lengths)] == shape:
+                return [*map(row_of, lengths)]
         values = [*args, *kwargs.values()]
         parts = [p for v in values for p in (v if isinstance(v, (tuple, list)) else [v])]
-        sources = [p for p in parts if isinstance(p, tensor) and known(p) is not None]
+        sources = [p for p in parts if isinstance(p, tensor) and rows_with(p) is not None]
         for source in sources:
             if list(source.shape) == shape:
-                return known(source)
+                return rows_with(source)
         lengths = {int(n): n.row for n in numbers_in(values) if isinstance(n, Traced)}
         for source in sources:
-            lengths.update(zip(source.shape, known(source)))
+            lengths.update(zip(source.shape, rows_with(source)))
         for row in lengths.values():
             STATE.trace.lose("shape", row)
         return [lengths[n] if n in lengths else STATE.trace.number(n) for n in shape]
@@ -76,11 +77,11 @@ def make_shape_mode(torch):
             finally:
                 trace.paused -= 1
             if isinstance(out, tensor):
-                if known(out) is None:
+                if rows_with(out) is None:
                     with contextlib.suppress(Exception):  # a lazy parameter has no shape
                         setattr(out, ROWS, rows_of(out, args, kwargs, func in sized))
-            elif args and known(args[0]) is not None:
-                rows = known(args[0])
+            elif args and rows_with(args[0]) is not None:
+                rows = rows_with(args[0])
                 if func == properties or (func is tensor.size and len(args) == 1):
                     return torch.Size(map(traced, map(int, out), rows))
                 if func is tensor.size and isinstance(out, int):
@@ -96,12 +97,12 @@ def carried(torch):
     parameter = torch.nn.Parameter
     original = parameter.__new__
 
-    def new(cls, data=None, *more, **others):
-        made = original(cls, data, *more, **others)
+    def new(cls, data=None, *args, **kwargs):
+        result = original(cls, data, *args, **kwargs)
         rows = getattr(data, ROWS, None)
-        if rows is not None and getattr(made, ROWS, None) is None:
-            setattr(made, ROWS, rows)
-        return made
+        if rows is not None and getattr(result, ROWS, None) is None:
+            setattr(result, ROWS, rows)
+        return result
 
     parameter.__new__ = new
     try:

@@ -66,7 +66,7 @@ class Traced:
         return outcome
 
     def __neg__(self):
-        return made(-plain(self), "neg", self)
+        return traced_result(-plain(self), "neg", self)
 
     def __pos__(self):
         return self
@@ -75,7 +75,7 @@ class Traced:
     real = property(__pos__)
 
     def __abs__(self):
-        return made(abs(plain(self)), "abs", self)
+        return traced_result(abs(plain(self)), "abs", self)
 
     def __divmod__(self, other):
         return self // other, self % other
@@ -98,13 +98,13 @@ class TracedInt(Traced, int):
         return self if digits is None or digits >= 0 else round(plain(self), digits)
 
     def __invert__(self):
-        return made(~plain(self), "invert", self)
+        return traced_result(~plain(self), "invert", self)
 
     def bit_length(self):
-        return made(plain(self).bit_length(), "bit_length", self)
+        return traced_result(plain(self).bit_length(), "bit_length", self)
 
     def bit_count(self):
-        return made(plain(self).bit_count(), "bit_count", self)
+        return traced_result(plain(self).bit_count(), "bit_count", self)
 
     def is_integer(self):
         return True
@@ -118,18 +118,18 @@ class TracedFloat(Traced, float):
         return plain(self)
 
     def __trunc__(self):
-        return made(math.trunc(plain(self)), "trunc", self)
+        return traced_result(math.trunc(plain(self)), "trunc", self)
 
     def __floor__(self):
-        return made(math.floor(plain(self)), "floor", self)
+        return traced_result(math.floor(plain(self)), "floor", self)
 
     def __ceil__(self):
-        return made(math.ceil(plain(self)), "ceil", self)
+        return traced_result(math.ceil(plain(self)), "ceil", self)
 
     def __round__(self, digits=None):
         if digits is None:
-            return made(round(plain(self)), "round", self)
-        return made(round(plain(self), digits), "round", self, int(digits))
+            return traced_result(round(plain(self)), "round", self)
+        return traced_result(round(plain(self), digits), "round", self, int(digits))
 
     def is_integer(self):
         return bool(self == math.floor(plain(self)))
@@ -168,7 +168,7 @@ def symbol(name, value):
     return traced(value, STATE.trace.row("s", name))
 
 
-def made(value, operation, *parts):
+def traced_result(value, operation, *parts):
     """The result of an operation on numbers of which one at least is traced."""
     trace = STATE.trace
     if trace is None or trace.paused:
@@ -179,7 +179,7 @@ def made(value, operation, *parts):
     return traced(value, trace.row(operation, *rows))
 
 
-def left_to(other, number):
+def untraced_operand(other, number):
     """Of another kind of number, such as a fraction or one of numpy: it takes the plain value."""
     if isinstance(other, numbers.Number):
         STATE.trace.lose("int()", number.row)
@@ -189,21 +189,21 @@ def left_to(other, number):
 def arithmetic(sign, name):
     function = getattr(operator, name if name not in ("and", "or") else name + "_")
 
-    def compute(left, right):
-        first, second = plain(left), plain(right)
-        if sign in DIVISIONS and isinstance(right, Traced):
-            STATE.trace.decide("!=", right.row, STATE.trace.number(0), second != 0)
-        value = function(first, second)
-        if type(value) is int and sign == "**" and second > 64:
+    def compute(first, second):
+        operand = plain(second)
+        if sign in DIVISIONS and isinstance(second, Traced):
+            STATE.trace.decide("!=", second.row, STATE.trace.number(0), operand != 0)
+        value = function(plain(first), operand)
+        if type(value) is int and sign == "**" and operand > 64:
             return value
-        return made(value, sign, left, right)
+        return traced_result(value, sign, first, second)
 
     kinds = int if sign in OF_WHOLE else (int, float)
 
     def of_other(number, other):
         if sign == "*" and hasattr(other, "__len__"):  # a list, so many times
             STATE.trace.lose("loop", number.row)
-        return left_to(other, number)
+        return untraced_operand(other, number)
 
     def straight(self, other, *modulus):
         if modulus:
@@ -222,7 +222,7 @@ def comparison(sign, name):
 
     def compare(self, other):
         if not isinstance(other, (int, float)):
-            return left_to(other, self)
+            return untraced_operand(other, self)
         outcome = function(plain(self), plain(other))
         STATE.trace.decide(sign, self.row, row_of(other), outcome)
         return outcome

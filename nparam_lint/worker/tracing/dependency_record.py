@@ -38,16 +38,15 @@ class InputLog:
         if something has changed since, or if it is unknown what was read."""
         if not self.is_complete:
             return None
-        found = {}
-        new = [*itertools.islice(reversed(self.facts.items()), len(self.facts) - start)]
-        for (question, path), known in reversed(new):
-            value = known
+        answers = {}
+        for (question, path), value in [*itertools.islice(self.facts.items(), start, None)]:
+            state = value
             if question in ("content", "names", "distributions"):
                 value = answer(question, path)
-                if answer("state", path) != known:
+                if answer("state", path) != state:
                     return None
-            found[fact(question, front_end_path(path))] = value
-        return found
+            answers[fact(question, front_end_path(path))] = value
+        return answers
 
     def report(self):
         """All of it, as JSON; None as above."""
@@ -72,7 +71,9 @@ class DependencyRecord:
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
         self.last_module = ""  # of those whose files were recorded
-        self.held = set()  # files that are mapped or open, and need not be recorded any more
+        self.settled_files = (
+            set()
+        )  # files that are mapped or open, and need not be recorded any more
         self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
 

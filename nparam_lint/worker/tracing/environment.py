@@ -13,7 +13,8 @@ import sys
 from ..state import STATE
 
 ALL = "*"  # stands for the whole environment
-# Files of libraries that list it, and how the names begin of which they take notice.
+# Files of libraries that list it, and how the names begin of which they take notice: one fact
+# stands for all of these.
 _LISTERS = {
     "/tqdm/utils.py": "TQDM_",
     "/fsspec/config.py": "FSSPEC",
@@ -26,30 +27,25 @@ _INNER = {
     collections.abc.Mapping.get.__code__.co_filename,
 }
 _early = {}  # names that were asked for before anything was recorded: by torch
-_own = set()  # names that code has set or deleted: their values are no longer the user's
+_overwritten = set()  # names that code has set or deleted: their values are no longer the user's
 
 
 def note(name):
     """Record that a variable is asked for, whether or not there is one."""
     name = os.fsdecode(name) if isinstance(name, bytes) else name
-    if not isinstance(name, str) or name in _own:
+    if not isinstance(name, str) or name in _overwritten:
         return
-    name = _by_lister() or name
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_filename in _INNER:
+        frame = frame.f_back
+    path = frame.f_code.co_filename.replace("\\", "/") if frame else ""
+    name = next((start + "*" for end, start in _LISTERS.items() if path.endswith(end)), name)
     if STATE.record is None or not STATE.record.on:
         _early[name] = None
         return
     facts = STATE.record.inputs().facts
     if ("env", ALL) not in facts:
         facts.setdefault(("env", name), None)
-
-
-def _by_lister():
-    """What stands for all that is asked for, if it is by a library that lists the environment."""
-    frame = sys._getframe(2)
-    while frame and frame.f_code.co_filename in _INNER:
-        frame = frame.f_back
-    path = frame.f_code.co_filename.replace("\\", "/") if frame else ""
-    return next((start + "*" for end, start in _LISTERS.items() if path.endswith(end)), None)
 
 
 def note_early():
@@ -67,12 +63,12 @@ class AskedEnviron(os._Environ):
 
     def __setitem__(self, key, value):
         super().__setitem__(key, value)
-        _own.add(os.fsdecode(key))
+        _overwritten.add(os.fsdecode(key))
 
     def __delitem__(self, key):
         note(key)  # it fails where there is none
         super().__delitem__(key)
-        _own.add(os.fsdecode(key))
+        _overwritten.add(os.fsdecode(key))
 
     def __iter__(self):
         note(ALL)

@@ -64,9 +64,9 @@ def obstacle(error):
 def root_cause(error):
     """The exception that an exception was made of, as a library does that adds where it happened;
     itself where it was made of none."""
-    seen = []
-    while error is not None and error.__cause__ is not None and error not in seen:
-        seen.append(error)
+    chain = []
+    while error is not None and error.__cause__ is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__
     return error
 
@@ -87,8 +87,8 @@ class LostName(ModuleNotFoundError):
 
 
 class Failure(Exception):
-    """Why a job was not measured. `code`: of the finding; `cause`: one of `records.Cause`; `more`:
-    other fields of `records.NotMeasured`."""
+    """Why a job was not measured. `code`: of the finding; `cause`: one of `measured.Cause`; `more`:
+    other fields of `measured.NotMeasured`."""
 
     def __init__(self, code, cause, reason, **more):
         super().__init__(reason)
@@ -120,7 +120,7 @@ class BarredImport(ImportError):
 
 
 class Ending(NamedTuple):
-    """How a process ended that should not have: a cause of `records.Cause`, and the same in
+    """How a process ended that should not have: a cause of `measured.Cause`, and the same in
     words that follow the name of the process."""
 
     cause: str

@@ -24,13 +24,11 @@ class CallSite:
 
 class OriginLines:
     """Where the parts of a model were made: for each the calls, as CallSites, the outermost first.
-    While it is built they are known by their instructions, since to work out a line takes longer,
-    and there are a hundred times as many parts as places that make them."""
+    The same calls are one tuple for all parts that they make."""
 
     def __init__(self):
         self.sites = {}  # id of a module or parameter -> its calls
-        self.known = {(): ()}  # the instructions of some calls, the innermost first -> the calls
-        self.calls = {}  # the same of all calls up to one -> that one
+        self.inner_sites = {}  # (id of some calls, an instruction) -> them, and the call made there
         self.objects = []  # of which an id is kept, and must not be given away
 
     def note_parameter(self, module, name, parameter):
@@ -38,7 +36,7 @@ class OriginLines:
         its layers was made where the layer was: this is most of all, and quick."""
         if parameter is None or id(parameter) in self.sites:
             return
-        site = None if own_class(type(module)).own else self.sites.get(id(module))
+        site = None if own_class(type(module)).project_class else self.sites.get(id(module))
         frame = sys._getframe(2)
         if frame.f_code.co_name == "__setattr__":
             frame = frame.f_back
@@ -50,22 +48,18 @@ class OriginLines:
         """A hook of torch's: the module is registered. It is of interest where its constructor was
         not seen."""
         if module is not None and id(module) not in self.sites:
-            self.note_made(module, sys._getframe(1))
-
-    def note_made(self, module, frame):
-        """A module is being made, called for by `frame`."""
-        self.keep(module, self.site_of(frame))
+            self.keep(module, self.site_of(sys._getframe(1)))
 
     def note_copy(self, original, copied):
         """A copy was made where its original was: that is the line that says its sizes."""
-        known = vars(original).get("_parameters") or {}
+        parameters = vars(original).get("_parameters") or {}
         pairs = [(original, copied)]
         for name, parameter in (vars(copied).get("_parameters") or {}).items():
-            pairs.append((known.get(name), parameter))
-        for one, other in pairs:
-            site = self.sites.get(id(one))
-            if site and other is not None and id(other) not in self.sites:
-                self.keep(other, site)
+            pairs.append((parameters.get(name), parameter))
+        for part, copied_part in pairs:
+            site = self.sites.get(id(part))
+            if site and copied_part is not None and id(copied_part) not in self.sites:
+                self.keep(copied_part, site)
 
     def keep(self, part, site):
         self.objects.append(part)
@@ -76,40 +70,28 @@ class OriginLines:
         packages other than torch."""
         return self.calls_above(frame, "project") or self.calls_above(frame, "package")
 
-    def calls_above(self, frame, wanted):
-        """Those at or above `frame` that belong to what is `wanted`; called for every module."""
-        start, found, kind_of = frame, [], STATE.file_kinds.get
+    def calls_above(self, frame, place):
+        """Those at or above `frame` whose code belongs to a place (`place_of_frame`); called for
+        every module."""
+        start, frames, place_of_file = frame, [], STATE.file_kinds.get
         while frame is not None:
-            code = frame.f_code
-            kind = kind_of(code.co_filename) or place_of_frame(frame)
-            if kind == wanted:
-                found += id(code), frame.f_lasti
-            elif kind == "call":
+            frame_place = place_of_file(frame.f_code.co_filename) or place_of_frame(frame)
+            if frame_place == place:
+                frames.append(frame)
+            elif frame_place == "call":
                 break
             frame = frame.f_back
-        found = tuple(found)
-        site = self.known.get(found)
-        if site is None:
-            site = self.known[found] = self.new_site(found, start, wanted)
+        site = ()
+        for frame in reversed(frames):
+            key = id(site), id(frame.f_code), frame.f_lasti
+            if key not in self.inner_sites:
+                record_callers(start)
+                self.inner_sites[key] = (*site, CallSite(frame))
+            site = self.inner_sites[key]
         return site
 
-    def new_site(self, instructions, frame, wanted):
-        record_callers(frame)
-        site = []
-        while len(site) < len(instructions) // 2:
-            if place_of_frame(frame) == wanted:
-                key = instructions[2 * len(site) :]
-                if key not in self.calls:
-                    self.calls[key] = CallSite(frame)
-                site.append(self.calls[key])
-            frame = frame.f_back
-        return tuple(reversed(site))
-
-    def calls_of(self, part):
-        """The calls that made a module or parameter; none where they are unknown."""
-        return self.sites.get(id(part), ())
-
     def line(self, part):
-        """The innermost of them, as `path:line`; None where it is unknown."""
-        site = self.calls_of(part)
+        """The innermost call that made a module or parameter, as `path:line`; None where it is
+        unknown."""
+        site = self.sites.get(id(part))
         return line_text(site[-1].file, site[-1].line) if site else None

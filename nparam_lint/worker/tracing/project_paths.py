@@ -24,26 +24,21 @@ def find_libraries(torch):
     sites = [p for p in sys.path if "-packages" in p]
     STATE.packages = tuple({os.path.join(p, "") for p in (*roots, *sites)})
     # What is above where things are found: to be a directory is certain of it.
-    found = (STATE.root, STATE.original, OWN, *STATE.packages)
-    STATE.above = {above for place in found for above in directories_above(place)}
-
-
-def directories_above(path):
-    """The directory at `path`, and all that it lies in."""
-    path = path.rstrip(os.sep)
-    while path and os.path.dirname(path) != path:
-        yield path
-        path = os.path.dirname(path)
+    STATE.above = set()
+    for path in (STATE.root, STATE.original, OWN, *STATE.packages):
+        path = path.rstrip(os.sep)
+        while path and os.path.dirname(path) != path:
+            STATE.above.add(path)
+            path = os.path.dirname(path)
 
 
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
-    known = STATE.is_project.get(path)
-    if known is None:
-        inside = path.startswith((STATE.root + os.sep, *STATE.linked))
-        known = inside and "site-packages" not in path and not path.startswith(STATE.environments)
-        STATE.is_project[path] = known
-    return known
+    if path not in STATE.is_project:
+        is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
+        is_of_package = "site-packages" in path or path.startswith(STATE.environments)
+        STATE.is_project[path] = is_inside and not is_of_package
+    return STATE.is_project[path]
 
 
 def real_path(path):
@@ -55,12 +50,12 @@ def real_path(path):
         real = os.path.realpath(folder)
         if os.path.isabs(folder):
             STATE.real_folders[folder] = real
-    found = os.path.join(real, name)
+    path = os.path.join(real, name)
     try:
-        is_link = S_ISLNK(lstat(found).st_mode)
+        is_link = S_ISLNK(lstat(path).st_mode)
     except (OSError, ValueError):  # nothing is there
         is_link = False
-    return os.path.realpath(found) if is_link else found
+    return os.path.realpath(path) if is_link else path
 
 
 def is_within(path):
@@ -108,10 +103,10 @@ def may_be_ours(name):
     module = sys.modules.get(name)
     if module is None:
         return False
-    known = STATE.project_packages.get(name)
-    if known is None or known[0] is not module:
-        known = STATE.project_packages[name] = module, is_ours(module)
-    return known[1]
+    package = STATE.project_packages.get(name)
+    if package is None or package[0] is not module:
+        package = STATE.project_packages[name] = module, is_ours(module)
+    return package[1]
 
 
 def modules_after(last):
@@ -138,9 +133,9 @@ def without_copy(text):
     """`text` with the paths of the working tree: users do not know the copy."""
     if not STATE.copy:
         return text
-    name, own = os.path.basename(STATE.copy), os.path.basename(STATE.original)
+    name, original = os.path.basename(STATE.copy), os.path.basename(STATE.original)
     # The path may be cut, or spelled anew.
-    return text.replace(STATE.copy, STATE.original).replace(name, own)
+    return text.replace(STATE.copy, STATE.original).replace(name, original)
 
 
 def from_copy(path):
@@ -183,10 +178,17 @@ def place_of_frame(frame):
     """What the code of a frame belongs to: the `project`, a `package` other than torch, the `call`
     that was asked for, or anything `other`."""
     name = frame.f_code.co_filename
-    kind = STATE.file_kinds.get(name)
-    if kind is None:
-        kind = STATE.file_kinds[name] = _kind(name)
-    return kind
+    if name not in STATE.file_kinds:
+        if name.startswith("<nparam"):
+            kind = "call"
+        elif is_project(name):
+            kind = "project"
+        elif name.startswith(OWN) or "site-packages" not in name or "/torch/" in name:
+            kind = "other"
+        else:
+            kind = "package"
+        STATE.file_kinds[name] = kind
+    return STATE.file_kinds[name]
 
 
 def line_of_frame(frame):
@@ -194,22 +196,11 @@ def line_of_frame(frame):
     return frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno
 
 
-def _kind(name):
-    if name.startswith("<nparam"):
-        return "call"
-    if is_project(name):
-        return "project"
-    if name.startswith(OWN):
-        return "other"
-    return "package" if "site-packages" in name and "/torch/" not in name else "other"
-
-
 def line_text(name, number):
     """A line of a file as `path:line`."""
-    text = STATE.line_texts.get((name, number))
-    if text is None:
-        text = STATE.line_texts[name, number] = "{}:{}".format(relative(name), number)
-    return text
+    if (name, number) not in STATE.line_texts:
+        STATE.line_texts[name, number] = "{}:{}".format(relative(name), number)
+    return STATE.line_texts[name, number]
 
 
 def line_of_error(error):

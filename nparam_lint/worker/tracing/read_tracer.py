@@ -121,10 +121,10 @@ def record_held():
     """What is mapped or open now, and was not before: opened by whatever compiled code."""
     record = STATE.record
     record.record_modules()
-    for path in held_files() - record.held if record.looks_at_held else ():
+    for path in held_files() - record.settled_files if record.looks_at_held else ():
         recordable = recordable_path(path)
         if recordable is None:
-            record.held.add(path)
+            record.settled_files.add(path)
             continue
         if recordable.endswith(_DELETED):
             record_unseen(sys._getframe(1))
@@ -132,27 +132,34 @@ def record_held():
             record.inputs().note("content", recordable)
         else:  # a library, as a rule
             record.record_outside(recordable)
-            record.held.add(path)
+            record.settled_files.add(path)
 
 
 def held_files():
     """The files that this process has mapped or open, where the system tells."""
-    found = set()
+    paths = set()
     with contextlib.suppress(OSError):
         with io.open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-            found.update(re.findall(" (/.*)", maps.read()))
+            paths.update(re.findall(" (/.*)", maps.read()))
         for number in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # that of the list itself
-                found.add(os.readlink("/proc/self/fd/" + number))
-    return {path for path in found if path.startswith("/") and not path.startswith(NO_FILES)}
+                paths.add(os.readlink("/proc/self/fd/" + number))
+    return {path for path in paths if path.startswith("/") and not path.startswith(NO_FILES)}
 
 
-def record_query(question, path, found, kwargs=()):
+def record_query(question, path, result, kwargs):
     """A question about a path other than what it contains, and the answer."""
     if STATE.record.on:
-        place = below_open(path, kwargs.get("dir_fd"))
-        if found == "directory" and isinstance(place, str) and is_certain(place):
-            return
+        place, directory = path, kwargs.get("dir_fd")
+        if directory is not None and not isinstance(path, int):  # the path starts from there
+            directory = path_of_open(directory)
+            place = directory and os.path.join(directory, os.fsdecode(path))
+        if result == "directory" and isinstance(place, str):
+            # It is there as long as the project is, or the packages with their files.
+            if place in STATE.above:
+                return
+            if place.startswith(STATE.packages) and not is_project(place):
+                return
         path, caller = recordable_path(place), sys._getframe(2)
         if path is None or is_inspected(path, caller):
             return
@@ -160,15 +167,10 @@ def record_query(question, path, found, kwargs=()):
         # `os.path` looks for links in this way, and tells no size.
         is_kind = question == "lstat" and caller.f_code.co_filename.endswith(_OF_PATHS)
         # For its size, perhaps, or for code that reads it unseen.
-        if found == "file" and question in ("stat", "lstat") and not is_kind:
+        if result == "file" and question in ("stat", "lstat") and not is_kind:
             inputs.note("content", path)
         else:
-            inputs.facts.setdefault((question, path), found)
-
-
-def is_certain(place):
-    """Whether a directory is there as long as the project is, or the packages with their files."""
-    return place in STATE.above or (place.startswith(STATE.packages) and not is_project(place))
+            inputs.facts.setdefault((question, path), result)
 
 
 def path_of_open(descriptor):
@@ -178,14 +180,6 @@ def path_of_open(descriptor):
     except OSError:
         record_unseen(sys._getframe(1))
         return None
-
-
-def below_open(path, directory):
-    """A path that starts from a directory that is open, if any."""
-    if directory is None or isinstance(path, int):
-        return path
-    directory = path_of_open(directory)
-    return directory and os.path.join(directory, os.fsdecode(path))
 
 
 def record_callers(frame):
@@ -202,7 +196,7 @@ def record_callers(frame):
 
 def record_classes(classes):
     """The files of the project that define the classes of a model's modules."""
-    bases = {base for one in classes for base in one.__mro__}
+    bases = {base for kind in classes for base in kind.__mro__}
     files = (project_file(base.__module__) for base in bases)
     STATE.record.model_inputs.imports.update(filter(None, files))
 
@@ -214,11 +208,11 @@ def job_dependencies(job):
     return inputs.report()
 
 
-def record_import(name, given, level=0, names=()):
+def record_import(name, namespace, level=0, names=()):
     """The files of the project that an import statement means, whoever imported them first: for
     the file that is being run, and for the one that the statement stands in."""
     if level:
-        package = given.get("__package__") if given else None
+        package = namespace.get("__package__") if namespace else None
         if not package or not may_be_ours(package.partition(".")[0]):
             return
         with contextlib.suppress(ImportError, ValueError):
@@ -228,20 +222,18 @@ def record_import(name, given, level=0, names=()):
     dotted = list(upwards(name))
     for item in names or ():
         if item == "*":
-            found = getattr(sys.modules.get(name), "__all__", None)
-            dotted += ["{}.{}".format(name, inner) for inner in found or ()]
+            exports = getattr(sys.modules.get(name), "__all__", None)
+            dotted += ["{}.{}".format(name, inner) for inner in exports or ()]
         else:
             dotted.append("{}.{}".format(name, item))
-    holder = STATE.record.files.get(given.get("__file__")) if given else None
+    holder = STATE.record.files.get(namespace.get("__file__")) if namespace else None
     importers = [STATE.record.imports(), *([holder.imports] if holder else [])]
     for inner in dotted:
         path = project_file(inner)
-        if path is None:
-            continue
         if path in STATE.record.files:
             for imports in importers:
                 imports.add(path)
-        else:  # an archive, or an extension
+        elif path is not None:  # an archive, or an extension
             loader = getattr(sys.modules[inner], "__loader__", None)
             archive = getattr(loader, "archive", None) or path
             STATE.record.inputs().note("content", archive)
@@ -250,14 +242,14 @@ def record_import(name, given, level=0, names=()):
 def installation():
     """The states of what changes when packages come or go, or another Python takes the place of
     this one, by path."""
-    found = {sys.executable, os.path.realpath(sys.executable)}
-    found.add(os.path.join(sys.prefix, "pyvenv.cfg"))
+    paths = {sys.executable, os.path.realpath(sys.executable)}
+    paths.add(os.path.join(sys.prefix, "pyvenv.cfg"))
     for path in filter(None, sys.path):
-        found.add(path)
+        paths.add(path)
         with contextlib.suppress(OSError):
             names = os.listdir(path) if "-packages" in path else ()
-            found.update(os.path.join(path, name) for name in names if name.endswith(".pth"))
-    return {path: answer("state", path) for path in found}
+            paths.update(os.path.join(path, name) for name in names if name.endswith(".pth"))
+    return {path: answer("state", path) for path in paths}
 
 
 def start_recording(torch):
@@ -267,7 +259,7 @@ def start_recording(torch):
     watch_machine()
     watch_imports()
     watch_path_queries()
-    STATE.record.held = held_files()
+    STATE.record.settled_files = held_files()
     STATE.record.on = True
 
 
@@ -307,7 +299,12 @@ def watch_machine():
     def recording(original, question):
         @functools.wraps(original)
         def ask(*args, **kwargs):
-            record_machine(question, sys._getframe(1))
+            frame = sys._getframe(1)
+            while frame and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
+                frame = frame.f_back
+            # Libraries ask how many threads to use, and on which system they run: that is no size.
+            if STATE.record.on and frame and is_project(frame.f_code.co_filename):
+                STATE.record.inputs().facts.setdefault(("machine", question), None)
             return original(*args, **kwargs)
 
         return ask
@@ -321,14 +318,6 @@ def watch_machine():
         os.uname = recording(os.uname, "node")
 
 
-def record_machine(question, frame):
-    """Libraries ask how many threads to use, and on which system they run: that is no size."""
-    while frame is not None and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
-        frame = frame.f_back
-    if STATE.record.on and frame is not None and is_project(frame.f_code.co_filename):
-        STATE.record.inputs().facts.setdefault(("machine", question), None)
-
-
 def watch_path_queries():
     def recording(original, to_answer):
         def ask(path, *args, **kwargs):
@@ -338,12 +327,12 @@ def watch_path_queries():
             elif not kwargs.get("follow_symlinks", True):
                 question = "lstat"
             try:
-                found = original(path, *args, **kwargs)
+                result = original(path, *args, **kwargs)
             except OSError:
                 record_query(question, path, None, kwargs)
                 raise
-            record_query(question, path, to_answer(found), kwargs)
-            return found
+            record_query(question, path, to_answer(result), kwargs)
+            return result
 
         return ask
 
@@ -352,9 +341,9 @@ def watch_path_queries():
         original = getattr(os, name)
         replacement = recording(original, to_answer)
         setattr(os, name, replacement)
-        for known in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
-            if original in known:
-                known.add(replacement)
+        for supported in (os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks):
+            if original in supported:
+                supported.add(replacement)
     accessor = getattr(pathlib, "_NormalAccessor", None)  # Python 3.10 and before bound them early
     for name in ("stat", "lstat", "readlink"):
         if hasattr(accessor, name):

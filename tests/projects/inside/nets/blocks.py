@@ -156,6 +156,7 @@ class Model(nn.Module):
         self.plain = nn.ModuleList([Plain(4) for _ in range(3)])
         self.other = Plain(4, 3, bias=False, act=nn.ReLU, rate=0.5)
         self.child = Child(5, 6, 7)
+        self.many = Child(5, *range(9))
         self.none = NoConstructor(5)
         self.new, self.made = New(3), Made(3)
         self.data, self.decorated = Data(3, bias=False), Decorated(3)
@@ -175,6 +176,7 @@ class Model(nn.Module):
             SimpleNamespace(width=3, _own=4), Config(a=1), BadConfig(), Slotted(), torch.float16,
             "x" * 999, [1, 2, (3,)], list(range(99)), {"a": None}, nn.Linear(1, 1), lambda: 3,
             functools.partial(nn.LayerNorm, eps=1e-6), torch.zeros(3), nn.ReLU, 10**300,
+            [[[1, 2]], 3],
         ]  # fmt: skip
         self.anything = nn.Sequential(*map(Anything, values))
         for size, module in enumerate(self.anything):
