@@ -342,8 +342,7 @@ def _heading(project: Project, home: Path, is_first: bool) -> str:
 
 
 def _refuse_unread(session: Session, paths: Sequence[Path], option: str) -> None:
-    """Refuse to skip the config of an inner project, in a format or file that can hold only one
-    project."""
+    """Refuse to skip the config of an inner project where only one project can be reported."""
     for place, file in inner_projects(session).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
             inner = clean(place.relative_to(session.root).as_posix())

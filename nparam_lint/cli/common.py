@@ -197,15 +197,13 @@ def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
 
 
 def nearest_directory(path: Path) -> Path:
-    """The nearest directory that exists: a path that is staged, or compared, may be deleted in the
-    tree."""
+    """The nearest directory that exists: the path itself may be deleted in the tree."""
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 
 @contextmanager
 def showing_progress(session: Session) -> Iterator[Session]:
-    """The same, showing what is being done while models are built, if standard error is a
-    terminal."""
+    """The same, showing what is done, if standard error is a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield session
         return

@@ -137,8 +137,7 @@ def run(options: Namespace) -> int:
 
 
 def _lacking(failure: NotMeasured, configurations: Configurations) -> str:
-    """The arguments that a call lacks, with the values of the first configuration, if it has
-    them."""
+    """The arguments that a call lacks, as the first configuration has them, if it does."""
     first = configurations.first
     if not failure.missing or not {*failure.missing} <= first.keys():
         return ""

@@ -96,8 +96,7 @@ def paths_read(candidates: Sequence[Candidate], source: ProjectSource) -> list[s
 def _planned(
     requests: Sequence[tuple[Candidate, Ask]], source: ProjectSource
 ) -> tuple[frozenset[str], list[Order]]:
-    """The names under which anything of the project could be imported, and an order for each
-    candidate."""
+    """The names that the project's modules may be imported by, and an order for each candidate."""
     discovery, root = source.found, source.session.root
     roots = ("", "src") if (root / "src").is_dir() else ("",)
     imports: dict[str, tuple[ImportAttempt, ...]] = {}

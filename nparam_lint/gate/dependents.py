@@ -65,11 +65,12 @@ def with_dependents(
         count_in = next((f"has a count in {path}" for path in docs if is_given(path)), "")
         candidate.because = count_in or why.get(candidate.built.location, "")
     unreached = [r for r in outside if not r.because]
-    unknown = []
-    places = paths_read(unreached, source) if paths_read else [None] * len(unreached)
-    for candidate, place_read in zip(unreached, places, strict=True):
-        candidate.because = f"depends on {place_read}" if place_read else ""
-        unknown += [candidate] if place_read is None else []
+    unknown = unreached
+    if paths_read:
+        places = paths_read(unreached, source)
+        unknown = [r for r, place in zip(unreached, places, strict=True) if place is None]
+        for candidate, read_place in zip(unreached, places, strict=True):
+            candidate.because = f"depends on {read_place}" if read_place else ""
     if unknown:
         data = _data(source, tree)
         reached = {*files.values(), *importers}.intersection(tree.files)
@@ -155,21 +156,20 @@ def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
     while folder and tree.is_package(folder):
         yield join(folder, "__init__.py")
         folder = parent(folder)
-    if path in tree.files:
-        yield from tree.leads_to(path).files
-        if b"import *" in tree.source(path):
-            yield from _starred(tree, path)
-
-
-def _starred(tree: SourceTree, path: str) -> Iterator[str]:
-    """The modules that `from package import *` imports since the package's `__all__` names them."""
+    if path not in tree.files:
+        return
+    yield from tree.leads_to(path).files
+    if b"import *" not in tree.source(path):
+        return
     for item in tree.facts(path).imports:
-        if item.name == "*":
-            located = tree.locate(path, item.module) or ("", None)
-            package = tree.relative(path, item.level, item.module) if item.level else located[1]
-            if package is not None and tree.is_package(package):
-                names = tree.facts(join(package, "__init__.py")).exports or ()
-                yield from filter(None, (tree.module_file(join(package, name)) for name in names))
+        if item.name != "*":
+            continue
+        # `from package import *` imports the modules that the package's `__all__` names.
+        located = tree.locate(path, item.module) or ("", None)
+        package = tree.relative(path, item.level, item.module) if item.level else located[1]
+        if package is not None and tree.is_package(package):
+            names = tree.facts(join(package, "__init__.py")).exports or ()
+            yield from filter(None, (tree.module_file(join(package, name)) for name in names))
 
 
 def _ends(importers: Mapping[str, Sequence[str]], ends: Iterable[str]) -> dict[str, str]:

@@ -111,8 +111,7 @@ def _options(discovery: Discovery) -> dict[str, str]:
 
 
 def _is_value(text: str) -> bool:
-    """Whether it says something where it is pasted: no size is `0` or `-1`, which others find
-    out."""
+    """Whether it says something where it is pasted: no size is `0` or `-1`."""
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
         value = ast.literal_eval(text) if len(text) <= _LONGEST else None
         return value not in (None, "") and not (type(value) is int and value <= 0)

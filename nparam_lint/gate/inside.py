@@ -24,8 +24,7 @@ def files_with(name: str, near: str, tree: SourceTree) -> list[str]:
 
 
 def resolved(target: Target, tree: SourceTree) -> Target:
-    """A target whose model is called by its name alone, with the file of that; as it is, where
-    there is not one such file."""
+    """A target with the file of its model, where that has a name alone, and one file defines it."""
     host = target.host
     if host is None or host.location:
         return target

@@ -313,8 +313,7 @@ def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -
 def judge_devices(
     measured: Measured, position: Position, target: str, required: bool
 ) -> list[Finding]:
-    """NPL006 for every device whose result differs from the first, that failed, or that is required
-    but absent."""
+    """NPL006 for every device whose result differs, that failed, or is required but absent."""
     findings = []
     for name, result in measured.devices.items():
         was_measured, message = result.status == "measured", None

@@ -238,8 +238,7 @@ def assemble_report(
     skipped: _Skipped,
     complete: frozenset[str] = frozenset(),
 ) -> Report:
-    """The report on a source whose models were counted and judged. `complete`: see
-    `complete_codes`."""
+    """The report on a source whose models were judged. `complete`: see `complete_codes`."""
     if answers.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
@@ -307,8 +306,7 @@ def reported_findings(
 
 
 def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> list[Finding]:
-    """Without what is said of the source, where a model that was built says the same or refutes
-    it."""
+    """Without what is said of the source where a model that was built says it, or refutes it."""
     hidden = {(f.position.path, f.position.line) for f in findings if f.code == "NPL010"}
     built_targets = {
         target

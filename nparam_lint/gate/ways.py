@@ -37,8 +37,7 @@ def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
-    """The selection, with the ways to build the models that nobody declares a budget for; as many
-    for each as the settings allow."""
+    """The selection, with as many ways to build models without budgets as the settings allow."""
     session = source.session
     targets = frozenset(candidate.target.bare for candidate in source.candidates)
     undeclared = targets - {r.target.bare for r in source.candidates if r.is_declared}

@@ -247,8 +247,7 @@ def _width() -> int:
 
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
-    """Print, with -v, which interpreter counted; the warnings; and a warning if nothing is
-    declared."""
+    """Print, with -v, which interpreter counted; the warnings; and whether nothing is declared."""
 
     reporter, who = _reporter(config), report.environment
     if reporter is not None and who is not None and config.option.verbose > 0:

@@ -56,16 +56,6 @@ class Board:
             yield from ((root, f) for f in findings if root / f.position.path == path)
 
 
-def range_of(finding: Finding, lines: Sequence[str], codec: PositionCodec) -> types.Range:
-    """What a finding is about: the declared number where it is known, else the rest of its line.
-    `lines`: of the file."""
-    at = finding.position
-    declared = finding.lines[0] if finding.lines else None
-    if declared and (declared.position.path, declared.position.line) == (at.path, at.line):
-        return _range(lines, declared.position, codec, declared.width)
-    return _range(lines, at, codec)
-
-
 def _range(
     lines: Sequence[str], at: Position, codec: PositionCodec, width: int | None = None
 ) -> types.Range:
@@ -90,8 +80,12 @@ def diagnostic(
 ) -> types.Diagnostic:
     """`lines`: of the file that it is in; `rule_page`: where the page of a rule is."""
     href = rule_page(finding.code) if finding.code else None
+    at, width = finding.position, None  # the rest of the line, unless the declared number is known
+    budget = finding.lines[0] if finding.lines else None
+    if budget and (budget.position.path, budget.position.line) == (at.path, at.line):
+        at, width = budget.position, budget.width
     return types.Diagnostic(
-        range_of(finding, lines, codec),
+        _range(lines, at, codec, width),
         clean(finding.message),
         _SEVERITIES[finding.severity],
         code=finding.code or None,
@@ -104,8 +98,7 @@ def diagnostic(
 def _related(
     finding: Finding, root: Path, codec: PositionCodec
 ) -> Iterator[types.DiagnosticRelatedInformation]:
-    """The lines that made the difference: those that were edited, and those that make what
-    changed."""
+    """The lines that were edited, and those that make what changed."""
     for line in finding.lines[1:]:
         words = f"{finding.since}: this line" if finding.since else "this line"
         yield _at(line.position, f"{words} changed", root, codec)
