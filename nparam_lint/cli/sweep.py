@@ -90,9 +90,9 @@ def run(options: Namespace) -> int:
     with reused_worker(), common.showing_progress(session) as shown:
         try:
             model = Model(shown, target, selector)
-            failure = model.as_named()
-            if configurations and isinstance(failure, NotMeasured):
-                values = _lacking(failure, configurations)
+            answer = model.as_named()
+            if configurations and isinstance(answer, NotMeasured):
+                values = _lacking(answer, configurations)
                 called = ", ".join(filter(None, (target.arguments, values)))
                 if values:
                     model = Model(shown, replace(target, arguments=called), selector)
