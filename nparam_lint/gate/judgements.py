@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.answers import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
-    from nparam_lint.repository.snapshot import Snapshot
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
@@ -110,7 +109,6 @@ def judge_models(
     for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
         answer = answers.measurements[number]
         target = str(candidate.target)
-        settings = session.settings.for_file(candidate.target.location)
         judged: _Judged
         if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
@@ -121,13 +119,12 @@ def judge_models(
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
                 candidate.position = Position(used.path, used.line, used.column)
-            sizes = resized.get(number, ())
-            judged = _judge_measured(candidate, answer, settings, sizes, session.is_staged)
+            judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
         elif selection.skip_failures and not candidate.is_declared:
             outcomes.failures.append((place, target, answer))
             continue
         else:
-            judged = _judge_failure(candidate, answer, settings, session.snapshot)
+            judged = _judge_failure(candidate, answer, session)
         results, findings = judged
         host = answer if candidate.target.host and isinstance(answer, Measured) else None
         if host:
@@ -150,12 +147,11 @@ def judge_models(
     return outcomes
 
 
-def _judge_failure(
-    candidate: Candidate, failure: NotMeasured, settings: Settings, copy: Snapshot | None
-) -> _Judged:
+def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session) -> _Judged:
     declared = [budget for budget in candidate.budgets if budget.origin != "prose"]
     if not declared:
         return [], []
+    settings, copy = session.settings.for_file(candidate.target.location), session.snapshot
     hints = arguments_entry(candidate.target, failure.missing, settings)
     if copy is not None and failure.cause != "not_tracked":
         # A file of the working tree that is missing in the index.
@@ -167,13 +163,10 @@ def _judge_failure(
 
 
 def _judge_measured(
-    candidate: Candidate,
-    measured: Measured,
-    settings: Settings,
-    resized: _Resized,
-    staged: bool,
+    candidate: Candidate, measured: Measured, session: Session, resized: _Resized
 ) -> _Judged:
     target, position = str(candidate.target), candidate.position
+    settings, staged = session.settings.for_file(candidate.target.location), session.is_staged
     results: list[BudgetResult] = []
     findings: list[Finding] = []
     experts_hint: Sequence[str] = ()
@@ -184,7 +177,7 @@ def _judge_measured(
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
-        sizes = [size for candidate, size in resized if candidate.build.varied <= names]
+        sizes = [size for variant, size in resized if variant.build.varied <= names]
         if sizes and not broken:
             broken = formula_check.check_formula(budget, measured, sizes, settings.tolerance)
         findings += broken
