@@ -110,9 +110,8 @@ class ProjectSource:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `ask`: what is wanted of each besides its count. `skipped`: (target,
-    why) of those that are left out. `skip_failures`:
-    a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
-    `Report`; `shard`: which part of a run they are."""
+    why) of those that are left out. `skip_failures`: a model without a budget that cannot be built
+    joins them. `ways_left`, `containment`: see `Report`; `shard`: which part of a run they are."""
 
     candidates: Sequence[Candidate] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
@@ -181,9 +180,8 @@ def why_gone(target: Target, root: Path, discovery: Discovery) -> str | None:
 
 
 def select_models(candidates: Sequence[Candidate], declared_only: bool = False) -> Selection:
-    """The models to build. A model without a budget whose required arguments are not provided is
-    skipped: building it could only fail. `declared_only`: all models without a budget are
-    skipped."""
+    """The models to build. Without a budget a model is skipped where required arguments are not
+    provided: building it could only fail; with `declared_only`, always."""
     if declared_only:
         return Selection([candidate for candidate in candidates if candidate.is_declared])
     failures = [(candidate, _lacks_arguments(candidate)) for candidate in candidates]

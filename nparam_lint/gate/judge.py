@@ -15,7 +15,7 @@ from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nparam_lint.claims import Selector
     from nparam_lint.claims.budget import Budget
@@ -97,21 +97,19 @@ def _parts(budget: Budget, measured: Measured) -> list[_Part] | Finding:
     places = tuple(dict.fromkeys(row.source or "" for row in instances))
     if definition and definition not in places:
         return _other_definition(budget, places)
-    return [(row, _within(selector, {*row.paths}, measured.modules)) for row in instances]
-
-
-def _within(
-    selector: Selector, instances: Collection[str], rows: Sequence[ModuleRow]
-) -> list[ModuleRow]:
-    """The modules that a selector names inside of others; these themselves where it names none."""
-    if not selector.module:
-        return [row for row in rows if row.path in instances]
-    return [
-        row
-        for row in rows
-        for above, below in _splits(row.path)
-        if above in instances and matches(selector.module, below)
-    ]
+    parts: list[_Part] = []
+    for instance in instances:
+        paths = {*instance.paths}
+        rows = [row for row in measured.modules if row.path in paths]
+        if selector.module:
+            rows = [
+                row
+                for row in measured.modules
+                for above, below in _splits(row.path)
+                if above in paths and matches(selector.module, below)
+            ]
+        parts.append((instance, rows))
+    return parts
 
 
 def _splits(path: str) -> Iterator[tuple[str, str]]:

@@ -413,7 +413,8 @@ def _offers(server: EditorServer) -> None:
     async def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
         offers = [*here(params)]
         if kinds := params.context.only:
-            offers = [offer for offer in offers if any(_is_kind(offer.kind, k) for k in kinds)]
+            prefixes = tuple(f"{_name_of(kind)}." for kind in kinds)
+            offers = [o for o in offers if f"{_name_of(o.kind)}.".startswith(prefixes)]
         if "edit" not in (server.can("text_document.code_action.resolve_support.properties") or ()):
             offers = [await resolved(offer) for offer in offers]
         return [offer for offer in offers if offer.data or offer.edit or offer.command]
@@ -442,9 +443,8 @@ def _offers(server: EditorServer) -> None:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
 
 
-def _is_kind(kind: types.CodeActionKind | str | None, above: types.CodeActionKind | str) -> bool:
-    names = [str(getattr(name, "value", name)) for name in (kind, above)]
-    return f"{names[0]}.".startswith(f"{names[1]}.")
+def _name_of(kind: types.CodeActionKind | str | None) -> str:
+    return str(getattr(kind, "value", kind))
 
 
 def _completion(server: EditorServer) -> None:
