@@ -163,7 +163,13 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
     command = options = None
     try:
         if first == "help":
-            return _help(argv[1:])
+            name = argv[1] if argv[1:] else None
+            if name not in (None, *COMMANDS):
+                hint = did_you_mean(str(name), COMMANDS, f"there are: {', '.join(COMMANDS)}")
+                raise UsageError(f"there is no command {name}{hint}")
+            parser = parser_of(name)[1] if name else general_parser()
+            parser.print_help()
+            return 0
         if first in ("-h", "--help", "--version"):
             general_parser().parse_args(argv)  # prints and exits
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
@@ -180,17 +186,6 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
             message = f"cannot read or write {error.filename}: {error.strerror}\n"
             message += "next: give yourself access to it, or name other paths"
         return common.deliver_failure(message, argv, environ, command, options)
-
-
-def _help(words: Sequence[str]) -> int:
-    """`help COMMAND` is `COMMAND --help`, and `help` alone `--help`."""
-    for word in words[:1]:
-        if word not in COMMANDS:
-            hint = did_you_mean(word, COMMANDS, f"there are: {', '.join(COMMANDS)}")
-            raise UsageError(f"there is no command {word}{hint}")
-    parser = parser_of(words[0])[1] if words else general_parser()
-    parser.print_help()
-    return 0
 
 
 def parser_of(name: str) -> tuple[Any, Parser]:

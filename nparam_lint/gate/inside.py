@@ -14,22 +14,21 @@ if TYPE_CHECKING:
     from nparam_lint.discover import SourceTree
 
 
-def files_with(name: str, near: str, tree: SourceTree) -> list[str]:
-    """The files that define a class or function at the top; only `near`, where it does."""
-    first = re.escape(name.split(".")[0]).encode()
-    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % first, re.MULTILINE)
-    if near in tree.files and pattern.search(tree.source(near)):
-        return [near]
-    return [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
-
-
-def resolved(target: Target, tree: SourceTree) -> Target:
-    """A target with the file of its model, where that has a name alone, and one file defines it."""
+def resolved(target: Target, tree: SourceTree) -> tuple[Target, list[str]]:
+    """A target with the file of its model, where that has a name alone and one file defines it;
+    otherwise as it is, with the files that do: at the top, and in none but the target's, if that
+    is one of them."""
     host = target.host
     if host is None or host.location:
-        return target
-    files = files_with(host.callable, target.location, tree)
-    return replace(target, host=replace(host, location=files[0])) if len(files) == 1 else target
+        return target, []
+    first = re.escape(host.callable.split(".")[0]).encode()
+    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % first, re.MULTILINE)
+    near = target.location
+    files = [near] if near in tree.files and pattern.search(tree.source(near)) else []
+    files = files or [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
+    if len(files) == 1:
+        return replace(target, host=replace(host, location=files[0])), []
+    return target, files
 
 
 def part_of(target: Target, host: Measured) -> Measured | NotMeasured:

@@ -143,16 +143,14 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     discovery = discover(
         session.root, files, wanted=files, store=session.store, timeout=settings.timeout
     )
-    tree = discovery.tree
-    targets = [inside.resolved(target, tree) for target in targets]
-    for target in targets:
+    by_name: dict[str, Target] = {}
+    for target, places in (inside.resolved(target, discovery.tree) for target in targets):
         if not target.built.location:
-            name = target.built.callable
-            places = ", ".join(inside.files_with(name, target.location, tree)[:5]) or "no file"
+            name, place = target.built.callable, ", ".join(places[:5]) or "no file"
             step = f"write (in FILE.py::{name})"
-            raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
-    by_name = {str(target): target for target in targets}
-    in_scope = {target.location for target in targets}.__contains__
+            raise UsageError(f"{name} is defined in {place}; to say which is meant, {step}")
+        by_name[str(target)] = target
+    in_scope = {target.location for target in by_name.values()}.__contains__
     candidates, findings = declared_candidates(discovery, session, budgets, in_scope)
     candidates = [candidate for candidate in candidates if str(candidate.target) in by_name]
     declared = {str(candidate.target) for candidate in candidates}
@@ -282,14 +280,11 @@ class _Declared:
         finding, where there is no such model."""
         if budget.target.host is None:
             return budget
-        tree = self.discovery.tree
-        target, files = inside.resolved(budget.target, tree), list[str]()
+        target, files = inside.resolved(budget.target, self.discovery.tree)
         if target.built.location:
             gone = why_gone(target.built, self.settings.root, self.discovery)
         else:
-            name = target.built.callable
-            files = inside.files_with(name, target.location, tree)
-            gone = f"{name} is defined in {', '.join(files[:5]) or 'no file'}"
+            gone = f"{target.built.callable} is defined in {', '.join(files[:5]) or 'no file'}"
         if gone is None:
             return replace(budget, target=target)
         step = f"next: name a model that contains {target.callable}, or delete the budget"
