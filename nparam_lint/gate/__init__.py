@@ -173,10 +173,8 @@ def _inside_another(model: ModelReport, session: Session) -> ModelReport:
     if not hosts:
         return model
     most = max(hosts, key=lambda way: way.times)
-    host = most.model.measurement
-    assert isinstance(host, Measured)
-    alone = inside.first_instance(most.row, host)
-    return replace(model, measurement=alone, host=host, way=most.way, inside=tuple(hosts))
+    alone = inside.first_instance(most.row, most.host)
+    return replace(model, measurement=alone, host=most.host, way=most.way, inside=tuple(hosts))
 
 
 def _models_that_reach(path: str, session: Session) -> Report:

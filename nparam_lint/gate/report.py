@@ -55,21 +55,23 @@ class Inside:
     row: InsideRow
 
     @property
+    def host(self) -> Measured:
+        assert isinstance(self.model.measurement, Measured)
+        return self.model.measurement
+
+    @property
     def times(self) -> int:
         return len(self.row.paths)
 
     @property
     def counts(self) -> dict[str, int | None]:
         """Those of one instance."""
-        measured = self.model.measurement
-        rows = measured.modules if isinstance(measured, Measured) else ()
-        return next((row.by_name() for row in rows if row.path == self.row.paths[0]), {})
+        return next((r.by_name() for r in self.host.modules if r.path == self.row.paths[0]), {})
 
     @property
     def share(self) -> float:
         """That of one instance in the model's parameters."""
-        measured = self.model.measurement
-        whole = measured.counts.total if isinstance(measured, Measured) else 0
+        whole = self.host.counts.total
         return self.row.total / whole if whole else 0.0
 
     @property
