@@ -19,6 +19,7 @@ from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.judge import selected
+from nparam_lint.ground.orders import Ask
 
 MODELS = '''\
 import torch
@@ -169,10 +170,11 @@ def test_the_form_of_a_metric_is_its_count(session, given):
     assert factored(forms[0].total, list(base)) == FORMS[given]
     dice, known = random.Random(7), 0
     points = [drawn(base, dice) for _ in range(TRIED)]
-    whole = replace(model.request, metric="total")
-    found = count_models([replace(whole, values=p) for p in points], model.found, model.context)
+    candidates = [model.candidate.with_build(vary=tuple(point.items())) for point in points]
+    ask = Ask(parameters=True)
+    counted = count_models([(candidate, ask) for candidate in candidates], model.source)
     for number, point in enumerate(points):
-        measured = found.measurements[number]
+        measured = counted.measurements[number]
         assert isinstance(measured, Measured)
         place = MOVING[given](point["depth"]) if given in MOVING else selector.module
         rows = selected(replace(selector, module=place), measured.modules)

@@ -19,7 +19,7 @@ from nparam_lint.claims import FormulaError, read_expression
 from nparam_lint.claims.expression import parse_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.requirements import Tie
     from nparam_lint.analysis.closed_forms.search import Unknown
@@ -42,6 +42,9 @@ def rules_of(text: str) -> list[ArgumentRule]:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         parts = (ast.get_source_segment(formula.text, part) or "" for part in node.values)
         return [rule for part in parts for rule in rules_of(part)]
+    comparison = _comparison(formula.text, node)
+    if comparison is not None:
+        return [comparison]
 
     def holds(point: Mapping[str, NameValue]) -> bool:
         try:
@@ -49,23 +52,15 @@ def rules_of(text: str) -> list[ArgumentRule]:
         except FormulaError:  # it divides by zero, for instance
             return False
 
-    test = PointTest(formula.names, holds)
-    values = tuple(_values(formula.text, node))
-    alone = tuple(name for name, _ in values)
-    return [
-        _compared(formula.text, node)
-        or ArgumentRule(formula.text, ((test,),), alone=alone, values=values)
-    ]
-
-
-def _values(text: str, node: ast.expr) -> Iterator[tuple[str, PointValue]]:
-    """What a name alone is, by an equation."""
+    values: dict[str, PointValue] = {}  # what a name alone is, by an equation
     match node:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            for side, other in ((left, right), (right, left)):
-                if isinstance(side, ast.Name | ast.Subscript | ast.Attribute):
-                    formula = parse_formula(ast.get_source_segment(text, other) or "")
-                    yield ast.unparse(side), PointValue(formula.names, partial(_value, formula))
+            for name, value in ((left, right), (right, left)):
+                if isinstance(name, ast.Name | ast.Subscript | ast.Attribute):
+                    side = parse_formula(ast.get_source_segment(formula.text, value) or "")
+                    values[ast.unparse(name)] = PointValue(side.names, partial(_value, side))
+    tests = ((PointTest(formula.names, holds),),)
+    return [ArgumentRule(formula.text, tests, alone=(*values,), values=(*values.items(),))]
 
 
 def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
@@ -76,7 +71,7 @@ def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
     return int(value) if value.denominator == 1 else None
 
 
-def _compared(text: str, node: ast.expr) -> ArgumentRule | None:
+def _comparison(text: str, node: ast.expr) -> ArgumentRule | None:
     """None for all but comparisons of polynomials."""
     if not isinstance(node, ast.Compare):
         return None
@@ -85,10 +80,10 @@ def _compared(text: str, node: ast.expr) -> ArgumentRule | None:
         signs = [_SIGNS[type(operation)] for operation in node.ops]
     except (ArithmeticError, KeyError):
         return None
-    compared = [*map(condition_of, signs, forms, forms[1:])]
-    conditions = tuple(c for c in compared if isinstance(c, Condition))
+    links = [*map(condition_of, signs, forms, forms[1:])]
+    conditions = tuple(link for link in links if isinstance(link, Condition))
     alone = tuple(n for form in forms for n in form.names if form == Polynomial.generator(n))
-    return ArgumentRule(text, (conditions,), alone=alone) if all(compared) and conditions else None
+    return ArgumentRule(text, (conditions,), alone=alone) if all(links) and conditions else None
 
 
 # --- what it says -----------------------------------------------------------------------------
@@ -124,11 +119,11 @@ class Arguments:
 
     def behind(self, names: Iterable[str]) -> set[str]:
         """These, and what they are computed from."""
-        found = set(names)
+        sources = set(names)
         for name, form in reversed(self.ties.items()):
-            if name in found:
-                found |= form.names
-        return found
+            if name in sources:
+                sources |= form.names
+        return sources
 
     def limit(self, condition: Condition) -> None:
         """Take the limit of an unknown from a condition such as `d_model <= 1024`."""
@@ -146,7 +141,7 @@ class Arguments:
 def told_apart(unknowns: Mapping[str, Unknown], rules: Sequence[ArgumentRule]) -> Arguments:
     """`d_ff == 4*d_model` ties one to the other, if that one is unknown; a comparison with a number
     limits an unknown; the rest are conditions."""
-    arguments, rest = Arguments(dict(unknowns), {}, []), list(rules)
+    arguments, conditions = Arguments(dict(unknowns), {}, []), list(rules)
 
     def is_tie(rule: ArgumentRule) -> bool:
         """Of a name that stands alone on a side, in what is known or asked for."""
@@ -157,13 +152,13 @@ def told_apart(unknowns: Mapping[str, Unknown], rules: Sequence[ArgumentRule]) -
             if (form := forms.get(name)) is not None
         )
 
-    while tied := [*filter(is_tie, rest)]:
-        rest = [rule for rule in rest if rule not in tied]
+    while ties := [*filter(is_tie, conditions)]:
+        conditions = [rule for rule in conditions if rule not in ties]
     for unknown in unknowns.values():
         if unknown.step > 1:
             start = unknown.low % unknown.step
             arguments.rules += rules_of(f"{unknown.name} % {unknown.step} == {start}")
-    for condition in (comparison for rule in rest for comparison in rule.comparisons):
-        arguments.limit(condition)
-    arguments.rules += rest
+    for comparison in (comparison for rule in conditions for comparison in rule.comparisons):
+        arguments.limit(comparison)
+    arguments.rules += conditions
     return arguments

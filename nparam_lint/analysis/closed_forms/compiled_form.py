@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from math import lcm, prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     ZERO,
     Generator,
     Kind,
-    Monomial,
     Number,
     Opaque,
     Operation,
@@ -84,7 +83,29 @@ def function(text: str) -> Callable[..., Any]:
 def substituted(form: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
     """The form with other forms in place of some names. Raises ArithmeticError: NoPolynomial, or
     where it divides by zero."""
-    return _Substitution(values).form(form)
+    names = frozenset(values)
+
+    def of_form(form: Polynomial) -> Polynomial:
+        return form if names.isdisjoint(form.names) else transformed(form, of_generator)
+
+    def of_opaque(opaque: Opaque) -> Opaque:
+        parts = (of_opaque(p) if isinstance(p, Opaque) else of_form(p) for p in opaque.parts)
+        return opaque.of_parts(parts)
+
+    @cache  # one often stands in many terms
+    def of_generator(generator: Generator) -> Polynomial | None:
+        if isinstance(generator, str):
+            return values.get(generator)
+        if names.isdisjoint(generator.names):
+            return None
+        if isinstance(generator, Operation):
+            return applied(generator.kind, of_form(generator.left), of_form(generator.right))
+        opaque = of_opaque(generator)
+        if opaque.names:
+            return Polynomial.generator(opaque)
+        return Polynomial.constant(opaque.value({}))
+
+    return of_form(form)
 
 
 def from_least(form: Polynomial, least: Mapping[str, Number]) -> Polynomial:
@@ -93,87 +114,43 @@ def from_least(form: Polynomial, least: Mapping[str, Number]) -> Polynomial:
     return substituted(form, {name: generator(name) + constant(low) for name, low in least.items()})
 
 
-class _Substitution:
-    """`known`: what came out for a generator, which often stands in many terms."""
-
-    def __init__(self, values: Mapping[str, Polynomial]) -> None:
-        self.values, self.names = values, frozenset(values)
-        self.known: dict[Generator, Polynomial] = {}
-
-    def form(self, form: Polynomial) -> Polynomial:
-        if self.names.isdisjoint(form.names):
-            return form
-        return transformed(form, self.of)
-
-    def of(self, generator: Generator) -> Polynomial | None:
-        if isinstance(generator, str):
-            return self.values.get(generator)
-        if self.names.isdisjoint(generator.names):
-            return None
-        if generator not in self.known:
-            self.known[generator] = self.operation(generator)
-        return self.known[generator]
-
-    def operation(self, own: Operation | Opaque) -> Polynomial:
-        if isinstance(own, Operation):
-            return applied(own.kind, self.form(own.left), self.form(own.right))
-        new = self.opaque(own)
-        return Polynomial.generator(new) if new.names else Polynomial.constant(new.value({}))
-
-    def opaque(self, own: Opaque) -> Opaque:
-        parts = (self.opaque(p) if isinstance(p, Opaque) else self.form(p) for p in own.parts)
-        return own.of_parts(tuple(parts))
-
-
 def transformed(form: Polynomial, replaced: Callable[[Generator], Polynomial | None]) -> Polynomial:
     """With something else for each generator; None: it stays."""
-    kept: list[tuple[Monomial, Number]] = []
-    changed: list[Polynomial] = []
+    terms = []
     for monomial, coefficient in form.terms:
-        new = [(g, exponent, replaced(g)) for g, exponent in monomial]
-        same = tuple((g, exponent) for g, exponent, other in new if other is None)
-        if len(same) == len(new):
-            kept.append((monomial, coefficient))
-            continue
-        factors = (other**exponent for _, exponent, other in new if other is not None)
-        changed.append(prod(factors, start=Polynomial(((same, coefficient),))))
-    return Polynomial.sum([Polynomial(tuple(kept)), *changed])
+        factors = [(g, exponent, replaced(g)) for g, exponent in monomial]
+        same = tuple((g, exponent) for g, exponent, factor in factors if factor is None)
+        powers = (factor**exponent for _, exponent, factor in factors if factor is not None)
+        terms.append(prod(powers, start=Polynomial(((same, coefficient),))))
+    return Polynomial.sum(terms)
 
 
-def applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial:
+def applied(kind: Kind, first: Polynomial, second: Polynomial) -> Polynomial:
     """An operation on two forms. Raises ArithmeticError: NoPolynomial, or where it divides by
     zero."""
     if kind == "**":
-        return _power_of_two(right)
-    if left.number is not None and right.number is not None:
-        return Polynomial.constant(Operation(kind, left, right).value({}))
+        return _power_of_two(second)
+    if first.number is not None and second.number is not None:
+        return Polynomial.constant(Operation(kind, first, second).value({}))
     # The coefficients of both made whole.
-    whole = lcm(*(c.denominator for _, c in left.terms + right.terms))
-    left, right = left * whole, right * whole
-    if kind in ("floor", "ceil"):
-        if right == ZERO:
-            raise ZeroDivisionError
-        exact = quotient(left, right)
-        if exact is not None and all(c.denominator == 1 for _, c in exact.terms):
-            return exact
-        above = left - right + ONE
-        if kind == "floor" and () not in dict(above.terms) and above.terms and right != ONE:
-            return applied("ceil", above, right)  # ⌊(a + b - 1)/b⌋
-        inner = _inner(left, kind)
-        if inner is not None:  # ⌊(⌊a/b⌋ + c)/d⌋ is ⌊(a + b*c)/(b*d)⌋
-            return applied(kind, inner[0], inner[1] * right)
-        return rounded(left, right, kind)
-    return Polynomial.generator(Operation(kind, left, right)) * Fraction(1, whole)
-
-
-def _inner(left: Polynomial, kind: Kind) -> tuple[Polynomial, Polynomial] | None:
-    """Top and bottom of what is rounded alike, if `left` is that and a whole number."""
-    constant = left.constant_term
-    match [(m, c) for m, c in left.terms if m]:
-        case [(((Operation() as own, 1),), 1)]:
-            if own.kind == kind and constant.denominator == 1:
-                return own.left + own.right * constant, own.right
-    return None
+    whole = lcm(*(c.denominator for _, c in first.terms + second.terms))
+    first, second = first * whole, second * whole
+    if kind in ("max", "min"):
+        return Polynomial.generator(Operation(kind, first, second)) * Fraction(1, whole)
+    if second == ZERO:
+        raise ZeroDivisionError
+    exact = quotient(first, second)
+    if exact is not None and all(c.denominator == 1 for _, c in exact.terms):
+        return exact
+    above = first - second + ONE
+    if kind == "floor" and () not in dict(above.terms) and above.terms and second != ONE:
+        return applied("ceil", above, second)  # ⌊(a + b - 1)/b⌋
+    constant = first.constant_term
+    match [(m, c) for m, c in first.terms if m]:
+        case [(((Operation() as inner, 1),), 1)]:  # ⌊(⌊a/b⌋ + c)/d⌋ is ⌊(a + b*c)/(b*d)⌋
+            if inner.kind == kind and constant.denominator == 1:
+                return applied(kind, inner.left + inner.right * constant, inner.right * second)
+    return rounded(first, second, kind)
 
 
 def _power_of_two(exponent: Polynomial) -> Polynomial:
@@ -213,23 +190,23 @@ def read(node: ast.expr) -> Polynomial:
     raise NoPolynomial
 
 
-def _combined(left: Polynomial, op: ast.operator, right: Polynomial) -> Polynomial:
-    number = right.number
+def _combined(first: Polynomial, op: ast.operator, second: Polynomial) -> Polynomial:
+    number = second.number
     match op:
         case ast.Add():
-            return left + right
+            return first + second
         case ast.Sub():
-            return left - right
+            return first - second
         case ast.Mult():
-            return left * right
+            return first * second
         case ast.Div() if number:
-            return left * Fraction(1, number)
-        case ast.FloorDiv() if right != ZERO:
-            return applied("floor", left, right)
-        case ast.Mod() if right != ZERO:
-            return left - right * applied("floor", left, right)
-        case ast.Pow() if left.number == 2 and number is None:
-            return applied("**", left, right)
+            return first * Fraction(1, number)
+        case ast.FloorDiv() if second != ZERO:
+            return applied("floor", first, second)
+        case ast.Mod() if second != ZERO:
+            return first - second * applied("floor", first, second)
+        case ast.Pow() if first.number == 2 and number is None:
+            return applied("**", first, second)
         case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
-            return left ** int(number)
+            return first ** int(number)
     raise NoPolynomial

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, from_least, function
 from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
     Test = Callable[[Mapping[str, NameValue]], bool]
 
 Ray = tuple[Opaque, str, float]
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -54,28 +45,29 @@ class Condition:
     right: Opaque | None = None
 
     @property
-    def names(self) -> frozenset[str]:
+    def sides(self) -> tuple[Polynomial, Polynomial]:
         if self.left is None or self.right is None:
-            return self.form.names
-        return self.left.names | self.right.names
+            return self.form, ZERO
+        return Polynomial.generator(self.left), Polynomial.generator(self.right)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(side.names for side in self.sides))
 
     @property
     def negated(self) -> Condition:
-        if self.left is not None:
-            return Condition(_NEGATED[self.operation], ZERO, self.left, self.right)
-        if self.operation == ">=":
+        if self.left is None and self.operation == ">=":
             return Condition(">=", -self.form - ONE)
-        return Condition(_NEGATED[self.operation], self.form)
+        return replace(self, operation=_NEGATED[self.operation])
 
     @cached_property
     def ray(self) -> Ray | None:
         """A float, how it compares, and the number that it is compared with."""
         if self.left is None or self.right is None:
             return None
-        sides = (self.left, self.operation, self.right)
-        if not self.left.names:
-            sides = (self.right, _TURNED.get(self.operation, self.operation), self.left)
-        value, operation, bound = sides
+        value, operation, bound = self.left, self.operation, self.right
+        if not value.names:
+            value, operation, bound = bound, _TURNED.get(operation, operation), value
         return None if bound.names else (value, operation, bound.number({}))
 
     def is_settled(self, least: Mapping[str, Number]) -> bool:
@@ -88,8 +80,10 @@ class Condition:
             value, operation, bound = self.ray
             is_above = bound < 0 or (bound == 0 and operation == ">=")
             return operation in (">", ">=") and is_above and is_positive(value)
-        if self.left is not None or self.operation == "==":
-            return not self.names and self.left is None and self.form == ZERO
+        if self.left is not None:
+            return False
+        if self.operation == "==":
+            return self.form == ZERO
         try:
             shifted = from_least(self.form, least)
         except ArithmeticError:
@@ -102,18 +96,15 @@ class Condition:
     @property
     def constants(self) -> set[int]:
         """The numbers that stand alone in it, or divide."""
-        found = {abs(self.form.constant_term.numerator)} - {0}
-        for own in self.form.generators:
-            if isinstance(own, Operation):
-                found.update(abs(c.numerator) for _, c in own.right.terms)
-        return found
+        numbers = {abs(self.form.constant_term.numerator)} - {0}
+        for generator in self.form.generators:
+            if isinstance(generator, Operation):
+                numbers.update(abs(c.numerator) for _, c in generator.right.terms)
+        return numbers
 
     def test(self) -> Test:
         """Whether it holds at a point, as Python finds it; not where it has no value there."""
-        both = self.form, ZERO
-        if self.left is not None and self.right is not None:
-            both = Polynomial.generator(self.left), Polynomial.generator(self.right)
-        left, right = map(at_point, both)
+        left, right = map(at_point, self.sides)
         compare: Test = function(f"lambda point: {left} {self.operation} {right}")
 
         def holds(point: Mapping[str, NameValue]) -> bool:
@@ -126,16 +117,15 @@ class Condition:
 
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
-        if self.left is not None and self.right is not None:
-            both = map(Polynomial.generator, (self.left, self.right))
-            left, right = (expanded(side, order) for side in both)
+        if self.left is not None:
+            left, right = (expanded(side, order) for side in self.sides)
             return f"{left} {self.operation} {right}"
         remainder = remainder_of(self.form) if self.operation != ">=" else None
         if remainder is not None:
-            top, bottom, rest = remainder
+            top, bottom, value = remainder
             texts = expanded(top, order), expanded(bottom, order)
             sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
-            return f"{' % '.join(sides)} {self.operation} {rest}"
+            return f"{' % '.join(sides)} {self.operation} {value}"
         return _two_sides(self.operation, self.form, order)
 
 
@@ -145,23 +135,23 @@ def remainder_of(form: Polynomial) -> tuple[Polynomial, Polynomial, Number] | No
         if isinstance(generator, Operation) and generator.kind == "floor":
             top, bottom = generator.left, generator.right
             remainder = top - bottom * Polynomial.generator(generator)
-            rests = ((one - remainder).number for one in (form, -form))
-            rest = next((number for number in rests if number is not None), None)
-            if rest is not None:
-                return top, bottom, -rest
+            for constant in ((form - remainder).number, (-form - remainder).number):
+                if constant is not None:
+                    return top, bottom, -constant
     return None
 
 
 def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     constant = form.constant_term
-    rest = form - Polynomial.constant(constant)
-    positive = Polynomial.of({m: c for m, c in rest.terms if c > 0})
-    negative = positive - rest
+    positive = Polynomial.of({m: c for m, c in form.terms if m and c > 0})
+    negative = positive + Polynomial.constant(constant) - form
     if operation != ">=":
         if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
-        if not constant and _is_first(negative, positive, order):
-            positive, negative = negative, positive
+        if not constant:  # a name alone comes first, the first of two
+            places = {Polynomial.generator(name): place for place, name in enumerate(order)}
+            sides = sorted((positive, negative), key=lambda side: places.get(side, len(places)))
+            positive, negative = sides
         right = negative - Polynomial.constant(constant)
         return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
     if not positive.terms:  # at most
@@ -175,21 +165,11 @@ def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
     return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
-def _is_first(one: Polynomial, other: Polynomial, order: Sequence[str]) -> bool:
-    """Whether an equation begins with one side: a name alone, the first of two."""
-
-    def place(form: Polynomial) -> int:
-        is_name = form.factors is not None and form.factors[0] == 1 and len(form.factors[1]) == 1
-        return next((n for n, name in enumerate(order) if is_name and name in form.names), 1000)
-
-    return place(one) < place(other)
-
-
 def _bound(text: str, operation: str, bound: Number) -> str:
     """`x > 10000` rather than `x >= 10001`."""
-    other = bound - 1 if operation == ">=" else bound + 1
-    if bound.denominator == 1 and _digits(other) < _digits(bound):
-        return f"{text} {operation[0]} {other}"
+    excluded = bound - 1 if operation == ">=" else bound + 1
+    if bound.denominator == 1 and _digits(excluded) < _digits(bound):
+        return f"{text} {operation[0]} {excluded}"
     return f"{text} {operation} {bound}"
 
 
@@ -197,34 +177,34 @@ def _digits(number: Number) -> int:
     return len(str(number).rstrip("0"))
 
 
-def condition_of(operation: str, left: Value, right: Value) -> Condition | bool:
+def condition_of(operation: str, first: Value, second: Value) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    one, other = as_quotient(left), as_quotient(right)
-    if one and other and one.bottom.number and other.bottom.number:
-        return _whole(operation, one.top * other.bottom - other.top * one.bottom)
-    if isinstance(left, Opaque) and left.operation == "sqrt" and right == ZERO:
-        return condition_of(operation, left.parts[0], right)
-    first, second = as_opaque(left), as_opaque(right)
-    if first == second:
+    p, q = as_quotient(first), as_quotient(second)
+    if p and q and p.bottom.number and q.bottom.number:
+        return _whole(operation, p.top * q.bottom - q.top * p.bottom)
+    if isinstance(first, Opaque) and first.operation == "sqrt" and second == ZERO:
+        return condition_of(operation, first.parts[0], second)
+    condition = Condition(operation, ZERO, as_opaque(first), as_opaque(second))
+    if condition.left == condition.right:
         return operation in ("==", "<=", ">=")
-    if not (first.names | second.names):
-        return True
-    return Condition(operation, ZERO, first, second)
+    return condition if condition.names else True
 
 
 def _whole(operation: str, form: Polynomial) -> Condition | bool:
     """With whole coefficients that have nothing in common, and one sign for both of `==`."""
     number = form.number
     if number is not None:
-        return _COMPARED[operation](number, 0)
+        if number == 0:
+            return operation in ("==", "<=", ">=")
+        return operation == "!=" or operation[0] == ("<" if number < 0 else ">")
     form = form * lcm(*(c.denominator for _, c in form.terms))
     match form.terms:
-        case (((((Operation(kind="floor") as own), 1),), _),) if all(map(is_positive, own.parts)):
+        case ((((Operation(kind="floor") as ratio, 1),), _),) if all(map(is_positive, ratio.parts)):
             # ⌊a/b⌋ is nothing below b.
             if operation == "==":
-                return Condition(">=", own.right - own.left - ONE)
+                return Condition(">=", ratio.right - ratio.left - ONE)
             if operation == "!=":
-                return Condition(">=", own.left - own.right)
+                return Condition(">=", ratio.left - ratio.right)
     if operation in ("==", "!="):
         share = gcd(*(c.numerator for _, c in form.terms))
         sign = -1 if form.terms[-1][1] < 0 else 1
@@ -238,9 +218,9 @@ def _without_floor(form: Polynomial) -> Polynomial:
     """`d//4 >= 17` is `d >= 68`."""
     constant = form.constant_term
     match [(m, c) for m, c in form.terms if m]:
-        case [(((Operation(kind="floor") as own, 1),), sign)] if is_positive(own.right):
+        case [(((Operation(kind="floor") as ratio, 1),), sign)] if is_positive(ratio.right):
             if sign == 1:
-                return _without_floor(own.left + own.right * constant)
+                return _without_floor(ratio.left + ratio.right * constant)
             if sign == -1:
-                return _without_floor(own.right * (constant + 1) - own.left - ONE)
+                return _without_floor(ratio.right * (constant + 1) - ratio.left - ONE)
     return form

@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import chain, compress, islice, product
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
-from nparam_lint.analysis.closed_forms.implications import divided, solved
+from nparam_lint.analysis.closed_forms.implications import divided
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
-from nparam_lint.analysis.closed_forms.regions import FormCase, merged
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.regions import FormCase, cases_of
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 from nparam_lint.discover.syntax import TooSlow, time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
     from nparam_lint.analysis.closed_forms.paths import PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
-    from nparam_lint.analysis.closed_forms.verified_forms import Doubt, PathForm
+    from nparam_lint.analysis.closed_forms.verified_forms import PathForm
     from nparam_lint.count.measured import Traces
 
     class TracedModel(Protocol):
@@ -64,18 +65,18 @@ def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
     bases = {
         v.name: v.base for v in open_ if isinstance(v.base, int) and v.base > limits.FEW_LAYERS
     }
-    more = history.build([{name: base + 1} for name, base in bases.items()])
+    deeper = history.build([{name: base + 1} for name, base in bases.items()])
     deep = [
         name
-        for name, (_, built) in zip(bases, more, strict=True)
-        if isinstance(built, Built) and len(built.tensors) > len(first.tensors)
+        for name, (_, model) in zip(bases, deeper, strict=True)
+        if isinstance(model, Built) and len(model.tensors) > len(first.tensors)
     ]
     if not deep:
         return {}
-    ways: list[dict[str, Value]] = [dict.fromkeys(deep, limits.FEW_LAYERS)]
-    ways += [{name: limits.FEW_LAYERS} for name in deep]
-    done = zip(ways, history.build(ways), strict=True)
-    return next((way for way, (_, built) in done if isinstance(built, Built)), {})
+    points: list[dict[str, Value]] = [dict.fromkeys(deep, limits.FEW_LAYERS)]
+    points += [{name: limits.FEW_LAYERS} for name in deep]
+    models = zip(points, history.build(points), strict=True)
+    return next((point for point, (_, model) in models if isinstance(model, Built)), {})
 
 
 def derive(
@@ -88,34 +89,34 @@ def derive(
     values, that of the call first; in a `case`, with other values for other variables. `learned`:
     in other cases."""
     history, case, learned = history.case(case or {}), case or {}, learned or Learned()
-    ((asked, first),) = history.build([{}])
+    ((call, first),) = history.build([{}])
     if not isinstance(first, Built):
         return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
-    found: list[ClosedForm] | NoForm = NoForm(LATE)
+    forms: list[ClosedForm] | NoForm = NoForm(LATE)
     with suppress(TooSlow), time_limit(max(learned.seconds_left, limits.LEAST_SECONDS)):
         small = shallow(history, first)
-        found = _attempt(history, traces, learned, small)
-        none = found if isinstance(found, NoForm) else NoForm(NONE)
-        while isinstance(found, NoForm) and not learned.is_late and learned.pin(found.lost):
-            found = _attempt(history, traces, learned, small)
-        if not isinstance(found, NoForm):
+        forms = _attempt(history, traces, learned, small)
+        none = forms if isinstance(forms, NoForm) else NoForm(NONE)
+        while isinstance(forms, NoForm) and not learned.is_late and learned.pin(forms.lost):
+            forms = _attempt(history, traces, learned, small)
+        if not isinstance(forms, NoForm):
             # That of a smaller model may be another one; the count of one call is no form.
-            is_form = found[0].total.names or not learned.pinned
-            found = found if is_form and found[0].value == first.total else none
-    if isinstance(found, NoForm):
-        return [replace(found, case=case)]
+            is_form = forms[0].total.names or not learned.pinned
+            forms = forms if is_form and forms[0].value == first.total else none
+    if isinstance(forms, NoForm):
+        return [replace(forms, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
-    pinned = [pinned_rule(name, asked[name]) for name in learned.pinned]
+    pinned = [pinned_rule(name, call[name]) for name in learned.pinned]
     return [
         replace(
             form,
             case=case,
-            base={**asked, **form.base},
+            base={**call, **form.base},
             shapes=tuple(replace(s, source=sources.get(s.first)) for s in form.shapes),
             rules=(*form.rules, *pinned),
             left_out=form.left_out + len(pinned),
         )
-        for form in found
+        for form in forms
     ]
 
 
@@ -123,15 +124,15 @@ def _attempt(
     history: BuildHistory, traces: TracedModel, learned: Learned, small: Mapping[str, Value]
 ) -> list[ClosedForm] | NoForm:
     """With what is pinned as it is in the call. `small`: the values to begin with."""
-    ((asked, first),) = history.build([{}])
+    ((call, first),) = history.build([{}])
     assert isinstance(first, Built)
     open_ = [v for v in history.variables if v.is_number and v.name not in learned.pinned]
     numbers = [replace(v, base=small.get(v.name, v.base)) for v in open_]
-    others = {v.name: asked[v.name] for v in history.variables if not v.is_number}
+    choices = {v.name: call[v.name] for v in history.variables if not v.is_number}
     tracer = Tracer(
         lambda batches: traces.trace(
-            [[{**others, **point} for point in batch] for batch in batches],
-            {**asked, **tracer.base},
+            [[{**choices, **point} for point in batch] for batch in batches],
+            {**call, **tracer.base},
             learned.seconds_left,
         ),
         traces.selected,
@@ -142,7 +143,7 @@ def _attempt(
     derivation = Derivation(
         tracer, traces.hints, learned, is_large=len(first.tensors) >= limits.LARGE_MODEL
     )
-    return derivation.run({n: asked[n] for n in tracer.base})
+    return derivation.run({n: call[n] for n in tracer.base})
 
 
 # --- of all cases -----------------------------------------------------------------------------
@@ -155,63 +156,52 @@ def derive_all(
     skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
     has an effect is changed alone, to the values that give other parameters."""
     learned = Learned()
-    found = derive(history, traces, learned=learned)
-    base = found[0]
-    if not isinstance(base, ClosedForm):
-        return found, []
+    forms = derive(history, traces, learned=learned)
+    if isinstance(forms[0], NoForm):
+        return forms, []
     switches = [v for v in history.variables if not v.is_number and v.choices]
     # All at once: each time that models are built costs something.
     history.build([{v.name: value} for v in switches for value in _values(v)])
-    others = {v.name: _others(history, v) for v in switches}
-    telling = [v for v in switches if chosen or others[v.name]]
-    every = list(product(*(_values(v) for v in telling)))
-    left: list[str] = []
-    if chosen and len(every) <= limits.CASES:
-        cases = [dict(zip([v.name for v in telling], values, strict=True)) for values in every]
+    effective = {v.name: _effective_values(history, v) for v in switches}
+    switches = [v for v in switches if chosen or effective[v.name]]
+    names = [v.name for v in switches]
+    combinations = list(product(*map(_values, switches)))
+    skipped: list[str] = []
+    if chosen and len(combinations) <= limits.CASES:
+        cases = [dict(zip(names, values, strict=True)) for values in combinations]
     else:
-        cases = [
-            {v.name: value} for v in telling[: limits.CHOICES_ALONE] for value in others[v.name]
-        ]
-        left = [v.name for v in telling[limits.CHOICES_ALONE :]]
-    known = [(form.total, {*form.rules}) for form in found if isinstance(form, ClosedForm)]
+        alone, skipped = names[: limits.CHOICES_ALONE], names[limits.CHOICES_ALONE :]
+        cases = [{name: value} for name in alone for value in effective[name]]
+    of_call = [(form.total, {*form.rules}) for form in forms if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
-            more = [] if learned.is_late else derive(history, traces, case, learned)
-            if learned.is_late and not any(isinstance(form, ClosedForm) for form in more):
-                left += [name for name in case if name not in left]
+            more_forms = [] if learned.is_late else derive(history, traces, case, learned)
+            if learned.is_late and not any(isinstance(form, ClosedForm) for form in more_forms):
+                skipped += [name for name in case if name not in skipped]
                 continue
-            found += [
+            forms += [
                 form
-                for form in more
-                if not isinstance(form, ClosedForm) or (form.total, {*form.rules}) not in known
+                for form in more_forms
+                if isinstance(form, NoForm) or (form.total, {*form.rules}) not in of_call
             ]
-    return found, left
+    return forms, skipped
 
 
 def _values(variable: Variable) -> list[Value]:
     return list(dict.fromkeys([variable.base, *variable.choices]))
 
 
-def _others(history: BuildHistory, switch: Variable) -> list[Value]:
+def _effective_values(history: BuildHistory, switch: Variable) -> list[Value]:
     """The choices that, alone, give other parameters, whatever those are called."""
-    values = _values(switch)
-    ((_, first), *built) = history.build([{switch.name: value} for value in values])
+    (_, first), *models = history.build([{switch.name: value} for value in _values(switch)])
     return [
-        value
-        for value, (_, other) in zip(values[1:], built, strict=True)
-        if isinstance(other, Built) and isinstance(first, Built) and other.sizes != first.sizes
+        point[switch.name]
+        for point, model in models
+        if isinstance(model, Built) and isinstance(first, Built) and model.sizes != first.sizes
     ]
 
 
 # --- of one case ------------------------------------------------------------------------------
-
-
-def _by_reason(doubts: Iterable[Doubt]) -> tuple[str, ...]:
-    """What is not proved, as text: `a, b: a key of a table`."""
-    found: dict[str, dict[str, None]] = {}
-    for names, why in doubts:
-        found.setdefault(why, {}).update(dict.fromkeys(names))
-    return tuple(f"{', '.join(names)}: {why}" if names else why for why, names in found.items())
 
 
 class Derivation(PathForms):
@@ -229,22 +219,22 @@ class Derivation(PathForms):
     def agreeing(self, forms: Sequence[PathForm]) -> list[PathForm]:
         """The forms that are right for plain numbers too, at some of their places."""
         number = 1 if self.is_large else limits.PLAIN_BUILDS
-        chosen = [form.runs[:: -(-len(form.runs) // number)] for form in forms]
+        samples = [form.runs[:: -(-len(form.runs) // number)] for form in forms]
         if not self.is_large:
-            for form, runs in zip(forms, chosen, strict=True):
+            for form, runs in zip(forms, samples, strict=True):
                 runs += [run for run in form.runs if self.is_at_literal(run) and run not in runs]
-        totals = iter(self.tracer.plain([run for runs in chosen for run in runs]))
-        right = [[next(totals) == run.total for run in runs] for runs in chosen]
-        return [form for form, own in zip(forms, right, strict=True) if all(own)]
+        totals = iter(self.tracer.plain([*chain(*samples)]))
+        agree = [[run.total for run in runs] == [*islice(totals, len(runs))] for runs in samples]
+        return [*compress(forms, agree)]
 
     def is_at_literal(self, run: Run) -> bool:
         """Whether one argument alone differs from the call's: it is a number of the source."""
-        changed = [v for n, v in run.point.items() if differs(v, self.base.point[n])]
-        return len(changed) == 1 and changed[0] in self.hints
+        values = [v for n, v in run.point.items() if differs(v, self.base.point[n])]
+        return len(values) == 1 and values[0] in self.hints
 
-    def run(self, asked: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
-        """`asked`: the arguments of the call that was asked about."""
-        base, *before = self.tracer.build([{}, *self.learned.points])
+    def run(self, call: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
+        """`call`: the arguments of the call that was asked about."""
+        base, *earlier = self.tracer.build([{}, *self.learned.points])
         if base is None and self.learned.is_late:
             return NoForm(LATE, dict(self.lost))
         if base is None:
@@ -256,128 +246,122 @@ class Derivation(PathForms):
         self.base = base
         for kind, form in base.lost:
             if kind == "loop":
-                self.lose(set(form.names), LOOP)
+                self.lose(form.names, LOOP)
         self.ignore_loops(base)
-        others = [run for run in before if run is not None and self.is_as_deep(run)]
-        tree = self.grown([base, *(others or self.vary_alone())])
+        as_deep = [
+            run
+            for run in earlier
+            if run is not None
+            and not any(differs(run.point[name], base.point[name]) for name in self.lost)
+        ]
+        tree = self.path_tree([base, *(as_deep or self.vary_alone())])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
         self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
         tries = (self.forms(tree) for _ in range(limits.RESTARTS + 1))
         traced = next((forms for forms in tries if forms is not None), [])
         forms = self.agreeing(traced)
-        if not any(map(self.is_asked, forms)):
-            none = UNLIKE if any(map(self.is_asked, traced)) else NONE
+        if not any(map(self.is_of_call, forms)):
+            none = UNLIKE if any(map(self.is_of_call, traced)) else NONE
             return NoForm(LATE if self.learned.is_late else none, dict(self.lost))
         self.doubt_refusals(tree)
-        found = self.closed(tree, forms, asked)
-        if found:
-            return found
-        only = "the model can only be built as called"
-        why = next(iter(self.fixed.values()), "")
-        few = "too few other arguments could be built to verify a form"
-        return NoForm(f"{only}: {why}" if why else few, dict(self.lost))
-
-    def is_as_deep(self, run: Run) -> bool:
-        """Whether what was lost has the values of the call."""
-        return not any(differs(run.point[name], self.base.point[name]) for name in self.lost)
+        closed = self.closed_forms(tree, forms, call)
+        if closed:
+            return closed
+        reason = "too few other arguments could be built to verify a form"
+        if self.fixed:
+            why = next(iter(self.fixed.values()))
+            reason = f"the model can only be built as called: {why}"
+        return NoForm(reason, dict(self.lost))
 
     def pin(self, tree: PathTree, cases: Sequence[FormCase]) -> None:
         """What the model accepts one value of alone is no argument of the form."""
         for case in cases:
-            for rule in list(case.rules):
-                condition = rule.condition
-                if rule.is_limit or condition is None or condition.operation != "==":
-                    continue
-                name, *others = condition.names
-                value = None if others else solved(condition.form, name)
-                if value is None:
-                    continue
-                self.fixed[name] = next(
-                    (
+            for rule in [rule for rule in case.rules if not rule.is_limit]:
+                for name, value in rule.solutions.items():
+                    if not isinstance(value, Polynomial) or value.number is None:
+                        continue
+                    refusals = (
                         run.error
                         for leaf in tree.leaves()
                         for run in leaf.runs
                         if run.error and differs(run.point[name], self.base.point[name])
-                    ),
-                    "it has no other values",
-                )
-                case.rules.remove(rule)
-                case.total = substituted(case.total, {name: value})
-                case.shapes = [s.substituted({name: value}) for s in case.shapes]
+                    )
+                    self.fixed[name] = next(refusals, "it has no other values")
+                    case.rules.remove(rule)
+                    case.total = substituted(case.total, {name: value})
+                    case.shapes = [s.substituted({name: value}) for s in case.shapes]
 
     def zeros(self, cases: Sequence[FormCase]) -> None:
         """Limit the forms that do not hold where an argument is zero: something is off there."""
         for case in cases:
             start = case.runs[0].point
-            names = [v.name for v in self.tracer.variables if v.base and v.name in case.total.names]
-            points = [
-                {**start, name: 0.0 if isinstance(start[name], float) else 0} for name in names
-            ]
-            for name, run in zip(names, self.tracer.build(points), strict=True):
-                if run is None or run.error is not None:
+            points = {
+                v.name: {**start, v.name: 0.0 if isinstance(v.base, float) else 0}
+                for v in self.tracer.variables
+                if v.base and v.name in case.total.names
+            }
+            for name, run in zip(points, self.tracer.build([*points.values()]), strict=True):
+                if run is None or run.error is not None or self.is_right(case.total, run):
                     continue
-                is_within = any(
-                    self.tracer.holds(part.leaf.conditions, run.point) for part in case.parts
-                )
-                if is_within and not self.is_right(case.total, run):
+                if any(self.meets(part.leaf, run.point) for part in case.parts):
                     case.rules.append(positive_rule(name))
 
     @staticmethod
     def rests_on_enough(case: FormCase) -> bool:
         """Whether what is not proved was seen with more values of each argument than its degree."""
+        runs, names = case.runs, {name for names, _ in case.doubts for name in names}
         return all(
-            len({run.point[name] for run in case.runs}) > case.total.degree_in(name)
-            for name in case.total.names.intersection(n for own, _ in case.doubts for n in own)
+            len({run.point[name] for run in runs}) > case.total.degree_in(name)
+            for name in case.total.names & names
         )
 
-    def closed(
-        self, tree: PathTree, forms: Sequence[PathForm], asked: Mapping[str, Value]
+    def closed_forms(
+        self, tree: PathTree, forms: Sequence[PathForm], call: Mapping[str, Value]
     ) -> list[ClosedForm]:
-        cases = merged(tree, forms, self.tracer, self.base.point)
+        cases = cases_of(tree, forms, self.tracer, self.base.point)
         if not self.rests_on_enough(cases[0]):
             return []
         cases = [*filter(self.rests_on_enough, cases)]
-        there = {part.leaf for case in cases for part in case.parts}
-        left_out = sum(one not in there for one in tree.leaves() if not one.is_refused)
+        leaves = {part.leaf for case in cases for part in case.parts}
+        left_out = sum(leaf not in leaves for leaf in tree.leaves() if not leaf.is_refused)
         left_out += len(tree.missing())
         for case in cases:
             divides = [r.condition for r in case.rules if r.condition is not None]
             case.total = divided(case.total, divides)
-            shapes = shape_forms(case.parts[0].runs, case.parts[0].fitted, case.runs[0].numbers)
+            shapes = shape_forms(case.parts[0].runs, case.parts[0].symbols, case.runs[0].numbers)
             case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
         self.zeros(cases)
         # Keys of a table: there may be others than those that were refused.
-        keys = [pinned_rule(name, asked[name]) for name in self.fixed]
+        keys = [pinned_rule(name, call[name]) for name in self.fixed]
         self.pin(tree, cases)
-        if self.fixed and not set(self.tracer.names) - self.fixed.keys():
+        if self.fixed and self.fixed.keys() >= set(self.tracer.names):
             return []
-        used = {
-            name
-            for case in cases
-            for names in (case.total.names, *(rule.names for rule in case.rules if rule.is_limit))
-            for name in names
-        }
-        idle = tuple(n for n in self.tracer.names if n not in used and n not in self.fixed)
-        point = exactly(asked)
-        found = []
+        relevant = set(self.fixed)
         for case in cases:
-            values = {n: {repr(run.point[n]) for run in case.runs} for n in self.tracer.names}
-            here = point if case is cases[0] else case.runs[0].numbers
-            found.append(
+            limits_of_case = (rule.names for rule in case.rules if rule.is_limit)
+            relevant = relevant.union(case.total.names, *limits_of_case)
+        idle = tuple(name for name in self.tracer.names if name not in relevant)
+        closed = []
+        for case in cases:
+            runs = case.runs
+            base = call if case is cases[0] else runs[0].point
+            numbers = exactly(base)
+            values = {n: {repr(run.point[n]) for run in runs} for n in self.tracer.names}
+            closed.append(
                 ClosedForm(
                     total=case.total,
-                    shapes=tuple(replace(f, value=int(f.size.value(here))) for f in case.shapes),
-                    base=asked if case is cases[0] else case.runs[0].point,
-                    value=int(case.total.value(here)),
+                    shapes=tuple(replace(f, value=int(f.size.value(numbers))) for f in case.shapes),
+                    base=base,
+                    value=int(case.total.value(numbers)),
                     rules=(*case.rules, *keys),
                     idle=idle,
                     fixed=dict(self.fixed),
                     built=len(self.tracer.runs),
-                    verified=len(case.runs) - 1,
-                    unproved=_by_reason(case.doubts),
+                    verified=len(runs) - 1,
+                    unproved=case.unproved,
                     left_out=left_out,
                     distinct={n: len(v) for n, v in values.items() if len(v) > 1},
                 )
             )
-        return found
+        return closed

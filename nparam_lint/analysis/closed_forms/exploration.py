@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSea
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Value
@@ -78,68 +79,68 @@ class Exploration:
         """What is asked on one line with one number after another is asked in a loop: with two,
         where a loop is known, or with many, as `width in range(2000, 4000)` asks."""
         most = 1 if self.lost else limits.COMPARED_NUMBERS
-        met: dict[tuple[str, bool, Polynomial], set[Condition]] = {}
+        comparisons: dict[tuple[str, bool, Polynomial], set[Condition]] = defaultdict(set)
         for condition, place in run.decisions.items():
-            form, is_bound = condition.form, condition.operation == ">="
-            constant = Polynomial.of({m: c for m, c in form.terms if not m})
-            for rest in (form - constant, constant - form):
-                met.setdefault((place, is_bound, rest), set()).add(condition)
-        for (place, _, rest), conditions in met.items():
-            if rest.terms and len(conditions) > most:
+            form = condition.form - Polynomial.constant(condition.form.constant_term)
+            for variable_part in (form, -form):
+                comparisons[place, condition.operation == ">=", variable_part].add(condition)
+        for (place, _, variable_part), conditions in comparisons.items():
+            if variable_part.terms and len(conditions) > most:
                 self.ignored.add(place)
-                self.lose(set(rest.names), IN_LOOP)
+                self.lose(variable_part.names, IN_LOOP)
 
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
         conditions = [c for c, at in self.base.decisions.items() if at not in self.ignored]
-        todo: list[tuple[str, Value]] = []
+        number = 1 if self.is_large else limits.VALUES_ALONE
+        points: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
+            name, base = variable.name, variable.base
             values = [
                 value
                 for value in self.search.pool(variable)
-                if differs(value, variable.base)
-                and self.tracer.holds(conditions, {**self.base.point, variable.name: value})
+                if differs(value, base)
+                and self.tracer.holds(conditions, {**self.base.point, name: value})
             ]
-            base = variable.base
             most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
             near = [v for v in values if isinstance(v, int | float) and v <= most]
-            number = 1 if self.is_large else limits.VALUES_ALONE
-            todo += [(variable.name, value) for value in (near or values)[:number]]
-        runs = self.tracer.build([{name: value} for name, value in todo])
-        kept: dict[str, list[Run]] = {}
+            points += [(name, value) for value in (near or values)[:number]]
+        answers = self.tracer.build([{name: value} for name, value in points])
+        runs: list[Run] = []
+        varied: set[str] = set()
         refused: dict[str, str] = {}
-        for (name, _), run in zip(todo, runs, strict=True):
+        for (name, _), run in zip(points, answers, strict=True):
             # Refused without any other decision than those of the call.
             if run and run.error is not None and run.decisions.keys() <= self.base.decisions.keys():
                 refused.setdefault(name, run.error)
             elif run:
-                kept.setdefault(name, []).append(run)
+                runs.append(run)
+                varied.add(name)
                 self.differ(self.base, run, {name})
-        self.fixed.update((n, error) for n, error in refused.items() if n not in kept)
-        return [run for own in kept.values() for run in own]
+        self.fixed.update((n, error) for n, error in refused.items() if n not in varied)
+        return runs
 
-    def differ(self, one: Run, other: Run, changed: set[str]) -> None:
+    def differ(self, first: Run, second: Run, names: set[str]) -> None:
         """Learn what is lost, where two builds on the same path differ in more than the values of
-        what was `changed`."""
-        first, second = one.decisions, other.decisions
-        extra = {c: p for c, p in (first | second).items() if (c in first) != (c in second)}
+        these `names`."""
+        both = first.decisions | second.decisions
+        extra = {c: both[c] for c in first.decisions.keys() ^ second.decisions.keys()}
         sides = {c for c in extra if c.negated in extra}
         extra = {c: p for c, p in extra.items() if c not in sides and p not in self.ignored}
-        if other.error is not None or (sides and not extra):
+        if second.error is not None or (sides and not extra):
             return  # another path, that is all
         if extra:
             self.ignored |= set(extra.values())
-            names = {n for c in extra for n in c.names} | (changed if not sides else set())
-            self.lose(names, IN_LOOP)
-        elif one.form != other.form:
-            self.lose(changed, UNSEEN)
+            self.lose({n for c in extra for n in c.names} | (set() if sides else names), IN_LOOP)
+        elif first.form != second.form:
+            self.lose(names, UNSEEN)
 
-    def lose(self, names: set[str], why: str) -> None:
+    def lose(self, names: Collection[str], why: str) -> None:
         for name in self.tracer.names:  # in their order, so that each run tells the same
             if name in names:
                 self.lost.setdefault(name, why)
 
-    def grown(self, runs: list[Run]) -> PathTree | None:
+    def path_tree(self, runs: list[Run]) -> PathTree | None:
         """The tree of all paths; None where builds differ for no visible reason."""
         for _ in range(limits.RESTARTS):
             tree = PathTree(self.tracer, frozenset(self.ignored))
@@ -149,15 +150,15 @@ class Exploration:
                 tree.explore(self.search)
                 return tree
             except Diverged as error:
-                one, other = error.runs
-                changed = {n for n, v in one.point.items() if differs(v, other.point[n])}
+                first, second = error.runs
+                names = {n for n, v in first.point.items() if differs(v, second.point[n])}
                 before = set(self.lost), set(self.ignored)
-                self.differ(one, other, changed)
+                self.differ(first, second, names)
                 if before == (set(self.lost), set(self.ignored)):
-                    places = {*one.decisions.values()} ^ {*other.decisions.values()}
-                    if not places - self.ignored:
+                    places = {*first.decisions.values()} ^ {*second.decisions.values()}
+                    if places <= self.ignored:
                         return None
                     self.ignored |= places
-                    self.lose(changed, IN_LOOP)
+                    self.lose(names, IN_LOOP)
                 runs = [run for run in self.tracer.runs.values() if run is not None]
         return None

@@ -54,41 +54,35 @@ class ExpressionTable:
 
     def polynomial(self, number: int) -> Polynomial:
         """A whole number."""
-        value = self.value(number)
-        if isinstance(value, Polynomial):
-            return value
-        if isinstance(value, Quotient) and value.bottom == ONE:
-            return value.top
-        return Polynomial.generator(as_opaque(value))
+        part = part_of(self.value(number))
+        return part if isinstance(part, Polynomial) else Polynomial.generator(part)
 
     def value(self, number: int) -> Value:
         if number not in self._values:
             operation, *parts = self.rows[number]
-            if operation in ("s", "n"):
-                self._values[number] = self._leaf(str(operation), str(parts[0]))
+            value: Value
+            if operation == "s":
+                value = Polynomial.generator(str(parts[0]))
+                value = value if parts[0] in self.whole else Opaque("float", (value,))
+            elif operation == "n":
+                value = constant_of(str(parts[0]))
             else:
-                values = [self.value(int(part)) for part in parts]
-                self._values[number] = combined(str(operation), values)
+                value = combined(str(operation), [self.value(int(part)) for part in parts])
+            self._values[number] = value
         return self._values[number]
 
-    def _leaf(self, operation: str, text: str) -> Value:
-        if operation == "s":
-            name = Polynomial.generator(text)
-            return name if text in self.whole else Opaque("float", (name,))
-        try:
-            return Polynomial.constant(int(text))
-        except ValueError:
-            return float_constant(float(text))
 
-
-def float_constant(value: float) -> Value:
+def constant_of(text: str) -> Value:
     """A float of few binary places is exact in what is done with it; others are as written."""
-    if not math.isfinite(value):
-        return Opaque("number", (), repr(value))
-    exact = Fraction(value)
-    if exact.denominator <= _DYADIC and abs(exact.numerator) < 1 << 40:
-        bottom = Polynomial.constant(exact.denominator)
-        return Quotient(Polynomial.constant(exact.numerator), bottom, is_exact=True)
+    try:
+        return Polynomial.constant(int(text))
+    except ValueError:
+        value = float(text)
+    if math.isfinite(value):
+        exact = Fraction(value)
+        if exact.denominator <= _DYADIC and abs(exact.numerator) < 1 << 40:
+            bottom = Polynomial.constant(exact.denominator)
+            return Quotient(Polynomial.constant(exact.numerator), bottom, is_exact=True)
     return Opaque("number", (), repr(value))
 
 
@@ -102,36 +96,36 @@ def as_quotient(value: Value) -> Quotient | None:
 def as_opaque(value: Value) -> Opaque:
     if isinstance(value, Opaque):
         return value
-    if isinstance(value, Quotient) and value.bottom == ONE:
-        return Opaque("whole", (value.top,))
-    if isinstance(value, Quotient):
+    if isinstance(value, Quotient) and value.bottom != ONE:
         return Opaque("/", (value.top, value.bottom))
-    return Opaque("whole", (value,))
+    return Opaque("whole", (value.top if isinstance(value, Quotient) else value,))
 
 
-def part(value: Value) -> Polynomial | Opaque:
-    if isinstance(value, Quotient) and value.bottom == ONE:
-        return value.top
-    return as_opaque(value) if isinstance(value, Quotient) else value
+def part_of(value: Value) -> Polynomial | Opaque:
+    """As it stands in an operation."""
+    if isinstance(value, Quotient):
+        return value.top if value.bottom == ONE else as_opaque(value)
+    return value
 
 
 def combined(operation: str, values: Sequence[Value]) -> Value:
     """The value of an operation, as exact as can be."""
-    exact = _exact(operation, values)
+    wholes = [value for value in values if isinstance(value, Polynomial)]
+    quotients = [quotient for value in values if (quotient := as_quotient(value))]
+    exact = None
+    if len(wholes) == len(values):
+        exact = _of_whole(operation, wholes)
+    elif len(quotients) == len(values):
+        exact = _of_quotients(operation, quotients)
     if exact is not None:
         return exact
-    own = Opaque(operation, tuple(map(part, values)))
-    is_whole = all(isinstance(value, Polynomial) for value in values) and operation in _KEEPING
+    opaque = Opaque(operation, tuple(map(part_of, values)))
+    is_whole = len(wholes) == len(values) and operation in _KEEPING
     is_whole = is_whole or operation in _WHOLE or (operation == "round" and len(values) == 1)
-    return Polynomial.generator(own) if is_whole else own
+    return Polynomial.generator(opaque) if is_whole else opaque
 
 
-def _exact(operation: str, values: Sequence[Value]) -> Value | None:
-    if all(isinstance(value, Polynomial) for value in values):
-        return _of_whole(operation, [v for v in values if isinstance(v, Polynomial)])
-    quotients = [quotient for value in values if (quotient := as_quotient(value))]
-    if len(quotients) < len(values):
-        return None
+def _of_quotients(operation: str, quotients: Sequence[Quotient]) -> Value | None:
     first = quotients[0]
     if operation in ("trunc", "floor", "ceil"):
         if operation == "trunc" and not is_positive(first.top):
@@ -145,13 +139,14 @@ def _exact(operation: str, values: Sequence[Value]) -> Value | None:
         return Quotient(-first.top, first.bottom, is_exact=True)
     if len(quotients) < 2 or operation not in ("+", "-", "*"):
         return None
-    (top, bottom), (other, below) = ((q.top, q.bottom) for q in quotients[:2])
-    denominators = bottom.number, below.number
-    if None in denominators or max(denominators[0] or 0, denominators[1] or 0) > _DYADIC:
+    second = quotients[1]
+    if any((q.bottom.number or _DYADIC + 1) > _DYADIC for q in (first, second)):
         return None
+    bottom = first.bottom * second.bottom
     if operation == "*":
-        return _shortened(top * other, bottom * below)
-    return _shortened(_EXACT[operation](top * below, other * bottom), bottom * below)
+        return _shortened(first.top * second.top, bottom)
+    tops = first.top * second.bottom, second.top * first.bottom
+    return _shortened(_EXACT[operation](*tops), bottom)
 
 
 def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
@@ -161,11 +156,11 @@ def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
     return Quotient(top, bottom, is_exact=True)
 
 
-def _applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial | None:
-    if right == ONE:  # nothing to round
-        return left
+def _applied(kind: Kind, first: Polynomial, second: Polynomial) -> Polynomial | None:
+    if second == ONE:  # nothing to round
+        return first
     try:
-        return applied(kind, left, right)
+        return applied(kind, first, second)
     except ArithmeticError:
         return None
 
@@ -173,31 +168,31 @@ def _applied(kind: Kind, left: Polynomial, right: Polynomial) -> Polynomial | No
 def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
     if operation in _EXACT:
         return _EXACT[operation](*values)
-    left = values[0]
-    right = values[1] if len(values) > 1 else ZERO
+    first = values[0]
+    second = values[1] if len(values) > 1 else ZERO
+    number = second.number
     match operation:
         case "trunc" | "floor" | "ceil" | "round" if len(values) == 1:
-            return left
+            return first
         case "float":
-            return Quotient(left, ONE, is_exact=True)
-        case "//" | "%":
-            quotient = _applied("floor", left, right) if right != ZERO else None
-            if quotient is None or operation == "//":
-                return quotient
-            return left - right * quotient
-        case "/" if right != ZERO:
-            number = right.number or 0
-            is_power = number.denominator == 1 and number.numerator.bit_count() == 1 and number > 0
-            return _shortened(left, right) if is_power else Quotient(left, right, is_exact=False)
+            return Quotient(first, ONE, is_exact=True)
+        case "//":
+            return _applied("floor", first, second)
+        case "%":
+            quotient = _applied("floor", first, second)
+            return None if quotient is None else first - second * quotient
+        case "/" if second != ZERO:
+            if isinstance(number, int) and number > 0 and number.bit_count() == 1:
+                return _shortened(first, second)
+            return Quotient(first, second, is_exact=False)
         case "**":
-            power = right.number
-            if power is not None and power.denominator == 1 and 0 <= power <= _MOST_POWER:
-                return left ** int(power)
-            return _applied("**", left, right) if left.number == 2 else None
+            if isinstance(number, int) and 0 <= number <= _MOST_POWER:
+                return first**number
+            return _applied("**", first, second) if first.number == 2 else None
         case "max" | "min":
-            return applied(operation, left, right)
-        case "<<" if right.number is not None and 0 <= right.number <= 64:
-            return left * (1 << int(right.number))
-        case ">>" if right.number is not None and 0 <= right.number <= 64:
-            return _applied("floor", left, Polynomial.constant(1 << int(right.number)))
+            return applied(operation, first, second)
+        case "<<" if isinstance(number, int) and 0 <= number <= 64:
+            return first * (1 << number)
+        case ">>" if isinstance(number, int) and 0 <= number <= 64:
+            return _applied("floor", first, Polynomial.constant(1 << number))
     return None

@@ -65,9 +65,9 @@ class Samples:
     def line(self, name: str, names: Sequence[str]) -> Samples:
         """Those at points that differ from the first in one of the names alone, the first among
         them; one for each value."""
-        start, others = self.points[0], [other for other in names if other != name]
-        there = [i for i, p in enumerate(self.points) if all(p[o] == start[o] for o in others)]
-        return self.some([*{self.points[i][name]: i for i in reversed(there)}.values()][::-1])
+        start, fixed = self.points[0], [n for n in names if n != name]
+        line = [i for i, p in enumerate(self.points) if all(p[n] == start[n] for n in fixed)]
+        return self.some([*{self.points[i][name]: i for i in reversed(line)}.values()][::-1])
 
     def agree(self, form: Polynomial) -> bool:
         """Whether a form gives what was observed."""
@@ -76,11 +76,9 @@ class Samples:
 
     def depend_only_on(self, names: Sequence[str]) -> bool:
         """Whether what was observed is the same at points that agree in these names."""
-        seen: dict[tuple[Number, ...], Number] = {}
-        return all(
-            seen.setdefault(tuple(point[name] for name in names), value) == value
-            for point, value in zip(self.points, self.observed, strict=True)
-        )
+        pairs = zip(self.points, self.observed, strict=True)
+        distinct = {(tuple(point[name] for name in names), value) for point, value in pairs}
+        return len(dict(distinct)) == len(distinct)
 
 
 def residue(number: Number) -> int:
@@ -90,18 +88,18 @@ def residue(number: Number) -> int:
     return number.numerator * pow(number.denominator, -1, PRIME) % PRIME
 
 
-def fit(samples: Samples, names: Iterable[str], spare: int = limits.SPARE) -> Polynomial | None:
+def fit(samples: Samples, names: Iterable[str]) -> Polynomial | None:
     """The simplest form in these names that gives what was observed at every point: a polynomial,
     then one in powers of two, or in rounded quotients; None where there is none, or where the
-    points are too few: there must be `spare` more than unknowns."""
+    points are too few."""
     names = sorted(names)
-    if not samples.points:
-        return None
-    found = polynomial(samples, names, range(limits.DEGREE + 1 if names else 1), spare)
-    found = found or _bounded(samples, names, spare)
-    found = found or _doubling(samples, names, spare)
-    if found:
-        return found
+    form = (
+        polynomial(samples, names, range(limits.DEGREE + 1))
+        or _bounded(samples, names)
+        or _doubling(samples, names)
+    )
+    if form:
+        return form
     lines = {name: samples.line(name, names) for name in names}
     # Those that are long enough to tell, and whether there is a polynomial in the name alone.
     straight = {
@@ -111,10 +109,9 @@ def fit(samples: Samples, names: Iterable[str], spare: int = limits.SPARE) -> Po
     }
     for atoms in quotients(samples, names):
         if _explains(atoms, lines, straight):
-            degrees = (1, 2, 3)[: 4 - len(atoms)]
-            found = polynomial(samples, [*atoms, *names], degrees, spare)
-            if found:
-                return found
+            form = polynomial(samples, [*atoms, *names], range(1, 5 - len(atoms)))
+            if form:
+                return form
     return None
 
 
@@ -128,9 +125,10 @@ def _explains(
     if not equal and any(all(straight.get(name) for name in atom.names) for atom in atoms):
         return False
     for name in (name for name, is_straight in straight.items() if not is_straight):
-        own: list[Generator] = [atom for atom in atoms if name in atom.names]
-        enough = len(lines[name].points) > comb(len(own) + 4, 3)
-        if not own or (enough and not polynomial(lines[name], [*own, name], (1, 2, 3), spare=1)):
+        line = lines[name]
+        along: list[Generator] = [atom for atom in atoms if name in atom.names]
+        is_long = len(line.points) > comb(len(along) + 4, 3)
+        if not along or (is_long and not polynomial(line, [*along, name], (1, 2, 3), spare=1)):
             return False
     return True
 
@@ -139,15 +137,18 @@ def _explains(
 
 
 def polynomial(
-    samples: Samples, generators: Sequence[Generator], degrees: Iterable[int], spare: int
+    samples: Samples,
+    generators: Sequence[Generator],
+    degrees: Iterable[int],
+    spare: int = limits.SPARE,
 ) -> Polynomial | None:
-    """The polynomial of the lowest of these degrees that gives what was observed."""
+    """The polynomial of the lowest of these degrees that gives what was observed; None also where
+    there are fewer than `spare` points more than unknowns."""
     columns = [column for g in generators if (column := samples.column(g)) is not None]
     if len(columns) < len(generators):
         return None
-    values = zip(*columns, strict=True) if generators else [()] * len(samples.points)
     # Rows that say something new: points may differ in names that do not matter here.
-    rows = list(dict.fromkeys(zip(values, map(residue, samples.observed), strict=True)))
+    rows = list(dict.fromkeys(zip(*columns, map(residue, samples.observed), strict=True)))
     for degree in degrees:
         if comb(len(generators) + degree, degree) > limits.TERMS:
             return None
@@ -156,9 +157,9 @@ def polynomial(
         if solution is None:
             continue
         names = (monomial_of((generators[place], 1) for place in m) for m in monomials)
-        found = Polynomial.of(dict(zip(names, solution, strict=True)))
-        if samples.agree(found):
-            return found
+        form = Polynomial.of(dict(zip(names, solution, strict=True)))
+        if samples.agree(form):
+            return form
     return None
 
 
@@ -170,33 +171,29 @@ def _monomials(number: int, degree: int) -> list[tuple[int, ...]]:
     return [m for d in range(degree + 1) for m in combinations_with_replacement(places, d)]
 
 
-def _values(monomials: Sequence[tuple[int, ...]], row: Sequence[int]) -> list[int]:
-    """Modulo a prime, where the generators have these values."""
-    found: dict[tuple[int, ...], int] = {(): 1}
-    for monomial in monomials[1:]:
-        found[monomial] = found[monomial[:-1]] * row[monomial[-1]] % PRIME
-    return list(found.values())
-
-
 def _solve(
-    rows: Sequence[tuple[tuple[int, ...], int]], monomials: Sequence[tuple[int, ...]], spare: int
+    rows: Sequence[tuple[int, ...]], monomials: Sequence[tuple[int, ...]], spare: int
 ) -> list[Number] | None:
     """The coefficients of a solution that has to hold at more points than it has unknowns; None
-    where there is none. Where the points cannot tell monomials apart (`d` is always `h * (d//h)`),
-    those of low degree are taken, then those in the first generators."""
+    where there is none. Each row: the values of the generators, and that of the form. Where the
+    points cannot tell monomials apart (`d` is always `h * (d//h)`), those of low degree are taken,
+    then those in the first generators."""
     width = len(monomials)
     pivots: dict[int, list[int]] = {}
     proofs = 0
-    for values, goal in rows:
-        line = [*_values(monomials, values), goal]
+    for row in rows:
+        values: dict[tuple[int, ...], int] = {(): 1}
+        for monomial in monomials[1:]:
+            values[monomial] = values[monomial[:-1]] * row[monomial[-1]] % PRIME
+        line = [*values.values(), row[-1]]
         for column in range(width + 1):
             if not line[column]:
                 continue
             if column == width:
                 return None  # no polynomial of this degree has these values
             if column in pivots:
-                factor, other = line[column], pivots[column]
-                line = [(a - factor * b) % PRIME for a, b in zip(line, other, strict=True)]
+                factor, pivot = line[column], pivots[column]
+                line = [(a - factor * b) % PRIME for a, b in zip(line, pivot, strict=True)]
             else:
                 inverse = pow(line[column], -1, PRIME)
                 pivots[column] = [a * inverse % PRIME for a in line]
@@ -208,8 +205,8 @@ def _solve(
     solution = [0] * width
     for column in sorted(pivots, reverse=True):
         line = pivots[column]
-        known = sum(line[i] * solution[i] for i in range(column + 1, width))
-        solution[column] = (line[width] - known) % PRIME
+        solved = sum(line[i] * solution[i] for i in range(column + 1, width))
+        solution[column] = (line[width] - solved) % PRIME
     fractions = [f for number in solution if (f := _rational(number)) is not None]
     return fractions if len(fractions) == width else None
 
@@ -225,66 +222,50 @@ def _rational(residue: int) -> Number | None:
     return Fraction(low, now) if 0 < abs(now) <= _DENOMINATOR else None
 
 
-def _bounded(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:
+def _bounded(samples: Samples, names: Sequence[str]) -> Polynomial | None:
     """What is never below, or never above, a name or a number: `max(8, d // 16)`."""
     observed = samples.observed
+    multiples = []  # names, times what is most often observed for one of each
+    for name in names:
+        pairs = zip(samples.points, observed, strict=True)
+        ratios = Counter(Fraction(value, point[name]) for point, value in pairs if point[name])
+        factors = dict.fromkeys([Fraction(1), *(ratio for ratio, _ in ratios.most_common(2))])
+        multiples += [Polynomial.generator(name) * factor for factor in factors if factor > 0]
     ends: tuple[tuple[Kind, Number], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
-        for bound in [Polynomial.constant(end), *_multiples(samples, names)]:
+        for bound in [Polynomial.constant(end), *multiples]:
             bounds = [bound.value(point) for point in samples.points]
             free = [i for i, o in enumerate(observed) if o != bounds[i]]
-            beyond = any((observed[i] < bounds[i]) is (kind == "max") for i in free)
-            if beyond or not free or len(observed) - len(free) < max(spare, 1):
+            is_crossed = any((observed[i] < bounds[i]) is (kind == "max") for i in free)
+            if is_crossed or not free or len(observed) - len(free) < limits.SPARE:
                 continue
-            there = samples.some(free)
-            form = polynomial(there, names, (1, 2), spare)
-            if form is None:
-                continue
-            whole = Polynomial.generator(Operation(kind, bound, form))
-            if samples.agree(whole):
-                return whole
+            unbounded = polynomial(samples.some(free), names, (1, 2))
+            if unbounded is not None:
+                form = Polynomial.generator(Operation(kind, bound, unbounded))
+                if samples.agree(form):
+                    return form
     return None
 
 
-def _multiples(samples: Samples, names: Sequence[str]) -> Iterator[Polynomial]:
-    """Names, times what is most often observed for one of each."""
-    for name in names:
-        there = [
-            Fraction(observed, point[name])
-            for point, observed in zip(samples.points, samples.observed, strict=True)
-            if point[name]
-        ]
-        often = Counter(there).most_common(2)
-        for factor in dict.fromkeys([Fraction(1), *(f for f, _ in often)]):
-            if factor > 0:
-                yield Polynomial.generator(name) * factor
-
-
-def _doubling(samples: Samples, names: Sequence[str], spare: int) -> Polynomial | None:
+def _doubling(samples: Samples, names: Sequence[str]) -> Polynomial | None:
     """What doubles with every level, summed over the levels: `base**2*(4**depth - 1)`; with the
     number of levels in no other place, then with it."""
     for name in names:
-        if not _doubles(samples.line(name, names), name, spare):
+        power, line = power_of_two(name), samples.line(name, names)
+        levels = {point[name] for point in line.points}
+        if not all(n.denominator == 1 and 0 <= n <= limits.LEVELS for n in levels):
             continue
-        for others in ([other for other in names if other != name], names):
-            generators: list[Generator] = [*others, power_of_two(name)]
-            found = polynomial(samples, generators, range(1, limits.DEGREE + 3), spare)
-            if found:
-                return found
+        # Where the levels alone differ, there is such a form, and no polynomial in them.
+        ways: tuple[list[Generator], ...] = ([power], [name, power])
+        if polynomial(line, [name], range(limits.DEGREE + 1), spare=1) or not any(
+            polynomial(line, way, range(1, limits.DEGREE)) for way in ways
+        ):
+            continue
+        for bases in ([base for base in names if base != name], names):
+            form = polynomial(samples, [*bases, power], range(1, limits.DEGREE + 3))
+            if form:
+                return form
     return None
-
-
-def _doubles(line: Samples, name: str, spare: int) -> bool:
-    """Whether there is such a form along the line on which the exponent alone differs from the
-    first point, and no polynomial in the exponent."""
-    numbers = {point[name] for point in line.points}
-    if min(numbers) < 0 or max(numbers) > limits.LEVELS or any(n.denominator > 1 for n in numbers):
-        return False
-    if polynomial(line, [name], range(limits.DEGREE + 1), spare=1) is not None:
-        return False
-    power = power_of_two(name)
-    ways: tuple[list[Generator], ...] = ([power], [name, power])
-    return any(polynomial(line, way, range(1, limits.DEGREE), spare) for way in ways)
 
 
 # --- rounded quotients ------------------------------------------------------------------------
@@ -293,13 +274,13 @@ def _doubles(line: Samples, name: str, spare: int) -> bool:
 def quotients(samples: Samples, names: Sequence[str]) -> Iterator[tuple[Operation, ...]]:
     """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
     generator = Polynomial.generator
-    pairs = [(generator(one), generator(other)) for one, other in permutations(names, 2)]
+    pairs = [(generator(a), generator(b)) for a, b in permutations(names, 2)]
     pairs += product(map(generator, names), map(Polynomial.constant, DIVISORS))
     kinds: tuple[Kind, ...] = ("floor", "ceil")
     atoms = [Operation(kind, *pair) for pair in pairs for kind in kinds]
-    for one, other in combinations(names, 2):
-        if any(p[one].denominator > 1 or p[other].denominator > 1 for p in samples.points):
-            atoms.append(Operation("floor", generator(one) * generator(other), ONE))
+    for a, b in combinations(names, 2):
+        if any(p[a].denominator > 1 or p[b].denominator > 1 for p in samples.points):
+            atoms.append(Operation("floor", generator(a) * generator(b), ONE))
     usable = [atom for atom in atoms if len(set(samples.column(atom) or ())) > 1]
     yield from ((atom,) for atom in usable)
     # `(a//b)*(b//a)` is one where both are equal, else nothing.

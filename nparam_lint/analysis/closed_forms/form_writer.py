@@ -59,8 +59,9 @@ class _Order:
         self.places = {name: place for place, name in enumerate(names)}
 
     def of(self, generator: Generator) -> tuple[int, int, str]:
-        known = self.places.get(generator) if isinstance(generator, str) else None
-        return (len(self.places) if known is None else known, *place_of(generator))
+        last = len(self.places)
+        place = self.places.get(generator, last) if isinstance(generator, str) else last
+        return (place, *place_of(generator))
 
     def term(self, term: tuple[Monomial, Number]) -> tuple[object, ...]:
         """High degrees first, then in the order of the names."""
@@ -90,20 +91,20 @@ def _in_order(monomial: Monomial, order: _Order) -> Monomial:
 def _nested(form: Polynomial, order: _Order) -> _Sum:
     if len(form.terms) < 2:
         return _flat(form, order)
-    number, common, rest = _taken_out(form)
-    return _times((_Term(number, _in_order(common, order)),), _collected(rest, order))
+    number, common, cofactor = _taken_out(form)
+    return _times((_Term(number, _in_order(common, order)),), _collected(cofactor, order))
 
 
 def _times(left: _Sum, right: _Sum) -> _Sum:
     """The product: one term, in which a sum of several is a factor."""
     if left == (_Term(1),):
         return right
-    one, other = (part[0] if len(part) == 1 else _Term(1, (), (part,)) for part in (left, right))
-    return (_Term(one.number * other.number, one.powers + other.powers, one.sums + other.sums),)
+    a, b = (part[0] if len(part) == 1 else _Term(1, (), (part,)) for part in (left, right))
+    return (_Term(a.number * b.number, a.powers + b.powers, a.sums + b.sums),)
 
 
 def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
-    """(number, monomial, rest) whose product is the form; the rest has whole coefficients."""
+    """(number, monomial, cofactor) whose product is the form; the last has whole coefficients."""
     numbers = [number for _, number in form.terms]
     number = Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
     if all(c < 0 for _, c in form.terms):
@@ -116,9 +117,9 @@ def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     if not common and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
     monomial = monomial_of(common.items())
-    rest = quotient(form, Polynomial(((monomial, number),)))
-    assert rest is not None
-    return number, monomial, rest
+    cofactor = quotient(form, Polynomial(((monomial, number),)))
+    assert cofactor is not None
+    return number, monomial, cofactor
 
 
 def _collected(form: Polynomial, order: _Order) -> _Sum:
@@ -128,17 +129,18 @@ def _collected(form: Polynomial, order: _Order) -> _Sum:
     often = [g for g, n in counts.items() if n > 1]
     if not often:
         return _flat(form, order)
-    chosen = min(often, key=lambda g: (-counts[g], order.of(g)))
-    with_it = Polynomial.of({m: c for m, c in form.terms if chosen in dict(m)})
-    without = Polynomial.of({m: c for m, c in form.terms if chosen not in dict(m)})
-    if without.terms:
-        number, monomial, inner = _taken_out(with_it)
-        beside = _divided(without, inner)
-        if beside is not None and len(inner.terms) > 1:
-            outer = Polynomial.of({monomial: number}) + beside
-            return _times(_nested(outer, order), _nested(inner, order))
+    commonest = min(often, key=lambda g: (-counts[g], order.of(g)))
+    with_it = Polynomial.of({m: c for m, c in form.terms if commonest in dict(m)})
+    without = form - with_it
+    if without == ZERO:
+        return _nested(with_it, order)
+    number, monomial, cofactor = _taken_out(with_it)
+    beside = _divided(without, cofactor)
+    if beside is not None and len(cofactor.terms) > 1:
+        outer = Polynomial.of({monomial: number}) + beside
+        return _times(_nested(outer, order), _nested(cofactor, order))
     # Terms that have nothing in common with others stand for themselves.
-    return _nested(with_it, order) + (_nested(without, order) if without.terms else ())
+    return _nested(with_it, order) + _nested(without, order)
 
 
 def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
@@ -148,14 +150,14 @@ def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
     def leading(polynomial: Polynomial) -> Polynomial:
         return Polynomial((min(polynomial.terms, key=order.term),))
 
-    found, top = ZERO, leading(by)
+    shares, top = ZERO, leading(by)
     for _ in range(len(form.terms) + 8):
-        if not form.terms:
-            return found
-        step = quotient(leading(form), top)
-        if step is None:
+        if form == ZERO:
+            return shares
+        share = quotient(leading(form), top)
+        if share is None:
             return None
-        found, form = found + step, form - step * by
+        shares, form = shares + share, form - share * by
     return None
 
 
@@ -185,11 +187,13 @@ class _Writer:
         top, bottom = abs(number.numerator), number.denominator
         if top != 1 or not factors:
             factors.insert(0, self.number(top))
-        if bottom != 1 and self.language == "latex":
-            return f"{sign}\\frac{{{self.times.join(factors)}}}{{{bottom}}}"
+        product = self.times.join(factors)
+        if bottom == 1:
+            return sign + product
+        if self.language == "latex":
+            return f"{sign}\\frac{{{product}}}{{{bottom}}}"
         # A count is whole: the division leaves nothing over.
-        slash = "//" if self.language == "python" else "/"
-        return sign + self.times.join(factors) + (f"{slash}{bottom}" if bottom != 1 else "")
+        return f"{sign}{product}{'//' if self.language == 'python' else '/'}{bottom}"
 
     def is_loose(self, base: Generator, exponent: int) -> bool:
         """Whether it is written with `//`, which binds no closer than `*`."""
@@ -231,22 +235,22 @@ class _Writer:
             return name
         name, *indices = re.findall(r"\w+", name)  # of `dims[1][0]`
         if len(name) > 1:
-            name = f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
+            name = r"\mathit{" + name.replace("_", r"\_") + "}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
 
-    def opaque(self, own: Opaque, *, inside: bool = False) -> str:
+    def opaque(self, opaque: Opaque, *, inside: bool = False) -> str:
         """As it stands in the source: the order of what is done with floats matters. `inside`: of
         brackets."""
-        latex, name = self.language == "latex", own.operation
+        latex, name = self.language == "latex", opaque.operation
         if name == "number":
-            return own.text
-        if name == "trunc" and self.language != "python" and all(map(is_positive, own.parts)):
+            return opaque.text
+        if name == "trunc" and self.language != "python" and all(map(is_positive, opaque.parts)):
             name = "floor"
         parts = [
             self.opaque(part, inside=name not in _INFIX)
             if isinstance(part, Opaque)
             else self.sum(_part(part, self.order))
-            for part in own.parts
+            for part in opaque.parts
         ]
         if name in ("float", "whole"):
             return parts[0]
@@ -267,36 +271,30 @@ class _Writer:
         if name in ("neg", "invert"):
             return ("-" if name == "neg" else "~") + self.brackets(parts[0])
         if latex:
-            return f"\\operatorname{{{name.replace('_', chr(92) + '_')}}}" + self.brackets(
-                ", ".join(parts)
-            )
-        return f"{self.called(name)}({', '.join(parts)})"
+            name = name.replace("_", r"\_")
+            return f"\\operatorname{{{name}}}" + self.brackets(", ".join(parts))
+        if self.language == "python" and name not in ("abs", "round", "max", "min"):
+            name = "int" if name == "trunc" else f"math.{name}"
+        return f"{name}({', '.join(parts)})"
 
-    def called(self, name: str) -> str:
-        """The function of this name in the language."""
-        if name == "trunc" and self.language == "python":
-            return "int"
-        plain = self.language == "budget" or name in ("abs", "round", "max", "min")
-        return name if plain else f"math.{name}"
-
-    def operation(self, own: Operation) -> str:
+    def operation(self, operation: Operation) -> str:
         """What is no power of two."""
-        top, bottom = (self.sum(_part(part, self.order)) for part in (own.left, own.right))
-        up, python = own.kind == "ceil", self.language == "python"
-        if not own.is_rounded:
-            name = f"\\{own.kind}" if self.language == "latex" else own.kind
+        kind, is_python = operation.kind, self.language == "python"
+        top, bottom = (self.sum(_part(part, self.order)) for part in operation.parts)
+        if not operation.is_rounded:
+            name = f"\\{kind}" if self.language == "latex" else kind
             return name + self.brackets(f"{top}, {bottom}")
+        is_whole = operation.right == ONE
         if self.language == "latex":
-            inside = top if own.right == ONE else f"\\frac{{{top}}}{{{bottom}}}"
-            return f"\\left\\l{own.kind} {inside} \\right\\r{own.kind}"
-        if len(own.left.terms) > 1 or not all(isinstance(g, str) for g in own.left.generators):
+            inside = top if is_whole else f"\\frac{{{top}}}{{{bottom}}}"
+            return f"\\left\\l{kind} {inside} \\right\\r{kind}"
+        dividend = operation.left
+        if len(dividend.terms) > 1 or not all(isinstance(g, str) for g in dividend.generators):
             top = f"({top})"
         if not re.fullmatch(r"[\w.\[\]']+", bottom):
             bottom = f"({bottom})"
-        if own.right == ONE:
-            if python:
-                return f"-int(-{top} // 1)" if up else f"int({top} // 1)"
-            return f"{own.kind}({top})"
-        if not up:
-            return f"{top}//{bottom}"
-        return f"-(-{top}//{bottom})" if python else f"ceil({top}/{bottom})"
+        if kind == "ceil" and is_python:
+            return f"-int(-{top} // 1)" if is_whole else f"-(-{top}//{bottom})"
+        if is_whole:
+            return f"int({top} // 1)" if is_python else f"{kind}({top})"
+        return f"ceil({top}/{bottom})" if kind == "ceil" else f"{top}//{bottom}"

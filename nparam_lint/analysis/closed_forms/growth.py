@@ -48,7 +48,7 @@ def _follows(generator: Generator, name: str) -> bool:
         return True
     if isinstance(generator, Opaque):
         return name not in generator.names
-    left, right = generator.left, generator.right
-    if generator.is_rounded:
-        return _rises(left, name) and name not in right.names and is_positive(right)
-    return _rises(left, name) and _rises(right, name)
+    bottom = generator.right
+    if generator.is_rounded and (name in bottom.names or not is_positive(bottom)):
+        return False
+    return all(_rises(part, name) for part in generator.parts)

@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
 def solved(form: Polynomial, name: str) -> Polynomial | None:
     """The value of a name with which the form is zero, where it is linear in it."""
-    own = Polynomial.of({m: c for m, c in form.terms if any(name in names_of(g) for g, _ in m)})
-    if len(own.terms) != 1:
-        return None
-    ((monomial, coefficient),) = own.terms
-    if monomial != ((name, 1),):
-        return None
-    return (form - own) * (Fraction(-1) / coefficient)
+    terms = [term for term in form.terms if any(name in names_of(g) for g, _ in term[0])]
+    match terms:
+        case [(((generator, 1),), coefficient)] if generator == name:
+            return (form - Polynomial(tuple(terms))) * (Fraction(-1) / coefficient)
+    return None
 
 
 def solutions(condition: Condition) -> Iterator[tuple[str, Polynomial]]:
@@ -59,23 +57,22 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
                 if bottom.factors is None or bottom.factors[0] != 1:
                     continue
                 product = bottom * rounded(top, bottom)
-                terms = [Polynomial((term,)) for term in form.terms]
-                rests = [quotient(term, product) for term in terms]
+                terms = (Polynomial((term,)) for term in form.terms)
+                shares = ((term, quotient(term, product)) for term in terms)
                 form = Polynomial.sum(
-                    term if rest is None else top * rest
-                    for term, rest in zip(terms, rests, strict=True)
+                    term if share is None else top * share for term, share in shares
                 )
     return form
 
 
-def _is_within(ray: Ray, other: Ray) -> bool:
+def _is_within(ray: Ray, wider: Ray) -> bool:
     """Whether what is on one ray is on another one."""
     value, operation, bound = ray
-    same, wanted, end = other
-    if value != same or wanted in ("==", "!=") or operation == "!=" or ray == other:
+    wider_value, wider_operation, end = wider
+    if value != wider_value or wider_operation in ("==", "!=") or operation == "!=" or ray == wider:
         return False
-    is_at_end = bound == end and (operation == wanted or "=" in wanted)
-    if wanted[0] == ">":
+    is_at_end = bound == end and (operation == wider_operation or "=" in wider_operation)
+    if wider_operation[0] == ">":
         return operation[0] in ">=" and (bound > end or is_at_end)
     return operation[0] in "<=" and (bound < end or is_at_end)
 
@@ -126,17 +123,15 @@ class Implications:
             or any(value in excluded or not low <= value <= high for value in values)
         )
 
-    def follows(self, condition: Condition, others: Sequence[Condition]) -> bool:
+    def follows(self, condition: Condition, premises: Sequence[Condition]) -> bool:
         """Whether a bound follows from another one, by the signs of what lies between."""
         if condition.ray is not None:
-            return any(o.ray is not None and _is_within(o.ray, condition.ray) for o in others)
+            return any(p.ray is not None and _is_within(p.ray, condition.ray) for p in premises)
         if condition.left is not None or condition.operation != ">=":
             return False
-        for other in others:
-            if other.operation == ">=" and other.left is None and other != condition:
-                try:
-                    if is_positive(from_least(condition.form - other.form, self.least)):
+        for premise in premises:
+            if premise.operation == ">=" and premise.left is None and premise != condition:
+                with suppress(ArithmeticError):
+                    if is_positive(from_least(condition.form - premise.form, self.least)):
                         return True
-                except ArithmeticError:
-                    continue
         return False

@@ -43,8 +43,8 @@ class Variable:
 def variable_of(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
     """`values`: those that it may have, where they were asked for."""
     base = values[0] if values and row.value is None else row.value
-    known = (False, True) if isinstance(row.value, bool) else row.choices
-    return Variable(row.name, base, row.holder, values or known)
+    choices = (False, True) if isinstance(row.value, bool) else row.choices
+    return Variable(row.name, base, row.holder, values or choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +96,20 @@ class BuildHistory:
 
     def case(self, values: Point) -> BuildHistory:
         """The same with another base. Both share what they build."""
-        other = copy(self)
-        other.base = {**self.base, **values}
-        return other
+        history = copy(self)
+        history.base = {**self.base, **values}
+        return history
 
     def build(self, points: Iterable[Point]) -> list[tuple[dict[str, Value], Outcome]]:
         """The points, completed by the base, each with its outcome; only new ones are built."""
         full = [{**self.base, **point} for point in points]
         new = {key_of(point): point for point in full if key_of(point) not in self._outcomes}
         if new:
-            changed = [
+            changes = [
                 {name: value for name, value in p.items() if differs(value, self._origin[name])}
                 for p in new.values()
             ]
-            self._outcomes.update(zip(new, self._ask(changed), strict=True))
+            self._outcomes.update(zip(new, self._ask(changes), strict=True))
         return [(point, self._outcomes[key_of(point)]) for point in full]
 
 

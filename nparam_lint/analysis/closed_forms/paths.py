@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
@@ -33,9 +33,9 @@ _FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(3), Fraction(4
 class Diverged(Exception):
     """Two builds took the same decisions and then went other ways."""
 
-    def __init__(self, one: Run, other: Run) -> None:
+    def __init__(self, first: Run, second: Run) -> None:
         super().__init__()
-        self.runs = one, other
+        self.runs = first, second
 
 
 @dataclass(eq=False)
@@ -53,8 +53,10 @@ class PathNode:
     def decide(self, condition: Condition) -> None:
         """Become a decision."""
         self.decision = condition
-        both = {True: condition, False: condition.negated}
-        self.sides = {side: PathNode([*self.conditions, one]) for side, one in both.items()}
+        self.sides = {
+            True: PathNode([*self.conditions, condition]),
+            False: PathNode([*self.conditions, condition.negated]),
+        }
 
     @property
     def is_refused(self) -> bool:
@@ -69,7 +71,7 @@ class PathNode:
             if node.decision is None:
                 yield node
 
-    def built(self) -> list[Run]:
+    def runs_below(self) -> list[Run]:
         """The runs that ended at or below it, those that were not refused first."""
         below = (run for end in self.ends() for run in end.runs)
         return sorted(below, key=lambda run: run.error is not None)
@@ -91,13 +93,13 @@ class PathTree:
                     raise Diverged(node.runs[0], run)
                 early, node.runs = node.runs, []  # refused before they came here
                 node.decide(condition)
-                for one in early:
-                    node.sides[self.tracer.test(condition)(one.point)].runs.append(one)
+                for refused in early:
+                    node.sides[self.tracer.test(condition)(refused.point)].runs.append(refused)
             if node.decision not in (condition, condition.negated):
-                raise Diverged(node.built()[0], run)
+                raise Diverged(node.runs_below()[0], run)
             node = node.sides[node.decision == condition]
         if node.decision is not None and run.error is None:
-            raise Diverged(node.built()[0], run)
+            raise Diverged(node.runs_below()[0], run)
         while node.decision is not None:  # refused, where others went on
             node = node.sides[self.tracer.test(node.decision)(run.point)]
         node.runs.append(run)
@@ -112,31 +114,28 @@ class PathTree:
     def explore(self, search: PointSearch) -> None:
         """Build on all sides, as far as points are found and within limits.LEAVES."""
         for _ in range(limits.ROUNDS):
-            todo = [end for end in self.missing() if not end.is_out_of_reach]
+            ends = [end for end in self.missing() if not end.is_out_of_reach]
             points = []
-            for end in todo[: max(0, limits.LEAVES - len(self.leaves()))]:
+            for end in ends[: max(0, limits.LEAVES - len(self.leaves()))]:
                 end.is_impossible = self.tracer.implied.contradict(end.conditions)
-                near = self.neighbour(end)
-                point = search.satisfying(end.conditions, near.point)
-                if point is None:
-                    end.is_out_of_reach = True
-                else:
+                point = search.satisfying(end.conditions, self.neighbour(end).point)
+                end.is_out_of_reach = point is None
+                if point is not None:
                     points.append((end, point))
             if not points or self.tracer.is_late():
                 return
             runs = self.tracer.build([point for _, point in points])
             for (end, _), run in zip(points, runs, strict=True):
-                if run is None:
-                    end.is_out_of_reach = True
-                else:
+                end.is_out_of_reach = run is None
+                if run is not None:
                     self.insert(run)
 
     def neighbour(self, end: PathNode) -> Run:
         """A run that took the same decisions as far as possible."""
-        node, runs = self.root, self.root.built()
+        node, runs = self.root, self.root.runs_below()
         for condition in end.conditions:
             node = node.sides[node.decision == condition]
-            runs = node.built() or runs
+            runs = node.runs_below() or runs
         return runs[0]
 
 
@@ -155,54 +154,49 @@ class PointSearch:
         constants = sorted(self.tracer.constants)[: limits.NEAR]
         base, least = variable.base, self.tracer.least[variable.name]
         if isinstance(base, float):
-            found: list[Value] = [base, *(base * float(f) for f in _FACTORS), *_FLOATS]
-            return list(dict.fromkeys(v for v in found if v > 0))  # type: ignore[operator]
+            floats = [base, *(base * float(f) for f in _FACTORS), *_FLOATS]
+            return list(dict.fromkeys(v for v in floats if v > 0))
         if not isinstance(base, int):
             return [base]
-        others = [v for v in self.tracer.base.values() if type(v) is int]
-        near = [base, base + 1, base - 1, *(int(base * f) for f in _FACTORS), 2 * base + 1]
-        near += [c + step for c in constants for step in (0, 1, -1)]
-        near += [*_SMALL, *others, *_LARGE, *_HUGE, *(n * o for n in (2, 4) for o in others)]
-        kept = dict.fromkeys(v for v in near if v >= least)
-        if variable.name in self.repeated:
-            return [v for v in kept if v <= max(limits.REPETITIONS, base)]
-        return list(kept)
+        bases = [v for v in self.tracer.base.values() if type(v) is int]
+        values = [base, base + 1, base - 1, *(int(base * f) for f in _FACTORS), 2 * base + 1]
+        values += [c + step for c in constants for step in (0, 1, -1)]
+        values += [*_SMALL, *bases, *_LARGE, *_HUGE, *(n * b for n in (2, 4) for b in bases)]
+        most = max(limits.REPETITIONS, base) if variable.name in self.repeated else inf
+        return list(dict.fromkeys(v for v in values if least <= v <= most))
 
     def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
         """A point that meets all conditions, as near as may be to one that meets most of them."""
         if self.tracer.implied.contradict(conditions):
             return None
-        return next(self._candidates(conditions, near), None)
+        meets = self.tracer.test_of(conditions)
+        return next(filter(meets, self._candidates(conditions, near)), None)
 
     def _candidates(
         self, conditions: Sequence[Condition], near: Point
     ) -> Iterator[dict[str, Value]]:
-        goal, meets = conditions[-1], self.tracer.test_of(conditions)
+        """Points that may meet conditions, the last of which is the one that the nearest lacks."""
+        goal = conditions[-1]
         variables = {v.name: v for v in self.tracer.variables}
         names = [n for n in variables if any(n in c.names for c in conditions)]
-        own = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
+        goals = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
         pools = {name: self.pool(variables[name]) for name in names}
-        solve = {name: self.solver(goal, name) for name in own}
-        if meets(near):
-            yield dict(near)
-        for name in own:
+        solve = {name: self.solver(goal, name) for name in goals}
+        yield dict(near)
+        for name in goals:
             for value in [*pools[name], *solve[name](near)]:
-                point = {**near, name: value}
-                if meets(point):
-                    yield point
+                yield {**near, name: value}
         for tries in range(limits.PAIRS_TRIED if len(names) > 1 else 0):
             number = 2 if tries % 2 else min(3, len(names))
-            chosen = self.random.sample(names, number)
-            point = {**near, **{name: self.random.choice(pools[name]) for name in chosen}}
-            name = own[tries % len(own)]
+            sample = self.random.sample(names, number)
+            point = {**near, **{name: self.random.choice(pools[name]) for name in sample}}
+            name = goals[tries % len(goals)]
             for value in solve[name](point)[:1]:
                 point[name] = value
-            if meets(point):
-                yield point
-        for name in own:  # a residue, or what lies between
+            yield point
+        for name in goals:  # a residue, or what lies between
             for value in range(1, limits.SCANNED) if name not in self.repeated else ():
-                if meets({**near, name: value}):
-                    yield {**near, name: value}
+                yield {**near, name: value}
 
     def solver(self, goal: Condition, name: str) -> Callable[[Point], list[Value]]:
         """The values of a whole variable near where a condition is met as an equality, if it is
@@ -221,8 +215,8 @@ class PointSearch:
                 return []
             if not step or abs(start) >= NOWHERE or abs(step) >= NOWHERE:
                 return []
-            found = int(now - start // step)  # type: ignore[operator]
-            return [v for v in (found, found + 1, found - 1) if v >= least]
+            root = int(now - start // step)  # type: ignore[operator]
+            return [v for v in (root, root + 1, root - 1) if v >= least]
 
         return solve
 
@@ -230,37 +224,33 @@ class PointSearch:
         self, conditions: Sequence[Condition], near: Point, number: int, fixed: frozenset[str]
     ) -> list[dict[str, Value]]:
         """Points in general position that meet all conditions, some of them near the edges."""
-        return list(islice(self._scattered(conditions, near, fixed), number))
-
-    def _scattered(
-        self, conditions: Sequence[Condition], near: Point, fixed: frozenset[str]
-    ) -> Iterator[dict[str, Value]]:
-        variables = [v for v in self.tracer.variables if v.name not in fixed]
-        pools = {v.name: self.pool(v) for v in variables}
-        for v in variables:  # where a table grows with the square, a large value takes minutes
-            if isinstance(v.base, int):
-                most = max(limits.FURTHEST * v.base, 64, *self.tracer.constants) + 1
-                pools[v.name] = [value for value in pools[v.name] if value <= most]  # type: ignore[operator]
+        pools = {v.name: self.pool(v) for v in self.tracer.variables if v.name not in fixed}
+        for name, pool in pools.items():
+            base = self.tracer.base[name]
+            if isinstance(base, int):  # where a table grows with the square, it takes minutes
+                most = max(limits.FURTHEST * base, 64, *self.tracer.constants) + 1
+                pools[name] = [value for value in pool if value <= most]  # type: ignore[operator]
         meets = self.tracer.test_of(conditions)
-        equal = [
+        equalities = [
             [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]
             for c in conditions
             if c.operation == "==" and c.left is None and c.names - fixed
         ]
-        seen: list[dict[str, Value]] = []
+        points: list[dict[str, Value]] = []
         for tries in range(limits.RANDOM):
             share = (1.0, 0.5, 0.25, 1.0)[tries % 4]
             point = dict(near)
-            for variable in variables:
-                name, values = variable.name, pools[variable.name]
+            for name, values in pools.items():
                 if tries % 4 == 3:  # where what is small is made in another way
                     values = [v for v in values if v in _LOW] or values
                 if self.random.random() < share:
                     point[name] = self.random.choice(values)
-            for own in equal:
-                name, solve = own[self.random.randrange(len(own))]
+            for solvers in equalities:
+                name, solve = self.random.choice(solvers)
                 for value in solve(point)[:1]:
                     point[name] = value
-            if meets(point) and point not in seen:
-                seen.append(point)
-                yield point
+            if meets(point) and point not in points:
+                points.append(point)
+            if len(points) == number:
+                break
+        return points

@@ -11,7 +11,7 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +29,7 @@ _VALUES: dict[Kind, Callable[[Number, Number], Number]] = {
     "floor": operator.floordiv,
     "ceil": lambda top, bottom: -(-top // bottom),
 }
-_PLACES = {kind: place for place, kind in enumerate(_VALUES, 1)}
+_PLACES = {kind: place for place, kind in enumerate((*_VALUES, "opaque"), 1)}
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,6 @@ class Operation:
     @cached_property
     def _hash(self) -> int:
         return hash((self.kind, self.left, self.right))
-
-    @cached_property
-    def place(self) -> tuple[int, str]:
-        return _PLACES[self.kind], repr(self)
 
     @property
     def parts(self) -> tuple[Polynomial, ...]:
@@ -97,10 +93,6 @@ class Opaque:
     def _hash(self) -> int:
         return hash((self.operation, self.parts, self.text))
 
-    @cached_property
-    def place(self) -> tuple[int, str]:
-        return len(_PLACES) + 1, repr(self)
-
     def of_parts(self, parts: Iterable[Any]) -> Opaque:
         """The same of others."""
         return Opaque(self.operation, tuple(parts), self.text)
@@ -109,7 +101,11 @@ class Opaque:
         """Its value as Python has it. Raises what Python raises there."""
         if self.operation == "number":
             return float(self.text)
-        return _PYTHON[self.operation](*(_as_python(part, values) for part in self.parts))
+        parts = [
+            part.number(values) if isinstance(part, Opaque) else plain(part.value(values))
+            for part in self.parts
+        ]
+        return _PYTHON[self.operation](*(p if isinstance(p, int) else float(p) for p in parts))
 
     def value(self, values: Values) -> Number:
         """Raises ZeroDivisionError where Python has no value."""
@@ -148,21 +144,17 @@ _PYTHON: dict[str, Callable[..., float]] = {
 }
 
 
-def _as_python(part: Polynomial | Opaque, values: Values) -> float:
-    if isinstance(part, Opaque):
-        return part.number(values)
-    exact = part.value(values)
-    return exact.numerator if exact.denominator == 1 else float(exact)
-
-
 Composed = Operation | Opaque
 Generator = str | Composed
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
+@lru_cache(maxsize=4096)
 def place_of(generator: Generator) -> tuple[int, str]:
     """What generators are sorted by: names, then operations of each kind."""
-    return (0, generator) if isinstance(generator, str) else generator.place
+    if isinstance(generator, str):
+        return 0, generator
+    return _PLACES[generator.kind], repr(generator)
 
 
 def plain(number: Number) -> Number:
@@ -185,10 +177,10 @@ class Polynomial:
     @staticmethod
     def of(terms: Mapping[Monomial, Number]) -> Polynomial:
         """A polynomial of these terms, those with coefficient zero left out."""
-        kept = [(m, plain(c)) for m, c in terms.items() if c]
-        if len(kept) > 1:
-            kept.sort(key=lambda term: [(place_of(g), e) for g, e in term[0]])
-        return Polynomial(tuple(kept))
+        nonzero = ((m, plain(c)) for m, c in terms.items() if c)
+        return Polynomial(
+            tuple(sorted(nonzero, key=lambda term: [(place_of(g), e) for g, e in term[0]]))
+        )
 
     @staticmethod
     def constant(number: Number) -> Polynomial:
@@ -216,15 +208,15 @@ class Polynomial:
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + -other
 
-    def __mul__(self, other: Polynomial | Number) -> Polynomial:
-        if not isinstance(other, Polynomial):
-            return Polynomial(tuple((m, plain(c * other)) for m, c in self.terms if other))
-        if other.number is not None:
-            return self if other.number == 1 else self * other.number
+    def __mul__(self, factor: Polynomial | Number) -> Polynomial:
+        if not isinstance(factor, Polynomial):
+            return Polynomial(tuple((m, plain(c * factor)) for m, c in self.terms if factor))
+        if factor.number is not None:
+            return self if factor.number == 1 else self * factor.number
         terms: dict[Monomial, Number] = {}
-        for left, a in self.terms:
-            for right, b in other.terms:
-                monomial = monomial_of(left + right) if left and right else left or right
+        for powers, a in self.terms:
+            for more_powers, b in factor.terms:
+                monomial = monomial_of(powers + more_powers)
                 terms[monomial] = terms.get(monomial, 0) + a * b
         return Polynomial.of(terms)
 
@@ -289,23 +281,22 @@ def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polyno
     return Polynomial.generator(Operation(kind, top * share, bottom * share))
 
 
-def quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
-    """left / right, where a product divides every term; a sum divides only itself."""
-    if left == right:
+def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """Where a product divides every term; a sum divides only itself."""
+    if dividend == divisor:
         return ONE
-    if len(right.terms) != 1:
+    if len(divisor.terms) != 1:
         return None
-    ((below, number),) = right.terms
+    ((below, number),) = divisor.terms
     terms: dict[Monomial, Number] = {}
-    for monomial, coefficient in left.terms:
+    for monomial, coefficient in dividend.terms:
         powers = dict(monomial)
         for generator, exponent in below:
             powers[generator] = powers.get(generator, 0) - exponent
         if any(exponent < 0 for exponent in powers.values()):
             return None
         # In the order of the monomial, which has all that the divisor has.
-        rest = tuple((g, e) for g, e in powers.items() if e)
-        terms[rest] = Fraction(coefficient) / number
+        terms[tuple((g, e) for g, e in powers.items() if e)] = Fraction(coefficient) / number
     return Polynomial.of(terms)
 
 

@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomia
 from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
@@ -29,50 +29,56 @@ class FormCase:
     """A form, and all that it holds for."""
 
     total: Polynomial
-    runs: list[Run]
-    doubts: list[Doubt]
     parts: list[PathForm]
     rules: list[ArgumentRule] = field(default_factory=list)
     shapes: Sequence[ShapeForm] = ()
 
+    @property
+    def runs(self) -> list[Run]:
+        return [run for part in self.parts for run in part.runs]
 
-def merged(
+    @property
+    def doubts(self) -> list[Doubt]:
+        return [doubt for part in self.parts for doubt in part.doubts]
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """What is not proved, as text: `a, b: a key of a table`."""
+        reasons: dict[str, dict[str, None]] = {}
+        for names, why in self.doubts:
+            reasons.setdefault(why, {}).update(dict.fromkeys(names))
+        return tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+
+
+def cases_of(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
 ) -> list[FormCase]:
     """The cases, that of the call first, then the more general ones."""
-    asked = next(form for form in forms if tracer.holds(form.leaf.conditions, base))
+    form_of_call = next(form for form in forms if tracer.holds(form.leaf.conditions, base))
     cases: list[FormCase] = []
 
     def place(form: PathForm) -> tuple[bool, int, int]:
-        own = form.leaf.conditions
-        return form is not asked, sum(c.operation == "==" for c in own), len(own)
+        conditions = form.leaf.conditions
+        equalities = sum(c.operation == "==" for c in conditions)
+        return form is not form_of_call, equalities, len(conditions)
 
     for form in sorted(forms, key=place):
-        case = next((case for case in cases if _covers(case.total, form)), None)
-        if case is None:
-            case = FormCase(form.total, [], [], [])
-            cases.append(case)
-        case.parts.append(form)
-        case.runs += form.runs
-        case.doubts += form.doubts
+        conditions = form.leaf.conditions
+        for case in cases:
+            # The form of a path may be simpler by what holds there.
+            difference = case.total - form.total
+            if difference == ZERO or any(ZERO in with_value(difference, c) for c in conditions):
+                case.parts.append(form)
+                break
+        else:
+            cases.append(FormCase(form.total, [form]))
     writer = _Writer(tracer, base)
     accepted = {end for end in tree.root.ends() if not end.runs or not end.is_refused}
-    required = _region(tree.root, accepted) or [()]
-    shared = _shared(required)
-    rest = writer.alternatives(required, shared)
-    needed = {*shared, *(rest[0] if len(rest) == 1 else ())}
+    required, _ = writer.split(_region(tree.root, accepted) or [()])
     for case in cases:
         ends = {part.leaf for part in case.parts}
-        case.rules = writer.rules(_region(tree.root, ends) or [()], needed)
+        case.rules = writer.rules(_region(tree.root, ends) or [()], required)
     return cases
-
-
-def _covers(total: Polynomial, form: PathForm) -> bool:
-    """Whether a form is that of a path too, where its conditions hold: it may be simpler there."""
-    difference = total - form.total
-    return difference == ZERO or any(
-        other == ZERO for own in form.leaf.conditions for other in with_value(difference, own)
-    )
 
 
 def _region(node: PathNode, ends: set[PathNode]) -> list[Conjunction] | None:
@@ -83,142 +89,114 @@ def _region(node: PathNode, ends: set[PathNode]) -> list[Conjunction] | None:
     yes, no = (_region(node.sides[side], ends) for side in (True, False))
     if yes is None or no is None or yes == no:
         return no if yes is None else yes
-    found = [(node.decision, *rest) for rest in yes]
-    return found + [(node.decision.negated, *rest) for rest in no]
-
-
-def _shared(region: Sequence[Conjunction]) -> list[Condition]:
-    return [c for c in region[0] if all(c in other for other in region)]
+    sides = (node.decision, yes), (node.decision.negated, no)
+    return [(condition, *more) for condition, region in sides for more in region]
 
 
 class _Writer:
     def __init__(self, tracer: Tracer, base: Mapping[str, Value]) -> None:
         self.tracer, self.base, self.order = tracer, base, tracer.names
 
-    def rules(self, region: Sequence[Conjunction], needed: set[Condition]) -> list[ArgumentRule]:
-        region = [tuple(dict.fromkeys(own)) for own in region]
-        common = _shared(region)
-        rest = self.alternatives(region, common)
-        if len(rest) == 1:
-            common += rest[0]
-        shared = _without_settled(common)
-        found = []
-        for is_limit in (False, True):
-            own = [c for c in shared if (c not in needed) is is_limit]
-            found += self.written(own, shared, is_limit=is_limit)
-        if len(rest) > 1 and all(rest):
-            found.append(self.either(rest))
-        return found
-
-    def alternatives(
-        self, region: Sequence[Conjunction], shared: Sequence[Condition]
-    ) -> list[Conjunction]:
-        """What may hold beside what always holds, without what implies another of them."""
-        found = _absorbed([tuple(c for c in own if c not in shared) for own in region])
+    def split(self, region: Sequence[Conjunction]) -> tuple[list[Condition], list[Conjunction]]:
+        """What always holds, and the alternatives beside it, without what implies another of
+        them."""
+        shared = [c for c in region[0] if all(c in conjunction for conjunction in region)]
+        beside = [tuple(c for c in conjunction if c not in shared) for conjunction in region]
+        # `a or (not a and b)` is `a or b`.
+        alone = [conjunction[0] for conjunction in beside if len(conjunction) == 1]
+        beside = [
+            tuple(c for c in conjunction if len(conjunction) == 1 or c.negated not in alone)
+            for conjunction in beside
+        ]
         implied = self.tracer.implied
-        return [
-            own
-            for own in dict.fromkeys(found)
+        alternatives = [
+            narrow
+            for narrow in dict.fromkeys(beside)
             if not any(
-                other != own and all(c in own or implied.follows(c, own) for c in other)
-                for other in found
+                wide != narrow and all(c in narrow or implied.follows(c, narrow) for c in wide)
+                for wide in beside
             )
         ]
+        if len(alternatives) == 1:
+            return [*shared, *alternatives[0]], []
+        return shared, alternatives
 
-    def either(self, region: Sequence[Conjunction]) -> ArgumentRule:
-        values = [_fixed(own) for own in region]
-        known = {value[0] for value in values if value is not None}
-        if len(known) == 1 and None not in values:
-            (name,) = known
-            among = ", ".join(str(v[1]) for v in sorted(values, key=lambda v: v[1]) if v)  # type: ignore[index]
-            return ArgumentRule(f"{name} in ({among})", tuple(region), is_limit=True)
-        rules = (self.written(own, own) for own in region)
-        texts = dict.fromkeys(" and ".join(map(str, own)) for own in rules)
-        text = " or ".join(f"({t})" if " and " in t else t for t in texts)
-        return ArgumentRule(text, tuple(region), is_limit=True)
+    def rules(
+        self, region: Sequence[Conjunction], required: Collection[Condition]
+    ) -> list[ArgumentRule]:
+        shared, alternatives = self.split(region)
+        # Nothing else is to be said of a variable that has one value.
+        values = {c.names: c for c in shared if _value([c]) is not None}
+        shared = [c for c in shared if values.get(c.names, c) is c]
+        rules = []
+        for is_limit in (False, True):
+            conditions = [c for c in shared if (c not in required) is is_limit]
+            rules += self.written(conditions, shared, is_limit=is_limit)
+        if alternatives and all(alternatives):
+            rules.append(self.either(alternatives))
+        return rules
+
+    def either(self, alternatives: Sequence[Conjunction]) -> ArgumentRule:
+        names = {c.names for conjunction in alternatives for c in conjunction}
+        values = [v for conjunction in alternatives if (v := _value(conjunction)) is not None]
+        if len(names) == 1 and len(values) == len(alternatives):
+            ((name,),) = names
+            text = f"{name} in ({', '.join(map(str, sorted(values)))})"
+        else:
+            rules = (self.written(conjunction, conjunction) for conjunction in alternatives)
+            texts = dict.fromkeys(" and ".join(map(str, together)) for together in rules)
+            text = " or ".join(f"({t})" if " and " in t else t for t in texts)
+        return ArgumentRule(text, tuple(alternatives), is_limit=True)
 
     def written(
         self, conditions: Sequence[Condition], all_: Sequence[Condition], *, is_limit: bool = True
     ) -> list[ArgumentRule]:
         """Those of conditions that hold together with all others."""
-        kept = [
-            c
-            for c in conditions
-            if not self.tracer.implied.follows(c, [o for o in all_ if o is not c])
-        ]
+        follows = self.tracer.implied.follows
+        conditions = [c for c in conditions if not follows(c, [o for o in all_ if o is not c])]
 
         def rule(condition: Condition) -> ArgumentRule:
             return ArgumentRule(condition.text(self.order), ((condition,),), is_limit)
 
-        found = [rule(c) for c in kept if len(c.names) != 1]
-        alone: dict[str, list[Condition]] = {}
-        for condition in kept:
-            for name in condition.names if len(condition.names) == 1 else ():
-                alone.setdefault(name, []).append(condition)
-        for name, own in alone.items():
-            brief = self.brief(name, own)
+        rules = [rule(c) for c in conditions if len(c.names) != 1]
+        for name in dict.fromkeys(n for c in conditions if len(c.names) == 1 for n in c.names):
+            about = [c for c in conditions if c.names == {name}]
+            brief = self.brief(name, about)
             if brief is None:
-                found += map(rule, own)
+                rules += map(rule, about)
             elif brief:
-                found.append(ArgumentRule(brief, (tuple(own),), is_limit))
-        return found
+                rules.append(ArgumentRule(brief, (tuple(about),), is_limit))
+        return rules
 
     def brief(self, name: str, conditions: Sequence[Condition]) -> str | None:
         """All values of one variable that meet the conditions, where they are an interval; None
         where they are none. Empty where all do."""
         if name not in self.tracer.whole:
             return None
-        simple = len(conditions) == 1 and all(
-            isinstance(g, str) for g in conditions[0].form.generators
-        )
-        if simple and conditions[0].left is None:
+        first, *more = conditions
+        names_alone = all(isinstance(g, str) for g in first.form.generators)
+        if not more and first.left is None and names_alone:
             return None
-        least = int(self.tracer.least[name])
+        least = self.tracer.least[name]
+        end = limits.LISTED_VALUES
         far = [v for k in range(13, 31) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k)]
-        far += [
-            v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= limits.LISTED_VALUES
-        ]
-        near = range(least, limits.LISTED_VALUES)
-        met = [v for v in near if self.meets(conditions, name, v)]
-        beyond = [v for v in far if self.meets(conditions, name, v)]
-        if not met or met[-1] - met[0] + 1 != len(met):
+        far += [v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= end]
+        meets = self.tracer.test_of(conditions)
+        values = [v for v in range(least, end) if meets({**self.base, name: v})]
+        beyond = [v for v in far if meets({**self.base, name: v})]
+        if not values or values[-1] - values[0] + 1 != len(values):
             return None
-        if not beyond and met[-1] < limits.LISTED_VALUES - 1:
-            low, high = met[0], met[-1]
+        low, high = values[0], values[-1]
+        if not beyond and high < end - 1:
             if low == high:
                 return f"{name} == {low}"
             return f"{low} <= {name} <= {high}" if low > least else f"{name} <= {high}"
-        if len(beyond) == len(far) and met[-1] == limits.LISTED_VALUES - 1:
-            return f"{name} >= {met[0]}" if met[0] > least else ""
+        if len(beyond) == len(far) and high == end - 1:
+            return f"{name} >= {low}" if low > least else ""
         return None
 
-    def meets(self, conditions: Sequence[Condition], name: str, value: int) -> bool:
-        return self.tracer.holds(conditions, {**self.base, name: value})
 
-
-def _value(condition: Condition) -> Number | None:
-    """The one that its name has: `d == 8`. None where it may have others: `d % 8 == 0`."""
-    return next((form.number for _, form in solutions(condition)), None)
-
-
-def _fixed(own: Conjunction) -> tuple[str, Number] | None:
-    """The name and value where a conjunction says that it has one."""
-    values = {c.names: value for c in own if (value := _value(c)) is not None}
-    names = {c.names for c in own}
-    if len(names) == 1 and names == values.keys():
-        ((name,),), (value,) = names, values.values()
-        return name, value
-    return None
-
-
-def _without_settled(conditions: Sequence[Condition]) -> list[Condition]:
-    """Without what else is said of a variable that has one value."""
-    values = {c.names: c for c in conditions if _value(c) is not None}
-    return [c for c in conditions if values.get(c.names, c) is c]
-
-
-def _absorbed(region: list[Conjunction]) -> list[Conjunction]:
-    """`a or (not a and b)` is `a or b`."""
-    alone = {own[0] for own in region if len(own) == 1}
-    without = {condition.negated for condition in alone}
-    return [own if len(own) == 1 else tuple(c for c in own if c not in without) for own in region]
+def _value(conditions: Iterable[Condition]) -> Number | None:
+    """The one that a name has: `d == 8`. None where it may have others: `d % 8 == 0`."""
+    numbers = (form.number for condition in conditions for _, form in solutions(condition))
+    return next((number for number in numbers if number is not None), None)

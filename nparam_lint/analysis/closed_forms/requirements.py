@@ -110,18 +110,16 @@ class Requirements:
         ties: Mapping[str, Tie],
         rules: Collection[ArgumentRule],
     ) -> None:
-        self.known = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
-        self.ties = {
-            name: _whole(tie) if isinstance(tie, Polynomial) else tie for name, tie in ties.items()
-        }
-        self.tests = [(rule.names, rule.test()) for rule in rules]
+        self.fixed = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
         forms = {name: tie for name, tie in ties.items() if isinstance(tie, Polynomial)}
+        self.ties = {n: _whole(t) if isinstance(t, Polynomial) else t for n, t in ties.items()}
+        self.tests = [(rule.names, rule.test()) for rule in rules]
         self.multiples = [multiple for rule in rules for multiple in _multiples(rule, forms)]
         self.excluded: set[frozenset[tuple[str, int]]] = set()
 
     def completed(self, point: Whole) -> dict[str, NameValue]:
         """The point, with the fixed values and all ties that can be computed from them."""
-        full: dict[str, NameValue] = {**self.known, **point}
+        full: dict[str, NameValue] = {**self.fixed, **point}
         for name, tie in self.ties.items():
             if tie.names <= full.keys():
                 full[name] = tie.value(full)
@@ -144,9 +142,9 @@ class Requirements:
         """A number that divides every value that a name may have, given the values of a point; 0 if
         it may have none."""
         step = 1
-        here = [multiple for multiple in self.multiples if multiple[0] == name]
-        full = self.completed(point) if here else {}
-        for _, times, number in here:
+        multiples = [multiple for multiple in self.multiples if multiple[0] == name]
+        full = self.completed(point) if multiples else {}
+        for _, times, number in multiples:
             if number.names <= full.keys():
                 bottom = number.value(full)
                 step = lcm(step, abs(bottom) // gcd(bottom, times)) if bottom else 0
@@ -160,10 +158,10 @@ def _whole(form: Polynomial) -> PointValue:
 
     def value(point: Mapping[str, NameValue]) -> int | None:
         try:
-            number, rest = divmod(top(point), bottom)
+            number, remainder = divmod(top(point), bottom)
         except (ArithmeticError, ValueError, TypeError):
             return None
-        return None if rest else number
+        return None if remainder else number
 
     return PointValue(form.names, value)
 

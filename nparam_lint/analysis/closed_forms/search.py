@@ -54,10 +54,6 @@ class Aim:
     is_free: bool = False
     until: float = inf
 
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self.until
-
 
 @dataclass(frozen=True, slots=True)
 class Solution:
@@ -89,30 +85,27 @@ def limited(
     From there, those without limits may be half or twice as large where there are several: what
     meets a budget by one layer of ten thousand units is of no use. A single one needs no limit
     where more of it gives more, since the budget sets it."""
-    budget = aim.budget
     free = [u.name for u in unknowns if u.high is None]
 
     def scaled(share: int) -> list[int]:
         return [
-            max(1, (u.base * share + FINE // 2) // FINE) if u.name in free else u.base
+            max(1, (u.base * share + FINE // 2) // FINE) if u.high is None else u.base
             for u in unknowns
         ]
 
-    def off(share: int) -> int:
-        return abs(count(*scaled(share)) - budget)
+    def total(share: int) -> int:
+        return count(*scaled(share))
 
     grows = all(name in growing for name in free)
     if grows:
-        share = max(1, _last(lambda share: count(*scaled(share)), 1, MOST * FINE, budget))
+        share = max(1, _last(total, 1, MOST * FINE, aim.budget))
     else:
-        share = min((FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)), key=off)
-    found = []
-    for unknown, base in zip(unknowns, scaled(share), strict=True):
-        unknown = replace(unknown, base=max(base, 1))
-        if unknown.high is None and not aim.is_free and (len(free) > 1 or not grows):
-            unknown = around(unknown)
-        found.append(unknown)
-    return found
+        shares = [FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)]
+        share = min(shares, key=lambda share: abs(total(share) - aim.budget))
+    bases = zip(unknowns, scaled(share), strict=True)
+    based = [replace(unknown, base=max(base, 1)) for unknown, base in bases]
+    is_narrow = not aim.is_free and (len(free) > 1 or not grows)
+    return [around(unknown) for unknown in based] if is_narrow else based
 
 
 def around(unknown: Unknown) -> Unknown:
@@ -133,10 +126,6 @@ def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
 
 
 # --- by a closed form -------------------------------------------------------------------------
-
-
-class _Enough(Exception):
-    """The time is over."""
 
 
 class Searching:
@@ -161,22 +150,25 @@ class Searching:
         scales = [Fraction(u.base, was.base) for u, was in pairs if was.high is None and was.base]
         scale = max(scales, default=Fraction(1))
         self.passive = [around(replace(u, base=max(1, round(u.base * scale)))) for u in passive]
-        without = {u.name for u in (*unknowns, *passive) if u.high is None}
-        free = [u for u in (*self.unknowns, *self.passive) if u.name in without]
-        self.limits = {u.name: (u.low, u.high) for u in free if u.high}
+        free = {u.name for u in (*unknowns, *passive) if u.high is None}
+        self.limits = {
+            u.name: (u.low, u.high)
+            for u in (*self.unknowns, *self.passive)
+            if u.high and u.name in free
+        }
         self.values = {u.name: u.low for u in self.unknowns}  # what is open has its least
         self.ranges = {u.name: range(u.low, self.highest(u) + 1) for u in self.unknowns}
         by_width = sorted(self.ranges, key=lambda name: (len(self.ranges[name]), name))
         self.solved = next((name for name in reversed(by_width) if name in growing), "")
         self.order = [name for name in by_width if name != self.solved]
-        rest = [*self.order, self.solved] if self.solved else self.order
+        names = [*self.order, self.solved] if self.solved else self.order
         # From which place on all that is still open grows.
-        self.bounded = [all(n in growing for n in rest[place:]) for place in range(len(rest) + 1)]
+        self.bounded = [all(n in growing for n in names[place:]) for place in range(len(names) + 1)]
         self.bases = {u.name: u.base for u in self.unknowns}
         self.choices = [_nearest_first(u) for u in self.passive]
         self.best: list[tuple[int, Fraction, int, Solution]] = []
         self.turn = count_up()
-        self.seen = 0
+        self.combinations = 0
 
     def count_of(self, name: str) -> Callable[[int], int]:
         """The count as a function of one unknown, the others as they are."""
@@ -197,10 +189,10 @@ class Searching:
         try:
             if self.requirements.hold({}):
                 self.descend(0, {})
-        except _Enough:
+        except TimeoutError:
             cut = True
-        found = sorted(self.best, reverse=True)  # no two are of one turn
-        return Search(tuple(s for *_, s in found), self.seen, cut, self.limits)
+        best = sorted(self.best, reverse=True)  # no two are of one turn
+        return Search(tuple(s for *_, s in best), self.combinations, cut, self.limits)
 
     @property
     def reach(self) -> int | None:
@@ -210,8 +202,8 @@ class Searching:
         return -self.best[0][0] if len(self.best) == self.aim.number else None
 
     def look_at_the_clock(self) -> None:
-        if self.aim.is_over:
-            raise _Enough
+        if time.monotonic() > self.aim.until:
+            raise TimeoutError
 
     def descend(self, place: int, fixed: dict[str, int]) -> None:
         """Give the unknowns from a place on all values that may be of use, those near the
@@ -248,7 +240,7 @@ class Searching:
 
     def solve(self, fixed: dict[str, int]) -> None:
         """The nearest values of the last unknown that are allowed, below the budget and above."""
-        self.seen += 1
+        self.combinations += 1
         if not self.solved:
             self.offer(fixed, self.count(*self.values.values()))
             return
@@ -263,19 +255,19 @@ class Searching:
 
     def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
         """Away from the budget, until it is too far; of values that give the same, one is taken."""
-        taken = None
+        last = None
         for value in values:
             count = count_of(value)
             if self.reach is not None and abs(count - self.budget) > self.reach:
                 return
-            if count != taken and self.offer({**fixed, self.solved: value}, count):
-                taken = count
+            if count != last and self.offer({**fixed, self.solved: value}, count):
+                last = count
 
     def offer(self, point: Whole, count: int) -> bool:
         """Whether this is a solution."""
         distance, reach = abs(count - self.budget), self.reach
-        beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
-        if beyond or (reach is not None and distance > reach):
+        is_beyond = count == NOWHERE or (self.aim.goal == "under" and count > self.budget)
+        if is_beyond or (reach is not None and distance > reach):
             return False
         full = self.completed(point)
         if full is None:

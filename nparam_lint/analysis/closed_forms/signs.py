@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from nparam_lint.analysis.closed_forms.polynomial import Generator, Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import ONE, Generator, Opaque, Polynomial
 
 # Never below zero where their parts are not.
 _RISING = frozenset(
@@ -38,27 +38,25 @@ def lower_bound(form: Polynomial) -> Fraction | None:
 
 
 @lru_cache(maxsize=4096)  # one that stands in many others is asked for by each of them
-def _least(own: Generator) -> Fraction | None:
-    if isinstance(own, str):
+def _least(generator: Generator) -> Fraction | None:
+    if isinstance(generator, str):
         return Fraction(0)
-    if isinstance(own, Opaque):
-        return _least_opaque(own)
-    left, right = lower_bound(own.left), lower_bound(own.right)
-    match own.kind:
-        case "**":
-            return Fraction(1) if right is not None and right >= 0 else None
-        case "max":
-            return max((low for low in (left, right) if low is not None), default=None)
-        case "min":
-            return None if left is None or right is None else min(left, right)
-    return Fraction(0) if is_positive(own.left) and is_positive(own.right) else None
-
-
-def _least_opaque(own: Opaque) -> Fraction | None:
-    if own.operation == "number":
-        return Fraction(0) if float(own.text) >= 0 else None
-    if own.operation not in _RISING or not all(map(is_positive, own.parts)):
+    if isinstance(generator, Opaque):
+        if generator.operation == "number":
+            return Fraction(0) if float(generator.text) >= 0 else None
+        if generator.operation not in _RISING or not all(map(is_positive, generator.parts)):
+            return None
+        match generator.operation, generator.parts[0]:
+            case "**", Polynomial() as base if is_positive(base - ONE):
+                return Fraction(1)
+        return Fraction(0)
+    if generator.kind == "**":
+        return Fraction(1) if is_positive(generator.right) else None
+    bounds = [low for part in generator.parts if (low := lower_bound(part)) is not None]
+    if generator.kind == "max":
+        return max(bounds, default=None)
+    if len(bounds) < 2:
         return None
-    base = own.parts[0]
-    low = lower_bound(base) if own.operation == "**" and isinstance(base, Polynomial) else None
-    return Fraction(1) if low is not None and low >= 1 else Fraction(0)
+    if generator.kind == "min":
+        return min(bounds)
+    return Fraction(0) if min(bounds) >= 0 else None

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
@@ -54,15 +55,17 @@ def factors_of(
     """What is counted of a parameter; None where that is no product. `uses`: how many experts are
     used, of how many: a length, a part of one, or a number of modules, that is."""
     factors = list(shape)
-    for used, number in uses:
+    for active, number in uses:
         if number.number is not None:
-            factors.append(used * Fraction(1, number.number))
+            factors.append(active * Fraction(1, number.number))
             continue
-        quotients = enumerate(quotient(factor, number) for factor in factors)
-        found = next(((place, one) for place, one in quotients if one is not None), None)
-        if found is None:
+        shares = [quotient(factor, number) for factor in factors]
+        for place, share in enumerate(shares):
+            if share is not None:
+                factors[place] = share * active
+                break
+        else:
             return None
-        factors[found[0]] = found[1] * used
     if weight != 1 and not uses:
         factors.append(Polynomial.constant(weight))
     return tuple(factors)
@@ -123,52 +126,50 @@ class Tracer:
         return frozenset(v.name for v in self.variables if isinstance(v.base, int))
 
     @cached_property
-    def least(self) -> dict[str, Fraction]:
+    def least(self) -> dict[str, int]:
         """The least value that is tried, of each."""
-        return {
-            v.name: Fraction(int(v.base != 0)) if isinstance(v.base, int) else Fraction(0)
-            for v in self.variables
-        }
+        return {v.name: int(isinstance(v.base, int) and v.base != 0) for v in self.variables}
 
     def build(self, points: Sequence[Mapping[str, Value]]) -> list[Run | None]:
         """None for a point that could not be traced, or for which there was no time."""
         full = [{**self.base, **point} for point in points]
-        new = {key_of(point): point for point in full if key_of(point) not in self.runs}
-        todo = list(new.items())
+        keys = [key_of(point) for point in full]
+        new = dict(zip(keys, full, strict=True))
+        todo = [(key, point) for key, point in new.items() if key not in self.runs]
         while todo and not self.is_late():
             some, todo = todo[: limits.BATCH], todo[limits.BATCH :]
             size = max(limits.JOB_POINTS, -(-len(some) // limits.JOBS_AT_ONCE))
             batches = [some[place : place + size] for place in range(0, len(some), size)]
             answers = self.trace([[point for _, point in batch] for batch in batches])
             for batch, answer in zip(batches, answers, strict=True):
-                done = answer.runs if answer else ()
-                if answer:
-                    rows = _AnswerRows(ExpressionTable(answer.expressions, self.whole))
-                    for (key, point), run in zip(batch, done, strict=False):
-                        self.runs[key] = None if run is None else self._read(rows, point, run)
-                if not done:
+                if answer is None or not answer.runs:
                     self.runs.update((key, None) for key, _ in batch)
-                else:  # there was no time for the others
-                    todo = batch[len(done) :] + todo
-        return [self.runs.get(key_of(point)) for point in full]
+                    continue
+                rows = _AnswerRows(ExpressionTable(answer.expressions, self.whole))
+                for (key, point), run in zip(batch, answer.runs, strict=False):
+                    self.runs[key] = None if run is None else self._read(rows, point, run)
+                # There was no time for the others.
+                todo = batch[len(answer.runs) :] + todo
+        return [self.runs.get(key) for key in keys]
 
-    def accepted(self, points: Sequence[Mapping[str, Value]]) -> list[Run]:
-        """The runs that the model did not refuse."""
-        return [run for run in self.build(points) if run is not None and run.error is None]
+    def build_groups(self, groups: Sequence[Sequence[Mapping[str, Value]]]) -> list[list[Run]]:
+        """At once: the runs of each group."""
+        runs = iter(self.build([*chain(*groups)]))
+        return [[r for r in islice(runs, len(group)) if r is not None] for group in groups]
 
     def plain(self, runs: Sequence[Run]) -> list[int | None]:
         """What is counted with plain numbers at the points of runs; None where nothing is built."""
-        built = self.history.build([run.point for run in runs]) if self.history else ()
-        return [one.total if isinstance(one, Built) else None for _, one in built]
+        models = self.history.build([run.point for run in runs]) if self.history else ()
+        return [model.total if isinstance(model, Built) else None for _, model in models]
 
     def _read(self, rows: _AnswerRows, point: Mapping[str, Value], run: TracedBuild) -> Run:
-        wanted = self.selected({name: origin for name, *_, origin in run.parameters})
-        parameters = [_parameter(rows.table, one) for one in run.parameters if one[0] in wanted]
+        names = self.selected({name: origin for name, *_, origin in run.parameters})
+        parameters = [_parameter(rows.table, row) for row in run.parameters if row[0] in names]
         decisions: dict[Condition, str] = {}
-        for row, held, place in run.decisions:
+        for row, is_true, place in run.decisions:
             condition = self.condition(rows, row)
             if condition is not None:
-                decisions.setdefault(condition if held else condition.negated, place)
+                decisions.setdefault(condition if is_true else condition.negated, place)
         lost = [(kind, rows.table.polynomial(row)) for kind, row in run.lost]
         return Run(point, parameters, decisions, lost, run.error)
 
@@ -213,11 +214,11 @@ class _AnswerRows:
 
 
 def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
-    name, weight, lengths, rows, uses, _ = tensor
-    counted = 1 if weight == "1" else plain(Fraction(weight))
-    size = prod(lengths) * counted
+    name, weight_text, lengths, rows, uses, _ = tensor
+    weight = plain(Fraction(weight_text))
+    size = prod(lengths) * weight
     if lengths and not rows:
         return TracedParameter(name, None, size, None)
     shape = tuple(map(table.polynomial, rows))
-    pairs = [(table.polynomial(used), table.polynomial(number)) for used, number in uses]
-    return TracedParameter(name, shape, size, factors_of(shape, counted, pairs))
+    experts = [(table.polynomial(active), table.polynomial(number)) for active, number in uses]
+    return TracedParameter(name, shape, size, factors_of(shape, weight, experts))

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.closed_forms.path_forms import Fitted, form_of
+from nparam_lint.analysis.closed_forms.path_forms import form_of, variables_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Point, Value
+    from nparam_lint.analysis.closed_forms.path_forms import Symbols
     from nparam_lint.analysis.closed_forms.paths import PathNode, PathTree
+    from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run
 
 FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
@@ -35,19 +37,20 @@ Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about t
 
 @dataclass
 class PathForm:
-    """The form of the path to `leaf`. `runs`: those that it is right for."""
+    """The form of the path to `leaf`. `runs`: those that it is right for; `symbols`: what it was
+    fitted in."""
 
     total: Polynomial
     runs: list[Run]
     doubts: list[Doubt]
     leaf: PathNode
-    fitted: Fitted
+    symbols: Symbols
 
 
 class PathForms(Exploration):
     """The forms of the paths of a tree."""
 
-    def is_asked(self, form: PathForm) -> bool:
+    def is_of_call(self, form: PathForm) -> bool:
         return self.tracer.holds(form.leaf.conditions, self.base.point)
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
@@ -55,43 +58,39 @@ class PathForms(Exploration):
         where something was learned that makes others."""
         leaves = [leaf for leaf in tree.leaves() if not leaf.is_refused]
         leaves.sort(key=lambda leaf: not self.meets(leaf, self.base.point))
-        kept: list[PathForm] = []
-        for some in (leaves[:1], leaves[1:]):
-            found = self.of_leaves(some, kept)
-            if found is None or (not kept and not found and self.lose_joined()):
+        forms: list[PathForm] = []
+        for some_leaves in (leaves[:1], leaves[1:]):
+            more_forms = self.of_leaves(some_leaves, forms)
+            if more_forms is None or (not forms and not more_forms and self.lose_joined()):
                 return None
-            kept += found
-        return kept
+            forms += more_forms
+        return forms
 
     def lose_joined(self) -> bool:
         """Lose what a tensor's length was taken for by its value, which others may have too;
         whether that was new."""
         before = len(self.lost)
         for kind, form in self.base.lost:
-            self.lose(set(form.names) if kind == "shape" else set(), USES["shape"])
+            self.lose(form.names if kind == "shape" else (), USES["shape"])
         return len(self.lost) > before
 
     def of_leaves(
-        self, leaves: Sequence[PathNode], known: Sequence[PathForm]
+        self, leaves: Sequence[PathNode], earlier: Sequence[PathForm]
     ) -> list[PathForm] | None:
-        """Those of some paths; `known`: those of others."""
-        found = self.alike(leaves, known)
-        done = {form.leaf for form in found}
-        for leaf, runs in self.samples([leaf for leaf in leaves if leaf not in done]).items():
-            found += self.of_leaf(leaf, runs)
-        return self.verified(found)
-
-    def alike(self, leaves: Sequence[PathNode], forms: Sequence[PathForm]) -> list[PathForm]:
-        """The same forms on other paths, on which each build has them: most decisions are about
-        something else, and need no samples of their own."""
-        found = []
-        for leaf in leaves if self.lost else ():
+        """Those of some paths; `earlier`: those of others. Most decisions are about something else:
+        where each build on a path has such a form, it needs no samples of its own."""
+        forms, open_leaves = [], []
+        for leaf in leaves:
             runs = [run for run in leaf.runs if run.error is None]
-            for form in forms:
-                if all(self.has_form(run, form) for run in runs):
-                    found.append(self.path_form(leaf, runs, form.fitted, form.total))
-                    break
-        return found
+            same = (form for form in earlier if all(self.has_form(run, form) for run in runs))
+            form = next(same, None) if self.lost else None
+            if form is None:
+                open_leaves.append(leaf)
+            else:
+                forms.append(self.path_form(leaf, runs, form.symbols, form.total))
+        for leaf, runs in self.samples(open_leaves).items():
+            forms += self.of_leaf(leaf, runs)
+        return self.verified(forms)
 
     def has_form(self, run: Run, form: PathForm) -> bool:
         """Whether a build has a form, where what was lost has the values that it had there."""
@@ -102,14 +101,12 @@ class PathForms(Exploration):
 
     def samples(self, leaves: Sequence[PathNode]) -> dict[PathNode, list[Run]]:
         """Node of a path → runs on it with several values of what was lost."""
-        points = [self.grid(leaf) for leaf in leaves]
-        runs = iter(self.tracer.build([point for own in points for point in own]))
-        found = {}
-        for leaf, own in zip(leaves, points, strict=True):
-            built = [run for run in (next(runs) for _ in own) if run is not None]
-            good = [run for run in [*leaf.runs, *built] if run.error is None]
-            found[leaf] = list({id(run): run for run in good}.values())
-        return found
+        groups = self.tracer.build_groups([self.grid(leaf) for leaf in leaves])
+        samples = {}
+        for leaf, runs in zip(leaves, groups, strict=True):
+            good = {id(run): run for run in [*leaf.runs, *runs] if run.error is None}
+            samples[leaf] = list(good.values())
+        return samples
 
     def grid(self, leaf: PathNode) -> list[dict[str, Value]]:
         if not self.lost:
@@ -126,8 +123,7 @@ class PathForms(Exploration):
                 {**start, **{name: draw.choice(values[:among]) for name, values in lines.items()}}
                 for _ in range(number * (len(self.lost) - 1))
             ]
-        kept = [p for p in points if self.tracer.holds(leaf.conditions, p)]
-        return [dict(one) for one in {tuple(p.items()): p for p in kept}.values()]
+        return list({tuple(p.items()): p for p in points if self.meets(leaf, p)}.values())
 
     def line(self, name: str, leaf: PathNode, start: Point) -> list[Value]:
         """Values of a lost variable on a path: small ones, then ever larger ones, unless it is the
@@ -135,124 +131,113 @@ class PathForms(Exploration):
         base = self.tracer.base[name]
         if not isinstance(base, int):
             return [base, *(base * f for f in (0.5, 2.0, 1.5, 3.0))]  # type: ignore[operator]
-        values = [*range(int(self.tracer.least[name]), limits.LINE - 2 * self.is_large), base]
+        values = [*range(self.tracer.least[name], limits.LINE - 2 * self.is_large), base]
         if base > 3 * limits.LINE:
+            points = [{**start, name: number} for number in (base, 2 * base)]
+            (runs,) = self.tracer.build_groups([points])
+            most = self.most(name, [run for run in runs if run.error is None])
             steps = (base + step for step in (0, 1, -1, 2, 3, 5, base, -(base // 2)))
-            most = self.most(name, start)
             larger = (*steps, *(n << k for k in range(2, 12) for n in (1, 3)))
-            values = [*values, *(value for value in larger if value <= most)]
-        met = [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
-        if len(met) < limits.LINE // 2:
-            variable = next(v for v in self.tracer.variables if v.name == name)
-            more = self.search.pool(variable)
-            met += [v for v in more if v not in met and self.meets(leaf, {**start, name: v})][
-                : limits.LINE
-            ]
-        return met or [start[name]]
+            values += [value for value in larger if value <= most]
 
-    def most(self, name: str, start: Point) -> float:
+        def on_path(values: Iterable[Value]) -> list[Value]:
+            return [v for v in dict.fromkeys(values) if self.meets(leaf, {**start, name: v})]
+
+        line = on_path(values)
+        if len(line) < limits.LINE // 2:
+            variable = next(v for v in self.tracer.variables if v.name == name)
+            line += on_path(v for v in self.search.pool(variable) if v not in line)[: limits.LINE]
+        return line or [start[name]]
+
+    def most(self, name: str, runs: Sequence[Run]) -> Number | float:
         """The largest value that is tried: of what counts layers, no more than are soon made."""
-        base = self.tracer.base[name]
-        assert isinstance(base, int)
-        runs = self.tracer.accepted([{**start, name: number} for number in (base, 2 * base)])
         is_repeated = len({len(run.parameters) for run in runs}) > 1
-        return 4 * base + limits.DEEP if is_repeated else inf
+        return 4 * self.base.numbers[name] + limits.DEEP if is_repeated else inf
 
     def meets(self, leaf: PathNode, point: Point) -> bool:
         return self.tracer.holds(leaf.conditions, point)
 
     def of_leaf(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
-        for fitted in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
-            total = form_of([run.form for run in runs], runs, fitted)
-            if total is not None and self.is_supported(total, runs, fitted):
-                return [self.path_form(leaf, runs, fitted, total)]
+        for symbols in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
+            total = form_of([run.form for run in runs], runs, symbols)
+            if total is None:
+                continue
+            # Each lost variable in it had more values than a straight line needs.
+            fitted = variables_of(symbols) & total.names
+            if all(len({run.point[name] for run in runs}) >= 4 for name in fitted):
+                return [self.path_form(leaf, runs, symbols, total)]
         return []
 
-    def is_supported(self, total: Polynomial, runs: Sequence[Run], fitted: Fitted) -> bool:
-        """Whether each lost variable in it had more values than a straight line needs."""
-        own = fitted.numbers & total.names
-        return all(len({run.point[name] for run in runs}) >= 4 for name in own)
-
-    def ways_to_fit(self, runs: Sequence[Run]) -> list[Fitted]:
-        if not self.lost:
-            return [Fitted({})]
-        own = {name: Polynomial.generator(name) for name in self.lost}
+    def ways_to_fit(self, runs: Sequence[Run]) -> list[Symbols]:
+        variables = {name: Polynomial.generator(name) for name in self.lost}
         loops = {
             form
             for run in runs
             for kind, form in run.lost
-            if kind == "loop" and form.names and form.names <= own.keys()
+            if kind == "loop" and form.names and form.names <= variables.keys()
         }
-        ways = []
-        if any(form not in own.values() for form in loops):
-            numbered = enumerate(sorted(loops, key=repr))
-            ways.append(Fitted({f"#{number}": form for number, form in numbered}))
-        return [*ways, Fitted(own)]
+        if loops <= {*variables.values()}:
+            return [variables]
+        numbered = enumerate(sorted(loops, key=repr))
+        return [{f"#{number}": form for number, form in numbered}, variables]
 
     def path_form(
-        self, leaf: PathNode, runs: Sequence[Run], fitted: Fitted, total: Polynomial
+        self, leaf: PathNode, runs: Sequence[Run], symbols: Symbols, total: Polynomial
     ) -> PathForm:
-        unknown = [n for n in fitted.symbols if n in total.names and self.lost.get(n) != LOOP]
-        doubts: list[Doubt] = [((name,), self.lost[name]) for name in unknown]
+        unproved = [n for n in symbols if n in total.names and self.lost.get(n) != LOOP]
+        doubts: list[Doubt] = [((name,), self.lost[name]) for name in unproved]
         for kind, form in dict.fromkeys(lost for run in runs for lost in run.lost):
             if kind in USES and form.names:
                 doubts.append((tuple(sorted(form.names)), USES[kind]))
         doubts += [((name,), why) for name, why in self.lost.items() if why == IN_LOOP]
-        return PathForm(total, list(runs), doubts, leaf, fitted)
+        return PathForm(total, list(runs), doubts, leaf, symbols)
 
     # --- verification ---
 
     def verified(self, forms: Sequence[PathForm]) -> list[PathForm] | None:
         """The forms that are right at points that were chosen to break them; None where a mistake
         shows that another variable is lost."""
-        fixed = frozenset(self.fixed)
-        points = []
-        beyond = FURTHER[:1] if self.is_large else FURTHER
-        for form in forms:
-            is_wide = self.is_asked(form) and not self.is_large
-            number = limits.BASE_VERIFIED if is_wide else limits.VERIFIED
-            near = form.runs[0].point
-            further = [{**near, name: value} for name in self.loops() for value in beyond]
-            literals = self.at_literals(form, limits.LITERALS if is_wide else limits.FEW_LITERALS)
-            points.append(
-                [
-                    *self.search.spread(form.leaf.conditions, near, number, fixed),
-                    *(p for p in further if self.meets(form.leaf, p)),
-                    *literals,
-                ]
-            )
-        runs = iter(self.tracer.build([point for own in points for point in own]))
-        kept = []
-        for form, own in zip(forms, points, strict=True):
-            built = [run for run in (next(runs) for _ in own) if run is not None]
-            if own and not built:
+        points = [self.trials(form) for form in forms]
+        groups = self.tracer.build_groups(points)
+        verified = []
+        for form, trials, runs in zip(forms, points, groups, strict=True):
+            if trials and not runs:
                 continue
-            good = [run for run in built if run.error is None]
+            good = [run for run in runs if run.error is None]
             wrong = next((run for run in good if not self.is_right(form.total, run)), None)
             if wrong is None:
-                kept.append(replace(form, runs=[*form.runs, *good]))
+                verified.append(replace(form, runs=[*form.runs, *good]))
             elif self.learn(form, wrong):
                 return None
-        return kept
+        return verified
+
+    def trials(self, form: PathForm) -> list[Point]:
+        """Points on a form's path, also beyond the values that it was fitted with."""
+        is_wide = self.is_of_call(form) and not self.is_large
+        number = limits.BASE_VERIFIED if is_wide else limits.VERIFIED
+        near, values = form.runs[0].point, FURTHER[:1] if self.is_large else FURTHER
+        loops = [name for name in self.lost if name in self.tracer.whole]
+        further = ({**near, name: value} for name in loops for value in values)
+        return [
+            *self.search.spread(form.leaf.conditions, near, number, frozenset(self.fixed)),
+            *(point for point in further if self.meets(form.leaf, point)),
+            *self.at_literals(form, limits.LITERALS if is_wide else limits.FEW_LITERALS),
+        ]
 
     def at_literals(self, form: PathForm, number: int) -> list[Point]:
         """At numbers that stand in the source, and beside them; where a number was made a text,
-        also with more and fewer digits. Of what may count layers, no more than are soon made."""
-        start = form.runs[0]
+        also with more and fewer digits."""
+        start, least = form.runs[0], self.tracer.least
         texts = {name for kind, lost in start.lost if kind == "text" for name in lost.names}
-        least = {n: self.tracer.least[n] for n in self.tracer.whole - self.fixed.keys()}
-        names = [name for name in self.tracer.names if name in least]
-        places = [(name, number) for name in names if name in texts for number in DIGITS]
+        names = [n for n in self.tracer.names if n in self.tracer.whole and n not in self.fixed]
+        most = {n: self.most(n, form.runs) if n in self.lost else inf for n in names}
+        places = [(name, literal) for name in names if name in texts for literal in DIGITS]
         places += [(name, literal) for literal in self.hints for name in names]
-        is_repeated = len({len(run.parameters) for run in form.runs}) > 1
-        deep = {
-            name: 4 * self.base.numbers[name] + limits.DEEP for name in self.lost if is_repeated
-        }
         points: Iterator[Point] = (
             {**start.point, name: literal + step}
             for name, literal in places
             for step in (0, 1, -1)
-            if least[name] <= literal + step <= deep.get(name, literal + step)
+            if least[name] <= literal + step <= most[name]
         )
         return list(islice((p for p in points if self.meets(form.leaf, p)), number))
 
@@ -260,21 +245,20 @@ class PathForms(Exploration):
         """Whether the variables are found that a form has to know more of: those without whose
         change it is right."""
         start = form.runs[0].point
-        changed = [n for n, v in wrong.point.items() if differs(v, start[n]) and n not in self.lost]
-        points = [{**wrong.point, name: start[name]} for name in changed]
-        kept = [p for p in points if self.tracer.holds(form.leaf.conditions, p)]
-        runs = self.tracer.build(kept)
+        points = {
+            name: {**wrong.point, name: start[name]}
+            for name, value in wrong.point.items()
+            if differs(value, start[name]) and name not in self.lost
+        }
+        points = {name: point for name, point in points.items() if self.meets(form.leaf, point)}
+        runs = self.tracer.build([*points.values()])
         names = {
-            next(n for n in changed if p[n] == start[n] and differs(wrong.point[n], start[n]))
-            for p, run in zip(kept, runs, strict=True)
+            name
+            for name, run in zip(points, runs, strict=True)
             if run is not None and run.error is None and self.is_right(form.total, run)
         }
         self.lose(names, UNSEEN)
         return bool(names)
-
-    def loops(self) -> list[str]:
-        """What was fitted, and goes on beyond the values that it was fitted with."""
-        return [n for n in self.lost if n in self.tracer.whole]
 
     def is_right(self, total: Polynomial, run: Run) -> bool:
         try:
