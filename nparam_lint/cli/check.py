@@ -127,7 +127,12 @@ def run(options: Namespace) -> int:
             return diff_code
         has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"
         for project in projects:
-            heading = _heading(project, session.home, not answers) if has_headings else ""
+            heading = ""
+            if has_headings:  # where it is, and what makes it a project
+                home, config = session.home, project.session.settings.config
+                place = os.path.relpath(project.session.place or home, home).replace(os.sep, "/")
+                made_by = f" ({config.name})" if config else ""
+                heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)
             project = replace(project, session=replace(project.session, inputs=inputs))
             with common.showing_progress(project.session) as shown:
@@ -331,14 +336,6 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     if len(projects) > 1:
         options.top = first.home
     return projects
-
-
-def _heading(project: Project, home: Path, is_first: bool) -> str:
-    """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
-    session, config = project.session, project.session.settings.config
-    name = clean(os.path.relpath(session.place or home, home).replace(os.sep, "/"))
-    made_by = f" ({config.name})" if config else ""
-    return f"{'' if is_first else chr(10)}project {name}{made_by}\n"
 
 
 def _refuse_unread(session: Session, paths: Sequence[Path], option: str) -> None:
