@@ -105,10 +105,10 @@ def assert_nparams(
         spread,
     )
     _, findings = judge(budget, measured, None)
-    wrong = next((found for found in findings if found.code != "NPL001"), None)
+    wrong = next((finding for finding in findings if finding.code != "NPL001"), None)
     if wrong is not None:
         raise UsageError(wrong.message)
     if findings:
-        lines = [found.message for found in findings]
+        lines = [finding.message for finding in findings]
         raise AssertionError("\n".join([*lines, *heaviest(measured.modules, metric)]))
     return model

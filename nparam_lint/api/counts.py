@@ -106,25 +106,24 @@ class Counts:
         that there is not, and for one whose count is unknown."""
         row = self[module]
         check_metric(metric)
-        found = row.of(metric)
-        if found is None:
+        count = row.of(metric)
+        if count is None:
             words = METRICS[metric].words
             raise UsageError(f"the {words} of {self.call} are unknown: {self.measured.no_routing}")
-        return found
+        return count
 
     def __getitem__(self, path: str) -> ModuleRow:
         """The row of a module; "" is the model. Raises UsageError for a path that there is not."""
-        found = next((row for row in self.modules if row.path == path), None)
-        if found is None:
-            paths = [row.path for row in self.modules if row.path]
-            raise UsageError(f"{self.call} has no module {path!r}{did_you_mean(path, paths)}")
-        return found
+        for row in self.modules:
+            if row.path == path:
+                return row
+        paths = [row.path for row in self.modules if row.path]
+        raise UsageError(f"{self.call} has no module {path!r}{did_you_mean(path, paths)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The counts of the model as in the JSON of `nparam-lint show`."""
-
-        found: dict[str, Any] = to_builtins(check_data.build_data(self.measured))
-        return found
+        counts: dict[str, Any] = to_builtins(check_data.build_data(self.measured))
+        return counts
 
     def __repr__(self) -> str:
         return f"Counts({self.call}: {self.total:,} parameters)"
@@ -176,7 +175,7 @@ def count_with(
         result = in_process.count_here(model, args, kwargs or {}, names)
     except Failure as failure:
         raise UsageError(str(failure)) from None
-    found = measurement(True, json.dumps(result).encode())
-    if not isinstance(found, Measured):
-        raise UsageError(found.reason)
-    return Counts(found)
+    answer = measurement(True, json.dumps(result).encode())
+    if not isinstance(answer, Measured):
+        raise UsageError(answer.reason)
+    return Counts(answer)

@@ -34,21 +34,21 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    asked, file = options.what, None
-    if "::" not in asked and (asked.endswith(".py") or Path(asked).exists()):
-        (path,) = common.checked_paths([asked])
+    text, file = options.what, None
+    if "::" not in text and (text.endswith(".py") or Path(text).exists()):
+        (path,) = common.checked_paths([text])
         if path.is_dir():
-            step = f"next: nparam-lint {asked} lists its models"
-            raise UsageError(f"{asked} is a directory, expected a file or a target\n{step}")
+            step = f"next: nparam-lint {text} lists its models"
+            raise UsageError(f"{text} is a directory, expected a file or a target\n{step}")
         session = common.session_for(options, path)
         file = place_of(path, session.root)
         with common.showing_progress(session) as shown:
             report = models_of_file(shown, path)
     else:
-        session, target, _ = locate(options, asked)
+        session, target, _ = locate(options, text)
         with common.showing_progress(session) as shown:
             report = show(shown, [target])
         refuse_misnamed(report.models)
-    document = annotate_document(report, session.root, asked, file)
+    document = annotate_document(report, session.root, text, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(document, options, session, failed=failed)

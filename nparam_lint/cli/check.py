@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.candidates import ProjectSource
-    from nparam_lint.gate.hooks import Broken, BudgetCause, FindCauses
-    from nparam_lint.gate.shards import Division
+    from nparam_lint.gate.hooks import Broken, BudgetCause
     from nparam_lint.repository.snapshot import Snapshot
 
-# Models. Of more, the formats that have every row of every model take long to write once more, and
-# what comes of it is mostly too long to be kept.
+# Models. Of more, to write every row of every model once more takes longer than it saves, and what
+# comes of it is mostly too long to be kept.
 MANY = 200
 
 # What the pre-commit framework sets for its hooks, and git for those of a commit.
@@ -94,42 +93,63 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
     )
     common.add_why_built(parser)
-    common.add_judging(parser)
+    parser.add_argument(
+        "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
+    )
+    parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
+    parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
     common.add_output(parser, "findings")
     common.add_building(parser)
 
 
 def run(options: Namespace) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
-    given = Namespace(**vars(options))  # a hook changes them
     if options.diff and not options.fix:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
-    division = _division(options)
+    division, since = _division(options), options.since
+    open_copy = partial(common.session_for, Namespace(**vars(options)))  # a hook changes them
     code = 0
     answers: list[tuple[Report, Project, str]] = []  # and the heading of each
 
     def find_causes(broken: Broken, source: ProjectSource) -> list[BudgetCause]:
-        open_copy = partial(common.session_for, given)
-        return causes.causes_since(given.since, _pushed(given.environ), open_copy, broken, source)
+        return causes.causes_since(since, _pushed(options.environ), open_copy, broken, source)
 
     with ExitStack() as stack:
         if options.staged:
             paths, copy = _staged(options, stack)
         else:
-            paths, copy = _given_paths(options), None
+            paths, copy = _paths(options), None
         projects = _projects(options, paths, copy)
         session, inputs = projects[0].session, ReplayInputs(start)
-        if options.fix and (left := _fix(options, paths, session)) is not None:
-            return left
+        if options.fix and (diff_code := _fix(options, paths, session)) is not None:
+            return diff_code
         has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"
-        for number, project in enumerate(projects):
-            heading = _heading(project, session.home, number == 0) if has_headings else ""
+        for project in projects:
+            heading = ""
+            if has_headings:  # where it is, and what makes it a project
+                home, config = session.home, project.session.settings.config
+                place = os.path.relpath(project.session.place or home, home).replace(os.sep, "/")
+                made_by = f" ({config.name})" if config else ""
+                heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)
             project = replace(project, session=replace(project.session, inputs=inputs))
-            report, project_code = _check(project, options, find_causes, division)
-            code = max(code, project_code)
+            with common.showing_progress(project.session) as shown:
+                report = gate.check(
+                    shown,
+                    project.paths,
+                    left_out=project.left_out,
+                    declared_only=options.declared,
+                    static_only=options.static,
+                    # Without paths these are checked as models of their own project.
+                    with_dependents=bool(options.paths),
+                    analysis=ANALYSIS,
+                    find_causes=None if options.static else find_causes,
+                    division=division,
+                )
+            document = check_document.check_document(report, why_built=options.why_built)
+            code = max(code, common.deliver(document, options, project.session))
             answers.append((report, project, heading))
     with Aside("what the cache keeps of this answer"):
         if code < 2 and _is_replayable(options, session.settings):
@@ -145,38 +165,30 @@ def _keep(
     options: Namespace,
     code: int,
 ) -> None:
-    """Keep the answer, for the next run to print again."""
-    texts = [_again(report, project.session, head, options) for report, project, head in answers]
-    if None in texts:
-        return
-    where = answers[-1][0].environment
-    text = "".join(map(str, texts))
-    # The answer alone may be what is new: it counts for when there is too much.
-    python = where.python if where else ""
-    size = inputs.keep(options.given, options.environ, text, code, python)
-    answers[0][1].session.store.saved += size
-
-
-def _check(
-    project: Project, options: Namespace, find_causes: FindCauses, division: Division | None
-) -> tuple[Report, int]:
-    """Check one project and print what is found: the report, and its exit code."""
-    with common.showing_progress(project.session) as session:
-        report = gate.check(
-            session,
-            project.paths,
-            left_out=project.left_out,
-            declared_only=options.declared,
-            static_only=options.static,
-            with_dependents=bool(
-                options.paths
-            ),  # else they are checked as models of their own project
-            analysis=ANALYSIS,
-            find_causes=None if options.static else find_causes,
-            division=division,
+    """Keep the answer as the next run will give it, from the cache, and what it rests on besides
+    what was read."""
+    texts = []
+    for report, project, heading in answers:
+        session, copy = project.session, project.session.snapshot
+        name = common.format_for(options, session.settings)
+        if len(report.models) > MANY and name not in ("text", "concise"):
+            return
+        models = tuple(
+            replace(m, measurement=replace(m.measurement, cached=True, why_built=""))
+            for m in report.models
         )
-    document = check_document.check_document(report, why_built=options.why_built)
-    return report, common.deliver(document, options, project.session)
+        again = replace(report, models=models, seconds=0.0)
+        document = check_document.check_document(again, why_built=options.why_built)
+        texts.append(heading + render(name, document, common.layout(options, session)))
+        inputs.add_project(str(session.home), session.environ)
+        for path in filter(None, (session.settings.config, *session.settings.extended)):
+            if not copy or not path.is_relative_to(copy.directory):  # of which the index tells
+                inputs.note("content", [str(path)])
+    where = answers[-1][0].environment
+    python = where.python if where else ""
+    # The answer alone may be what is new: it counts for when there is too much.
+    size = inputs.keep(options.words, options.environ, "".join(texts), code, python)
+    answers[0][1].session.store.saved += size
 
 
 def _division(options: Namespace) -> shards.Division | None:
@@ -211,33 +223,11 @@ def _fix(options: Namespace, paths: list[Path], session: Session) -> int | None:
     return int(bool(fixes.left))
 
 
-def _again(report: Report, session: Session, heading: str, options: Namespace) -> str | None:
-    """The answer as the next run will give it, from the cache, and what it rests on besides what
-    was read. None: it is not kept."""
-    settings, inputs = session.settings, session.inputs
-    name = common.format_for(options, settings)
-    if len(report.models) > MANY and name not in ("text", "concise"):
-        return None  # to write every row of every model once more takes longer than it saves
-    models = [
-        replace(m, measurement=replace(m.measurement, cached=True, why_built=""))
-        for m in report.models
-    ]
-    again = replace(report, models=tuple(models), seconds=0.0)
-    document = check_document.check_document(again, why_built=options.why_built)
-    text = render(name, document, common.layout(options, session))
-    inputs.add_project(str(session.home), session.environ)
-    configs = [*([settings.config] if settings.config else []), *settings.extended]
-    copy = session.snapshot  # of which the index tells
-    own = (path for path in configs if not copy or not path.is_relative_to(copy.directory))
-    inputs.note("content", map(str, own))
-    return heading + text
-
-
 def _is_replayable(options: Namespace, settings: Settings) -> bool:
     """Whether the answer is on standard output alone, and about the working tree or the index;
     not about a commit that is pushed."""
     return (
-        options.given is not None
+        options.words is not None
         and not options.fix
         and not options.no_cache
         and not options.output_file
@@ -249,13 +239,13 @@ def _is_replayable(options: Namespace, settings: Settings) -> bool:
 
 def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]:
     """The paths in a copy of the index, and the copy."""
-    given = [Path(text) for text in options.paths]
-    start = (given or [Path.cwd()])[0].absolute()
+    originals = [Path(text) for text in options.paths]
+    start = (originals or [Path.cwd()])[0].absolute()
     repo = git.open_repository(common.nearest_directory(start), options.environ)
     pushed = _pushed(options.environ)
     commit = repo.resolve(pushed) if pushed else None
     copy = stack.enter_context(snapshot.copied(repo, commit))
-    paths = [_copied(copy, path, may_be_gone=True) for path in given]
+    paths = [_copied(copy, path, may_be_gone=True) for path in originals]
     if options.config:
         options.config = str(_copied(copy, Path(options.config)))
     if options.environ.keys() & _HOOK_VARIABLES:
@@ -298,7 +288,7 @@ def _copied(copy: Snapshot, path: Path, *, may_be_gone: bool = False) -> Path:
     return copied
 
 
-def _given_paths(options: Namespace) -> list[Path]:
+def _paths(options: Namespace) -> list[Path]:
     """The paths, absolute: what models may depend on, so of any kind, and files that were deleted.
     Raises UsageError for what never was."""
     if options.fix:
@@ -325,7 +315,7 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     first = common.session_for(options, start, copy)
     name = common.format_for(options, first.settings)
     alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
-    option = next((option for option, given in alone.items() if given), f"--format {name}")
+    option = next((option for option, value in alone.items() if value), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
         if options.declared or not options.fix:
             _refuse_unread(first, paths, option)
@@ -344,21 +334,12 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
 
     projects = projects_of(paths, first, open_at, is_whole=bool(options.config))
     if len(projects) > 1:
-        options.asked = first.home
+        options.top = first.home
     return projects
 
 
-def _heading(project: Project, home: Path, is_first: bool) -> str:
-    """`project packages/nets (nparam-lint.toml)`: where it is, and what makes it one."""
-    session, config = project.session, project.session.settings.config
-    name = clean(os.path.relpath(session.place or home, home).replace(os.sep, "/"))
-    made_by = f" ({config.name})" if config else ""
-    return f"{'' if is_first else chr(10)}project {name}{made_by}\n"
-
-
 def _refuse_unread(session: Session, paths: Sequence[Path], option: str) -> None:
-    """Refuse to skip the config of an inner project, in a format or file that can hold only one
-    project."""
+    """Refuse to skip the config of an inner project where only one project can be reported."""
     for place, file in inner_projects(session).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
             inner = clean(place.relative_to(session.root).as_posix())

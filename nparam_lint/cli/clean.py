@@ -24,12 +24,12 @@ def run(options: Namespace) -> int:
     if base is None:
         print(f"nothing to remove: {NOWHERE}")
         return 0
-    removed = clean(base)
-    if removed.files:
-        count = plural(len(removed.files), "file")
-        print(f"removed {count}, {human_bytes(removed.size)}, from {base}")
-    elif not removed.faults:
+    removal = clean(base)
+    if removal.files:
+        count = plural(len(removal.files), "file")
+        print(f"removed {count}, {human_bytes(removal.size)}, from {base}")
+    elif not removal.faults:
         print(f"nothing to remove from {base}")
-    if removed.faults:
-        raise UsageError("\n".join(("cannot remove everything", *removed.faults)))
+    if removal.faults:
+        raise UsageError("\n".join(("cannot remove everything", *removal.faults)))
     return 0

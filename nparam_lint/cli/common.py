@@ -98,15 +98,6 @@ def add_building(parser: ArgumentParser) -> None:
     build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
-def add_judging(parser: ArgumentParser) -> None:
-    """Options of what is a finding."""
-    parser.add_argument(
-        "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
-    )
-    parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
-    parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
-
-
 def add_output(
     parser: ArgumentParser,
     has: Need,
@@ -119,12 +110,12 @@ def add_output(
     """The options of every command that makes a document; `has`: what the document contains besides
     text and tables. An option whose help is empty is omitted. `echo`: if the document goes to a
     file, the text report goes to standard output, so that a log is never empty."""
-    known = formats_for(has)
+    formats = formats_for(has)
     command = parser.get_default("command")
 
     def format_of(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(refusal(command, text, known))
+        if text not in formats:
+            raise argparse.ArgumentTypeError(refusal(command, text, formats))
         return text
 
     out = parser.add_argument_group("output")
@@ -132,7 +123,7 @@ def add_output(
         "--format",
         type=format_of,
         metavar="FORMAT",
-        help=f"{known[0]} (default), {', '.join(known[1:])}",
+        help=f"{formats[0]} (default), {', '.join(formats[1:])}",
     )
     there = "write the report to FILE" + ("; standard output gets text" if echo else "")
     out.add_argument("-o", "--output-file", metavar="FILE", help=there)
@@ -143,7 +134,7 @@ def add_output(
         out.add_argument("-v", "--verbose", action="count", default=0, help=verbose)
     if quiet:
         out.add_argument("-q", "--quiet", action="store_true", help=quiet)
-    parser.set_defaults(formats=known, echo=echo)
+    parser.set_defaults(formats=formats, echo=echo)
 
 
 def add_color(out: argparse._ArgumentGroup) -> None:
@@ -166,18 +157,18 @@ def session_for(
         config = copied if copied.is_file() else None
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
-    given = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
+    values = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
     top = snapshot.directory if snapshot else None
     root = config.parent if config else root or discover.find_root(start, top)
-    if given["python"] and os.sep in given["python"]:
-        given["python"] = str(Path(given["python"]).expanduser().absolute())
+    if values["python"] and os.sep in values["python"]:
+        values["python"] = str(Path(values["python"]).expanduser().absolute())
     place = snapshot.original_of(start) if snapshot else start
     try:
         session = sessions.open_session(
             root,
             options.environ,
             config=config,
-            options=given,
+            options=values,
             snapshot=snapshot,
             place=nearest_directory(place) if start.is_relative_to(root) else None,
             remembers=not options.no_cache,
@@ -206,15 +197,13 @@ def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
 
 
 def nearest_directory(path: Path) -> Path:
-    """The nearest directory that exists: a path that is staged, or compared, may be deleted in the
-    tree."""
+    """The nearest directory that exists: the path itself may be deleted in the tree."""
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 
 @contextmanager
 def showing_progress(session: Session) -> Iterator[Session]:
-    """The same, showing what is being done while models are built, if standard error is a
-    terminal."""
+    """The same, showing what is done, if standard error is a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield session
         return
@@ -289,7 +278,9 @@ def write(text: str, file: str | None) -> None:
     write_chunks([text, "" if text.endswith("\n") or not text else "\n"], file)
 
 
-def write_chunks(texts: Iterable[str], file: str | None) -> None:
+def write_chunks(
+    texts: Iterable[str], file: str | None, mode: str = "w", newline: str | None = None
+) -> None:
     """The same of a text that is made while it is written."""
     if file is None:
         try:
@@ -301,7 +292,7 @@ def write_chunks(texts: Iterable[str], file: str | None) -> None:
                 raise UsageError(f"cannot write to standard output: {error.strerror}") from None
         return
     try:
-        with Path(file).open("w", encoding="utf-8") as stream:
+        with Path(file).open(mode, encoding="utf-8", newline=newline) as stream:
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
@@ -337,7 +328,7 @@ def layout(options: Namespace, session: Session) -> Options:
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix="" if inside == "." else inside,
-        below=os.path.relpath(home, getattr(options, "asked", home)),
+        below=os.path.relpath(home, getattr(options, "top", home)),
     )
 
 

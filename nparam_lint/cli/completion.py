@@ -110,16 +110,16 @@ def run(options: Namespace) -> int:
 
 def commands() -> list[CommandWords]:
     """All commands, as their parsers describe them."""
-    found = []
+    commands = []
     for name in COMMANDS:
         module, parser = parser_of(name)
-        arguments = [(one, _argument(one, parser)) for one in parser._actions]
-        options = tuple(own for one, own in arguments if one.option_strings and own.help)
-        operands = (own for one, own in arguments if not one.option_strings)
+        arguments = [_argument(action, parser) for action in parser._actions]
+        options = tuple(argument for argument in arguments if argument.names and argument.help)
+        operands = (argument for argument in arguments if not argument.names)
         operand = next(operands, Argument((), "any", (), ""))
-        found.append(CommandWords(name, _first_sentence(module.DESCRIPTION), options, operand))
-    asked = Argument((), "choice", COMMANDS, "")
-    return [*found, CommandWords("help", "the options of a command", (), asked)]
+        commands.append(CommandWords(name, _first_sentence(module.DESCRIPTION), options, operand))
+    command = Argument((), "choice", COMMANDS, "")
+    return [*commands, CommandWords("help", "the options of a command", (), command)]
 
 
 def _argument(action: argparse.Action, parser: ArgumentParser) -> Argument:

@@ -19,7 +19,6 @@ from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
-    from nparam_lint.cache.store import Store
     from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint doctor [options]"
@@ -36,30 +35,38 @@ def run(options: Namespace) -> int:
     if settings.on != LOCAL:
         return _tell_machines(settings)
     session = session.with_interpreter()
-    found, limit = session.interpreter, limits(settings)
-    assert found is not None
+    interpreter, limit = session.interpreter, limits(settings)
+    assert interpreter is not None
     answers = run_orders(session, frozenset(), [])
     inside = environments_in(root, inner_folders(root, session.list_below(root)))
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in answers.devices]
     usable = ", ".join(name for name in names if name in answers.devices or name in LADDER)
-    allowed = f"{settings.timeout:g} s and {limit['memory'] >> 20:,} MB per model"
+    memory = f"{limit['memory'] >> 20:,} MB"
+    cache = "not used: --no-cache"
+    if not options.no_cache:
+        fault, base = trouble(session.store), session.store.base
+        cache = f"none: {fault}"
+        if base is not None and not fault:
+            kept = survey(base)
+            count = plural(len(kept.files), "file")
+            cache = f"{base}: {human_bytes(kept.size)} in {count}, of all projects"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", root),
         ("config", settings.config or no_config),
         ("budgets", f"{len(settings.budgets)} in the config"),
-        ("python", found.python),
-        ("because", found.reason),
-        *(("passed over", text) for text in found.passed_over),
+        ("python", interpreter.python),
+        ("because", interpreter.reason),
+        *(("passed over", text) for text in interpreter.passed_over),
         *(("inside", f"{place} builds the models in {folder}") for folder, place in inside.items()),
         ("python version", answers.python or "?"),
         ("torch", answers.torch or f"cannot be imported: {answers.broken}"),
         ("devices", f"{usable}; not {', '.join(absent)}" if absent else usable),
         ("guards", ", ".join(answers.guards) or "?"),
-        ("limits", f"{allowed}, {limit['jobs']} at a time"),
-        ("cache", "not used: --no-cache" if options.no_cache else _cache(session.store)),
+        ("limits", f"{settings.timeout:g} s and {memory} per model, {limit['jobs']} at a time"),
+        ("cache", cache),
     ]
     for name, value in rows:
         print(f"{name:<15} {value}")
@@ -80,12 +87,3 @@ def _tell_machines(settings: Settings) -> int:
     if not machines:
         print("\nnext: start workers there")
     return 0 if machines else 2
-
-
-def _cache(store: Store) -> str:
-    fault = trouble(store)
-    if store.base is None or fault:
-        return f"none: {fault}"
-    kept = survey(store.base)
-    count = plural(len(kept.files), "file")
-    return f"{store.base}: {human_bytes(kept.size)} in {count}, of all projects"

@@ -65,34 +65,34 @@ def run(options: Namespace) -> int:
     start = time.monotonic()
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
-    found = FormulaResult(options.target)
+    result = FormulaResult(options.target)
     with reused_worker(), common.showing_progress(session) as shown:
         try:
             model = Model(shown, target, selector)
-            found = replace(_derived(found, model, options.vary), environment=model.environment)
+            result = replace(_derived(result, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
-            found = replace(found, error=str(error))
-    found = replace(found, seconds=time.monotonic() - start)
-    if options.write and found.has_form:
-        _write(found, model)
-    failed = not found.has_form
-    return common.deliver(formula_document(found), options, session, failed=failed)
+            result = replace(result, error=str(error))
+    result = replace(result, seconds=time.monotonic() - start)
+    if options.write and result.has_form:
+        _write(result, model)
+    failed = not result.has_form
+    return common.deliver(formula_document(result), options, session, failed=failed)
 
 
-def _derived(found: FormulaResult, model: Model, asked: str | None) -> FormulaResult:
+def _derived(result: FormulaResult, model: Model, names: str | None) -> FormulaResult:
     """With the form, derived in as many runs of the worker as it takes. Raises NothingBuilt."""
     first = model.first()
     if not isinstance(first, Measured):
         if first.is_misnamed:
             raise UsageError(first.reason)
-        return replace(found, reason=first.reason, missing=first.missing)
+        return replace(result, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
-        return replace(found, call=first.call, cases=(NoForm(why),))
-    way, variables = model.candidate.way, _variables(first, asked)
+        return replace(result, call=first.call, cases=(NoForm(why),))
+    way, variables = model.candidate.way, _variables(first, names)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, model, chosen=bool(asked))
+    cases, also_matter = derive_all(history, model, chosen=bool(names))
     return replace(
-        found,
+        result,
         call=first.call,
         place=str(way.position) if way else "",
         variables=tuple(variables),
@@ -107,30 +107,30 @@ def _write(result: FormulaResult, model: Model) -> None:
         step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
         raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
-    text, left = formula_budget.budget_of(forms, result.order)
+    text, choices = formula_budget.budget_of(forms, result.order)
     try:
         at = formula_budget.write_budget(model, text)
     except (edits.Unsafe, edits.CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
     common.tell(where)
-    if left:
-        names = ", ".join(left)
+    if choices:
+        names = ", ".join(choices)
         text = f"the formula holds for {result.call}; other choices of {names} give other counts"
         common.tell(text)
 
 
-def _variables(first: Measured, asked: str | None) -> list[Variable]:
+def _variables(first: Measured, text: str | None) -> list[Variable]:
     """The arguments to vary: all, or those of `--vary`, with the values given there."""
     rows = {row.name: row for row in first.variables}
-    if asked is None:
+    if text is None:
         return [variable_of(row) for row in rows.values() if row.value is not None or row.choices]
-    found: list[Variable] = []
-    for name, values in _asked(asked).items():
+    variables: list[Variable] = []
+    for name, values in _choices(text).items():
         inside = f"{name}[", f"{name}."
         elements = [row for row in rows.values() if row.name.startswith(inside)]
         if elements and not values:
-            found += map(variable_of, elements)
+            variables += map(variable_of, elements)
             continue
         row = row_of(rows, name, first.call, "option --vary")
         if row.value is None and not values:
@@ -138,13 +138,13 @@ def _variables(first: Measured, asked: str | None) -> list[Variable]:
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "
                 f"{name}=1|2|4"
             )
-        found.append(variable_of(row, values))
-    return found
+        variables.append(variable_of(row, values))
+    return variables
 
 
-def _asked(text: str) -> dict[str, tuple[Value, ...]]:
+def _choices(text: str) -> dict[str, tuple[Value, ...]]:
     """`a,b=1|2` as names with values."""
-    found: dict[str, tuple[Value, ...]] = {}
+    choices: dict[str, tuple[Value, ...]] = {}
     for piece in text.split(","):
         name, sign, values = piece.partition("=")
         name = name.strip()
@@ -153,5 +153,5 @@ def _asked(text: str) -> dict[str, tuple[Value, ...]]:
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name, or "
                 "name=value|value"
             )
-        found[name] = tuple(value_of(v.strip()) for v in values.split("|")) if sign else ()
-    return found
+        choices[name] = tuple(value_of(v.strip()) for v in values.split("|")) if sign else ()
+    return choices

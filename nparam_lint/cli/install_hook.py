@@ -135,7 +135,11 @@ def _refuse_foreign(place: Path) -> None:
         )
     lines = content.decode("utf-8", "replace").splitlines()
     first = f" (it begins: {lines[0][:60]})" if lines else ""
-    line = _LINES.get(place.name, f"{{}} {_CHECK} || exit 1").format(shlex.join(_command()))
+    # The command that runs this nparam-lint from any directory.
+    program = Path(sys.executable).with_name("nparam-lint")
+    command = [program] if program.is_file() else [sys.executable, "-m", "nparam_lint"]
+    words = shlex.join(map(str, command))
+    line = _LINES.get(place.name, f"{{}} {_CHECK} || exit 1").format(words)
     raise UsageError(
         f"{place} is the hook of another tool{first}, and was not changed\n"
         f"next: add this line to it:\n      {line}"
@@ -147,12 +151,6 @@ def revision(version: str) -> str:
     commit (`0.2.1.dev5+g1a2b3c4`)."""
     commit = re.search(r"\+g([0-9a-f]+)", version)
     return commit[1] if commit else f"v{version}"
-
-
-def _command() -> list[str]:
-    """The command that runs this nparam-lint from any directory."""
-    script = Path(sys.executable).with_name("nparam-lint")
-    return [str(script)] if script.is_file() else [sys.executable, "-m", "nparam_lint"]
 
 
 def _write(place: Path, script: str) -> None:

@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("SIGTERM", "SIGHUP"):
         with suppress(AttributeError, ValueError):  # not on Windows; not in the main thread
             if signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:  # else nohup
-                signal.signal(getattr(signal, name), _terminated)
+                signal.signal(getattr(signal, name), signal.default_int_handler)
     code = 2
     try:
         try:
@@ -157,49 +157,35 @@ def _look_alikes(error: UnicodeError) -> tuple[str, int]:
     return "".join(_ALIKE.get(character, "?") for character in wrong), error.end
 
 
-def _terminated(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def _run(argv: list[str], environ: Mapping[str, str], given: list[str] | None) -> int:
+def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -> int:
+    """Run a command, and report what ended it. `words`: those of the shell, where they are."""
     first = argv[0] if argv else ""
     command = options = None
     try:
         if first == "help":
-            return _help(argv[1:])
+            name = argv[1] if argv[1:] else None
+            if name not in (None, *COMMANDS):
+                hint = did_you_mean(str(name), COMMANDS, f"there are: {', '.join(COMMANDS)}")
+                raise UsageError(f"there is no command {name}{hint}")
+            parser = parser_of(name)[1] if name else general_parser()
+            parser.print_help()
+            return 0
         if first in ("-h", "--help", "--version"):
             general_parser().parse_args(argv)  # prints and exits
         name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
         # Only the command that is asked for: the others import what this one has no use for.
         command, parser = parser_of(name)
-        parser.set_defaults(given=given, environ=environ)
+        parser.set_defaults(words=words, environ=environ)
         options = parser.read(rest)
         return int(command.run(options))
     except BrokenPipeError:
         raise
     except Exception as error:
-        return common.deliver_failure(_said(error), argv, environ, command, options)
-
-
-def _said(error: Exception) -> str:
-    """What is said of whatever ended a command."""
-    if isinstance(error, UsageError):
-        return str(error)
-    if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
-        text = f"cannot read or write {error.filename}: {error.strerror}"
-        return f"{text}\nnext: give yourself access to it, or name other paths"
-    return defect(error)
-
-
-def _help(words: Sequence[str]) -> int:
-    """`help COMMAND` is `COMMAND --help`, and `help` alone `--help`."""
-    for word in words[:1]:
-        if word not in COMMANDS:
-            hint = did_you_mean(word, COMMANDS, f"there are: {', '.join(COMMANDS)}")
-            raise UsageError(f"there is no command {word}{hint}")
-    parser = parser_of(words[0])[1] if words else general_parser()
-    parser.print_help()
-    return 0
+        message = str(error) if isinstance(error, UsageError) else defect(error)
+        if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
+            message = f"cannot read or write {error.filename}: {error.strerror}\n"
+            message += "next: give yourself access to it, or name other paths"
+        return common.deliver_failure(message, argv, environ, command, options)
 
 
 def parser_of(name: str) -> tuple[Any, Parser]:
@@ -216,14 +202,13 @@ class Parser(ArgumentParser):
     """Raises UsageError, which says what may have been meant."""
 
     def read(self, words: Sequence[str]) -> Namespace:
-        options, left = self.parse_known_args(words)
-        for word in left:
+        options, unread = self.parse_known_args(words)
+        for word in unread:
             if word.startswith("-"):
-                known = self._option_string_actions
-                hint = did_you_mean(word.partition("=")[0], known)
+                hint = did_you_mean(word.partition("=")[0], self._option_string_actions)
                 self.error(f"{self.prog} has no option {word}{hint}")
-        if left:
-            self.error(f"found {left[0]!r}, expected nothing more")
+        if unread:
+            self.error(f"found {unread[0]!r}, expected nothing more")
         return options
 
     def error(self, message: str) -> NoReturn:

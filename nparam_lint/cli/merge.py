@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint.cli import common
-from nparam_lint.gate.report import Report
 from nparam_lint.gate.union import united
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.check_document import check_document
@@ -31,19 +30,19 @@ def run(options: Namespace) -> int:
     if not options.reports:
         raise UsageError("which reports?\nnext: nparam-lint merge shard-*.json")
     session = common.session_for(options, Path.cwd())
-    report, notes = united({name: _read(name) for name in options.reports})
+    reports = {}
+    for name in options.reports:
+        data = read_report(name)
+        if "shard" not in data:
+            if data.get("error"):
+                raise UsageError(f"{name} says that its run failed: {data['error']}")
+            raise UsageError(f"{name} is no report of a shard: it is about a whole run\n{_NEXT}")
+        try:
+            reports[name] = read_shard(data["shard"])
+        except ValueError as error:
+            message = f"{name} is damaged, its shard cannot be read: {error}\n{_NEXT}"
+            raise UsageError(message) from None
+    report, notes = united(reports)
     for note in notes:
         common.tell(note)
     return common.deliver(check_document(report), options, session)
-
-
-def _read(name: str) -> Report:
-    data = read_report(name)
-    if "shard" not in data:
-        if data.get("error"):
-            raise UsageError(f"{name} says that its run failed: {data['error']}")
-        raise UsageError(f"{name} is no report of a shard: it is about a whole run\n{_NEXT}")
-    try:
-        return read_shard(data["shard"])
-    except ValueError as error:
-        raise UsageError(f"{name} is damaged, its shard cannot be read: {error}\n{_NEXT}") from None

@@ -36,20 +36,20 @@ class ProgressLine:
         self.stream = stream
         self.start = self.drawn = time.monotonic()
         self.began: float | None = None  # when the first model was begun
-        self.done = self.every = self.before = 0  # before: in earlier runs
+        self.count = self.every = self.before = 0  # before: in earlier runs
         self.label = self.shown = ""
         self.lock = threading.Lock()
         self.ended = threading.Event()
         self.ticker: threading.Thread | None = None
 
-    def __call__(self, done: int, every: int, label: str) -> None:
+    def __call__(self, count: int, every: int, label: str) -> None:
         with self.lock:
-            if done < self.done:  # another run
+            if count < self.count:  # another run
                 self.before += self.every
-            self.done, self.every, self.label = done, every, label
+            self.count, self.every, self.label = count, every, label
             if self.began is None and not label.endswith("…"):
                 self.began = time.monotonic()
-            if time.monotonic() - self.drawn >= _OFTEN or not done:
+            if time.monotonic() - self.drawn >= _OFTEN or not count:
                 self._draw()
         if self.ticker is None:  # not before: what reads the source may fork
             self.ticker = threading.Thread(target=self._tick, daemon=True)
@@ -81,7 +81,7 @@ class ProgressLine:
         if self.label.endswith("…"):
             waited = int(now - self.start)
             return f"{self.label}  {waited} s" if waited >= _LEAST else self.label
-        head = f"counting {self.before + self.done}/{self.before + self.every}  "
+        head = f"counting {self.before + self.count}/{self.before + self.every}  "
         tail = self._time(now)
         room = shutil.get_terminal_size().columns - 1 - len(head) - len(tail)
         return head + elide_target(self.label, max(room, 8)) + tail
@@ -89,9 +89,9 @@ class ProgressLine:
     def _time(self, now: float) -> str:
         if self.began is None or self.before:
             return f"  {now - self.start:.0f} s"
-        if not self.done:
+        if not self.count:
             return ""
-        left = (now - self.began) / self.done * (self.every - self.done)
+        left = (now - self.began) / self.count * (self.every - self.count)
         if left < _LEAST:
             return ""
         return f"  about {left:.0f} s left" if left < 100 else f"  about {left / 60:.0f} min left"

@@ -23,10 +23,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    made = schemas()
+    makers = schemas()
     if options.name is None:
-        rows = [f"{name:<10} {make()['title']}" for name, make in made.items()]
+        rows = [f"{name:<10} {make()['title']}" for name, make in makers.items()]
         common.write("\n".join(rows), options.output_file)
     else:
-        common.write(text_of(made[options.name]()), options.output_file)
+        common.write(text_of(makers[options.name]()), options.output_file)
     return 0

@@ -87,21 +87,21 @@ def failure(error: str, options: Namespace) -> Document:
 
 def run(options: Namespace) -> int:
     start = time.monotonic()
-    asked = [locate(options, text, selects=True) for text in options.targets]
-    metric, *others = dict.fromkeys(selector.metric for *_, selector in asked) or ["total"]
-    if others:
-        raise UsageError(f"found targets of {metric} and of {others[0]}, expected those of one")
+    targets = [locate(options, text, selects=True) for text in options.targets]
+    metric, *more = dict.fromkeys(selector.metric for *_, selector in targets) or ["total"]
+    if more:
+        raise UsageError(f"found targets of {metric} and of {more[0]}, expected those of one")
     question = _question(options, metric)
-    found = []
-    for text, (session, target, selector) in zip(options.targets, asked, strict=True):
+    rows = []  # of answers, one for each target
+    for text, (session, target, selector) in zip(options.targets, targets, strict=True):
         with common.showing_progress(session) as shown:
-            found.append(solve(question, text, shown, target, selector))
-    answers = tuple(one for row in zip(*found, strict=True) for one in row)  # by budget
+            rows.append(solve(question, text, shown, target, selector))
+    answers = tuple(answer for column in zip(*rows, strict=True) for answer in column)  # by budget
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)
-    made = Solutions(question.goal, budgets, answers, seconds, options.free, metric)
-    failed = any(one.reason for one in answers)
-    return common.deliver(solve_document(made), options, asked[0][0], failed=failed)
+    solutions = Solutions(question.goal, budgets, answers, seconds, options.free, metric)
+    failed = any(answer.reason for answer in answers)
+    return common.deliver(solve_document(solutions), options, targets[0][0], failed=failed)
 
 
 # --- the question -----------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _budgets(text: str, metric: str) -> list[int]:
 
 
 def _unknowns(text: str) -> dict[str, Unknown]:
-    found: dict[str, Unknown] = {}
+    unknowns: dict[str, Unknown] = {}
     for piece in text.split(","):
         name, sign, limits = piece.strip().partition("=")
         values = range_of(limits, piece.strip()) if sign else range(1, 1)
@@ -158,5 +158,5 @@ def _unknowns(text: str) -> dict[str, Unknown]:
                 f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or "
                 "name=1..24, name=64..1024:64"
             )
-        found[name] = Unknown(name, values.start, values.stop - 1 if sign else None, values.step)
-    return found
+        unknowns[name] = Unknown(name, values.start, values.stop - 1 if sign else None, values.step)
+    return unknowns

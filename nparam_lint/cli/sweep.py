@@ -46,16 +46,18 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
     which = parser.add_argument_group("which configurations")
-    one = which.add_mutually_exclusive_group(required=True)
-    one.add_argument(
+    group = which.add_mutually_exclusive_group(required=True)
+    group.add_argument(
         "--vary",
         metavar="VALUES",
         help="all combinations of these: d_model=256..2048:64,n_layer=2,4,8,norm=layer|rms",
     )
-    one.add_argument(
+    group.add_argument(
         "--from", dest="file", metavar="FILE", help="rows of a .csv or .jsonl file: names, values"
     )
-    one.add_argument("--hydra", metavar="DIR", help="the jobs of a Hydra multirun, by their config")
+    group.add_argument(
+        "--hydra", metavar="DIR", help="the jobs of a Hydra multirun, by their config"
+    )
     which.add_argument(
         "--map",
         metavar="NAME=KEY",
@@ -84,15 +86,16 @@ def run(options: Namespace) -> int:
     start = time.monotonic()
     session, target, selector = locate(options, options.target, selects=True)
     grid = of_grid(grid_of(options.vary)) if options.vary else None
-    given = of_file(options.file) if options.file else grid
+    configurations = of_file(options.file) if options.file else grid
     with reused_worker(), common.showing_progress(session) as shown:
         try:
             model = Model(shown, target, selector)
-            first = model.as_named()
-            if isinstance(first, NotMeasured) and given and (values := _lacking(first, given)):
+            answer = model.as_named()
+            if configurations and isinstance(answer, NotMeasured):
+                values = _lacking(answer, configurations)
                 called = ", ".join(filter(None, (target.arguments, values)))
-                target = replace(target, arguments=called)
-                model = Model(shown, target, selector)
+                if values:
+                    model = Model(shown, replace(target, arguments=called), selector)
             first = model.first()
             if not isinstance(first, Measured):
                 if first.is_misnamed:
@@ -100,22 +103,30 @@ def run(options: Namespace) -> int:
                 common.tell(f"{options.target}: {first.reason}")
                 return 1
             rows = {row.name: row for row in first.variables}
-            given = given or _hydra(options, [*rows])
-            said_in = "option --vary" if options.vary else options.file or options.hydra
+            configurations = configurations or _hydra(options, [*rows])
+            place = "option --vary" if options.vary else options.file or options.hydra
+            forms: list[ClosedForm | NoForm] = []
             variables = [
-                _variable(row_of(rows, name, first.call, said_in), given) for name in given.names
+                _variable(row_of(rows, name, first.call, place), configurations)
+                for name in configurations.names
             ]
-            forms = [] if options.built else _forms(model, variables)
-            sweep = Sweep(_forgetting(model), forms)
-            rows_shown = _written(options, kind, given, sweep, shown.progress)
+            if not options.built:
+                forms, _ = derive_all(BuildHistory(model.build, variables), model, chosen=True)
+            # It keeps nothing of what it builds: a sweep is too much for a cache.
+            uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
+            model.source = replace(model.source, session=uncached)
+            sweep = Sweep(model, forms)
+            rows_shown = _write_rows(options, kind, configurations, sweep, shown.progress)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
         except Mismatch as error:
             common.tell(str(error))
             return 1
-    said = [] if options.built else _said(forms)
     seconds = time.monotonic() - start
-    result = SweepResult(options.target, given.names, rows_shown, sweep.tally, said, seconds)
+    lines = [] if options.built else _form_lines(forms)
+    result = SweepResult(
+        options.target, configurations.names, rows_shown, sweep.tally, lines, seconds
+    )
     if kind == "table":
         text = render("text", sweep_document(result), common.layout(options, session))
         common.write(text, None)
@@ -125,10 +136,9 @@ def run(options: Namespace) -> int:
     return int(sweep.tally.failed == sweep.tally.rows > 0)
 
 
-def _lacking(failure: NotMeasured, given: Configurations) -> str:
-    """The arguments that a call lacks, with the values of the first configuration, if it has
-    them."""
-    first = given.first
+def _lacking(failure: NotMeasured, configurations: Configurations) -> str:
+    """The arguments that a call lacks, as the first configuration has them, if it does."""
+    first = configurations.first
     if not failure.missing or not {*failure.missing} <= first.keys():
         return ""
     return ", ".join(f"{name}={first[name]!r}" for name in failure.missing)
@@ -159,82 +169,58 @@ def _hydra(options: Namespace, names: Sequence[str]) -> Configurations:
         if not (name.strip() and sign and key.strip()):
             raise UsageError(f"option --map is {text!r}, expected NAME=KEY: d_model=model.width")
         mapping[name.strip()] = key.strip()
-    found, keys = of_hydra(options.hydra, names, mapping)
-    told = ", ".join(n if n == key else f"{n} ({key})" for n, key in keys.items())
-    common.tell(f"{found.count:,} jobs of Hydra, which set {told}")
-    return found
+    jobs, keys = of_hydra(options.hydra, names, mapping)
+    settings = ", ".join(n if n == key else f"{n} ({key})" for n, key in keys.items())
+    common.tell(f"{jobs.count:,} jobs of Hydra, which set {settings}")
+    return jobs
 
 
 # --- the form ---------------------------------------------------------------------------------
 
 
-def _variable(row: VariableRow, given: Configurations) -> Variable:
+def _variable(row: VariableRow, configurations: Configurations) -> Variable:
     """An argument as a form has it: a number, or a choice among the values that it is given."""
     if row.name in COLUMNS:
         raise UsageError(f"{row.name} is an argument, and a column of every sweep; next: rename it")
     if type(row.value) in (int, float):
         return variable_of(row)
-    known = () if row.value is None else (row.value,)
-    values = {repr(value): value for value in (*known, *given.values(row.name))}
+    default = () if row.value is None else (row.value,)
+    values = {repr(value): value for value in (*default, *configurations.values(row.name))}
     return variable_of(row, tuple(values.values()))
 
 
-def _forms(model: Model, variables: Sequence[Variable]) -> list[ClosedForm | NoForm]:
-    history = BuildHistory(model.build, variables)
-    cases, _ = derive_all(history, model, chosen=True)
-    return cases
-
-
-def _said(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
+def _form_lines(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
     """The forms that were used, or why there are none."""
     proved = [form for form in forms if isinstance(form, ClosedForm) and form.is_proved]
-    said = []
+    if not proved:
+        why = next((form.reason for form in forms if isinstance(form, NoForm)), "")
+        why = why or next((w for f in forms if isinstance(f, ClosedForm) for w in f.unproved), "")
+        return [f"no closed form is proved, so all were built{f': {why}' if why else ''}"]
+    lines = []
     for form in proved[:3]:
         where = " and ".join(
             [*(f"{n} == {v!r}" for n, v in form.case.items()), *map(str, form.limits)]
         )
-        said.append(factored(form.total, [*form.base]) + (f"  where {where}" if where else ""))
-    if not proved:
-        why = next((form.reason for form in forms if isinstance(form, NoForm)), "")
-        why = why or next((w for f in forms if isinstance(f, ClosedForm) for w in f.unproved), "")
-        said.append(f"no closed form is proved, so all were built{f': {why}' if why else ''}")
-    return said
-
-
-def _forgetting(model: Model) -> Model:
-    """The same, which keeps nothing of what it builds: a sweep is too much for a cache."""
-    session = replace(model.source.session, store=Store(None, ""), progress=silent)
-    model.source = replace(model.source, session=session)
-    return model
+        lines.append(factored(form.total, [*form.base]) + (f"  where {where}" if where else ""))
+    return lines
 
 
 # --- the rows ---------------------------------------------------------------------------------
 
 
-def _written(
-    options: Namespace, kind: str, given: Configurations, sweep: Sweep, progress: Progress
+def _write_rows(
+    options: Namespace, kind: str, configurations: Configurations, sweep: Sweep, progress: Progress
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
-    line = partial(csv_line, given.names) if kind == "csv" else json_line
-    head = csv_head(given.names) if kind == "csv" else ""
+    line = partial(csv_line, configurations.names) if kind == "csv" else json_line
+    head = csv_head(configurations.names) if kind == "csv" else ""
     shown: list[SweepRow] = []
-    for rows in sweep.rows(given):
+    for rows in sweep.rows(configurations):
         if kind == "table":
             shown += rows[: _SHOWN - len(shown)]
         else:
-            _append("".join([head, *map(line, rows)]), options.out)
+            common.write_chunks([head, *map(line, rows)], options.out, "a", "\n")
             head = ""
-        progress(sweep.tally.rows, given.count or sweep.tally.rows, str(sweep.model.target))
+        count = sweep.tally.rows
+        progress(count, configurations.count or count, str(sweep.model.target))
     return shown
-
-
-def _append(text: str, file: str | None) -> None:
-    """To `file`, else to standard output."""
-    if file is None:
-        common.write(text, None)
-        return
-    try:
-        with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None

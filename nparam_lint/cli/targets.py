@@ -47,7 +47,7 @@ def locate(
     start = Path(target.location) if target.is_path else Path.cwd()
     session = common.session_for(options, start)
     if target.is_path and not start.is_file():
-        near = _called(_tail(target.callable), session) if target.callable else []
+        near = _models_called(_tail(target.callable), session) if target.callable else []
         hint = (
             f"; did you mean {_listed(near, session.root)}?" if near else did_you_mean_path(start)
         )
@@ -79,10 +79,10 @@ def _refuse_gone(target: Target, session: Session) -> None:
         return
     _, importable = list_project(root, (), session.settings.exclude)
     file = [target.location]
-    found = discover(root, file, importable=importable, wanted=file, store=session.store)
-    if gone := why_gone(target, root, found):
-        own = [one.qualname for one in found.definitions if one.path == target.location]
-        models = f"{target.location} defines {', '.join(own[:_CANDIDATES])}" if own else ""
+    discovery = discover(root, file, importable=importable, wanted=file, store=session.store)
+    if gone := why_gone(target, root, discovery):
+        names = [d.qualname for d in discovery.definitions if d.path == target.location]
+        models = f"{target.location} defines {', '.join(names[:_CANDIDATES])}" if names else ""
         raise UsageError("\n".join(filter(None, (gone, models))))
 
 
@@ -96,60 +96,60 @@ def _tail(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _in_full(options: Namespace, name: str, rest: str) -> str:
+def _in_full(options: Namespace, name: str, arguments: str) -> str:
     """The target of the one model of the project that has this name."""
     session = common.session_for(options, Path.cwd())
-    found, root = _called(name, session), session.root
-    if len(found) == 1:
-        return f"{_from_here(found[0], root)}{rest}"
-    if found:
-        listed = "\n".join(f"  {_from_here(one, root)}" for one in found[:_CANDIDATES])
-        left = len(found) - _CANDIDATES
-        more = f"\n  … and {left:,} more" if left > 0 else ""
-        said = f"{len(found)} models are called {name}"
-        raise UsageError(f"{said}\nnext: name one of them:\n{listed}{more}")
+    models, root = _models_called(name, session), session.root
+    if len(models) == 1:
+        return f"{_from_here(models[0], root)}{arguments}"
+    if models:
+        lines = [f"  {_from_here(model, root)}" for model in models[:_CANDIDATES]]
+        if len(models) > _CANDIDATES:
+            lines.append(f"  … and {len(models) - _CANDIDATES:,} more")
+        several = f"{len(models)} models are called {name}"
+        raise UsageError("\n".join([several, "next: name one of them:", *lines]))
     every = _definitions(session, lambda _: True)
-    by_name = {_tail(one.qualname): one for one in reversed(every)}
+    by_name = {_tail(definition.qualname): definition for definition in reversed(every)}
     close = nearest(_tail(name), by_name, 3)
-    hint = f"; did you mean {_listed([by_name[one] for one in close], root)}?" if close else ""
+    hint = f"; did you mean {_listed([by_name[n] for n in close], root)}?" if close else ""
     raise UsageError(
         f"no model of this project is called {name}{hint}\n"
         "next: name it in full, as nets/vit.py::ViT or torchvision.models::resnet50"
     )
 
 
-def _called(name: str, session: Session) -> list[Definition]:
+def _models_called(name: str, session: Session) -> list[Definition]:
     """The models of this name: first those called so in full, and those outside of tests."""
     word = _tail(name).encode()
-    found = _definitions(session, lambda source: word in source)
-    same = [one for one in found if one.qualname == name]
-    inside = [one for one in found if one.qualname.endswith(f".{name}")]
-    return list({one.target: one for one in same or inside}.values())
+    definitions = _definitions(session, lambda source: word in source)
+    same = [definition for definition in definitions if definition.qualname == name]
+    same = same or [d for d in definitions if d.qualname.endswith(f".{name}")]
+    return list({definition.target: definition for definition in same}.values())
 
 
 def _definitions(session: Session, may_hold: Callable[[bytes], bool]) -> list[Definition]:
     """The models in the files whose source may hold them; in tests where there are no others."""
-    files, importable = list_project(session.root, (), session.settings.exclude)
-    read, chosen = reader(session.root), []
-    for path in files:
+    every, importable = list_project(session.root, (), session.settings.exclude)
+    read_file, files = reader(session.root), []
+    for path in every:
         with suppress(OSError):
-            chosen += [path] if may_hold(read(path)) else []
-    for wanted in ((), chosen):
-        found = discover(
+            files += [path] if may_hold(read_file(path)) else []
+    for tests in ((), files):
+        discovery = discover(
             session.root,
-            chosen,
+            files,
             importable=importable,
-            wanted=wanted,
+            wanted=tests,
             store=session.store,
             timeout=session.settings.timeout,
         )
-        if found.definitions:
+        if discovery.definitions:
             break
-    return list(found.definitions)
+    return list(discovery.definitions)
 
 
-def _listed(found: list[Definition], root: Path) -> str:
-    return " or ".join(_from_here(one, root) for one in found[:3])
+def _listed(definitions: list[Definition], root: Path) -> str:
+    return " or ".join(_from_here(definition, root) for definition in definitions[:3])
 
 
 def _from_here(definition: Definition, root: Path) -> str:

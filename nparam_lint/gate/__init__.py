@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence import containment
 from nparam_lint.gate import dependents, explanations, fill_in, formula_check, inside, shards, ways
@@ -28,9 +30,10 @@ from nparam_lint.gate.candidates import (
     select_models,
 )
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
-from nparam_lint.gate.reading import read_source, read_targets, scan_of, static_findings
+from nparam_lint.gate.reading import read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
+from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -67,15 +70,14 @@ def check(
     """
     start, elsewhere = time.monotonic(), None
     try:
-        begin = None if static_only else early_start(session)
         source = read_source(
             session,
             paths,
-            scan_of(declared_only),
+            scan_source if declared_only else lint.scan_and_lint,
             left_out=left_out,
             declared_only=declared_only,
             dependents=with_dependents,
-            on_found=begin,
+            on_found=None if static_only else early_start(session),
         )
         if source.places and with_dependents:
             # A run that builds nothing does not look for an interpreter; and what one machine
@@ -85,21 +87,19 @@ def check(
         selection = Selection() if static_only else select_models(source.candidates, declared_only)
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
-        whole, own = selection, source
+        whole, part = selection, source
         if division:
-            asked = f"{declared_only} {session.is_staged}"
-            own, selection = shards.take_shard(source, selection, division, asked)
+            options = f"{declared_only} {session.is_staged}"
+            part, selection = shards.take_shard(source, selection, division, options)
+        is_first = division is None or division.number == 1
+        definitions_only = declared_only and not static_only
         report = measure(
-            own,
+            part,
             selection,
             analysis=analysis,
             find_causes=find_causes,
             complete=complete_codes(declared_only, static_only),
-            lint=lambda: (
-                static_findings(source, definitions_only=declared_only and not static_only)
-                if division is None or division.number == 1
-                else []
-            ),
+            lint=partial(static_findings, source, definitions_only) if is_first else tuple,
         )
     finally:
         end_waiting()
@@ -130,10 +130,7 @@ def as_the_project_builds(source: ProjectSource, selection: Selection) -> Select
     return selection
 
 
-def show(
-    session: Session,
-    targets: Sequence[Target],
-) -> Report:
+def show(session: Session, targets: Sequence[Target]) -> Report:
     """The models that `targets` of one project name, with every parameter, and their budgets where
     they have any; a target without arguments also in each way in which the project builds it, which
     stands for it where its defaults do not build it. Raises NoInterpreter."""
@@ -146,11 +143,11 @@ def show(
             selection = ways.with_ways_of(replace(whole, candidates=wanted), selection)
             source = replace(source, found=whole.found)
         report = measure(source, selection)
-        built = {m.target for m in report.models if m.way is not None}
+        built_in_ways = {m.target for m in report.models if m.way is not None}
         models = tuple(
             _inside_another(model, session)
             for model in report.models
-            if isinstance(model.measurement, Measured) or model.target not in built
+            if isinstance(model.measurement, Measured) or model.target not in built_in_ways
         )
     return replace(report, models=models, seconds=time.monotonic() - start)
 
@@ -161,8 +158,10 @@ def built_in_a_way(candidate: Candidate, session: Session) -> ProjectSource | No
     whole = read_source(session, ())
     builds = ways.with_ways_of(replace(whole, candidates=[candidate]), Selection()).candidates
     answers = count_models([(build, WITH_PARAMETERS) for build in builds], whole).measurements
-    built = (build for i, build in enumerate(builds) if isinstance(answers[i], Measured))
-    return next((replace(whole, candidates=[build]) for build in built), None)
+    for number, build in enumerate(builds):
+        if isinstance(answers[number], Measured):
+            return replace(whole, candidates=[build])
+    return None
 
 
 def _inside_another(model: ModelReport, session: Session) -> ModelReport:
@@ -170,15 +169,12 @@ def _inside_another(model: ModelReport, session: Session) -> ModelReport:
     failure = model.measurement
     if isinstance(failure, Measured) or failure.cause != "arguments_missing" or model.budgets:
         return model
-    whole = _models_that_reach(model.position.path, session)
-    found = whole.inside_by_target.get(model.target, [])
-    if not found:
+    hosts = _models_that_reach(model.position.path, session).inside_by_target.get(model.target)
+    if not hosts:
         return model
-    one = max(found, key=lambda way: way.times)
-    host = one.model.measurement
-    assert isinstance(host, Measured)
-    alone = inside.first_instance(one.row, host)
-    return replace(model, measurement=alone, host=host, way=one.way, inside=tuple(found))
+    most = max(hosts, key=lambda way: way.times)
+    alone = inside.first_instance(most.row, most.host)
+    return replace(model, measurement=alone, host=most.host, way=most.way, inside=tuple(hosts))
 
 
 def _models_that_reach(path: str, session: Session) -> Report:
@@ -192,8 +188,8 @@ def models_of_file(session: Session, path: Path) -> Report:
     """The models that a file defines; where its lines make nothing of these, since none can be
     built alone, those of the project that lead to it. Raises NoInterpreter."""
     with reused_worker():
-        own = check(session, [path], with_dependents=False)
-        return with_lines_of(place_of(path, session.root), own, session)
+        report = check(session, [path], with_dependents=False)
+        return with_lines_of(place_of(path, session.root), report, session)
 
 
 def with_lines_of(place: str, report: Report, session: Session) -> Report:
@@ -207,9 +203,12 @@ def with_lines_of(place: str, report: Report, session: Session) -> Report:
 
 
 def _has_lines_of(place: str, report: Report) -> bool:
-    measured = (model.measurement for model in report.models)
-    found = (row for one in measured if isinstance(one, Measured) for row in one.lines)
-    return any(row.path == place for row in found)
+    return any(
+        row.path == place
+        for model in report.models
+        if isinstance(model.measurement, Measured)
+        for row in model.measurement.lines
+    )
 
 
 def measure(
@@ -224,7 +223,7 @@ def measure(
     """Count and judge the selected models of a source, and report. `analysis`, `find_causes`: see
     `check`. `complete`: see `complete_codes`. `lint`: lints the source while the worker builds."""
     findings, candidates = [*source.findings, *selection.findings], selection.candidates
-    asked = [(candidate, selection.ask) for candidate in candidates]
+    requests = [(candidate, selection.ask) for candidate in candidates]
     if not any(budget.value.names for candidate in candidates for budget in candidate.budgets):
         analysis = None  # there is no formula
     asks_again = analysis is not None or find_causes is not None
@@ -234,17 +233,17 @@ def measure(
             findings.extend(lint())
 
         if analysis:
-            counted, others = formula_check.count_resized(asked, source, analysis, meanwhile)
+            answers, resized = formula_check.count_resized(requests, source, analysis, meanwhile)
         else:
-            counted, others = count_models(asked, source, meanwhile), {}
-        outcomes = judge_models(selection, counted, source.session, others)
+            answers, resized = count_models(requests, source, meanwhile), {}
+        outcomes = judge_models(selection, answers, source.session, resized)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:
             models = formula_check.with_missing_terms(models, candidates, source, analysis)
         if any(finding.timed_out for finding in findings):
             source.session.inputs.is_complete = False  # the next run may read it in time
         source = replace(source, findings=findings)
-        report = assemble_report(source, counted, models, skipped, complete)
+        report = assemble_report(source, answers, models, skipped, complete)
         if selection.shard:
             report = shards.as_shard(report, selection.shard, outcomes)
         if any(finding.result for finding in report.findings):

@@ -21,7 +21,6 @@ from nparam_lint.ground.orders import Ask, ImportAttempt, Order
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
-    from nparam_lint.discover import Discovery
     from nparam_lint.gate.candidates import ProjectSource
 
 
@@ -50,7 +49,7 @@ def early_start(session: Session) -> Callable[[Definition], None]:
 
 
 def count_models(
-    asked: Sequence[tuple[Candidate, Ask]],
+    requests: Sequence[tuple[Candidate, Ask]],
     source: ProjectSource,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
@@ -59,21 +58,21 @@ def count_models(
 
     Raises NoInterpreter where the settings name an interpreter that does not exist.
     """
-    if not asked:
+    if not requests:
         meanwhile()
         return Answers()
     session = _with_interpreter(source.session)
-    names, orders = _planned(asked, source)
+    names, orders = _planned(requests, source)
     # A model, and the classes that are judged inside it, are one build.
-    alike = {replace(order, id=0, label=""): order.id for order in reversed(orders)}
-    first = {order.id: alike[replace(order, id=0, label="")] for order in orders}
-    orders = [order for order in orders if first[order.id] == order.id]
-    run = run_orders
-    if session.settings.on != LOCAL:
-        run = remote_run.run_orders_on
-    answers = run(session, names, orders, meanwhile)
-    answers.measurements |= {n: answers.measurements[own] for n, own in first.items()}
-    for number, (candidate, _) in enumerate(asked):
+    first_alike: dict[Order, Order] = {}
+    builds = {
+        order.id: first_alike.setdefault(replace(order, id=0, label=""), order).id
+        for order in orders
+    }
+    run = run_orders if session.settings.on == LOCAL else remote_run.run_orders_on
+    answers = run(session, names, [*first_alike.values()], meanwhile)
+    answers.measurements |= {n: answers.measurements[build] for n, build in builds.items()}
+    for number, (candidate, _) in enumerate(requests):
         answers.measurements[number] = one_reason(candidate, answers.measurements[number])
     answers.interpreter = session.interpreter
     if answers.broken is not None:
@@ -87,25 +86,41 @@ def paths_read(candidates: Sequence[Candidate], source: ProjectSource) -> list[s
     if not candidates or not source.session.store.folder:
         return [None] * len(candidates)
     session = _with_interpreter(source.session)
-    asked = [(candidate, Ask()) for candidate in candidates]
-    read = what_was_read(session, *_planned(asked, source), within(source.places))
-    if None in read:  # the next run knows more
+    requests = [(candidate, Ask()) for candidate in candidates]
+    paths = what_was_read(session, *_planned(requests, source), within(source.places))
+    if None in paths:  # the next run knows more
         session.inputs.is_complete = False
-    return read
+    return paths
 
 
 def _planned(
-    asked: Sequence[tuple[Candidate, Ask]], source: ProjectSource
+    requests: Sequence[tuple[Candidate, Ask]], source: ProjectSource
 ) -> tuple[frozenset[str], list[Order]]:
-    """The names under which anything of the project could be imported, and an order for each
-    candidate."""
-    found, root = source.found, source.session.root
-    places = {candidate.location: candidate.is_file for candidate, _ in asked}
-    plans = {at: _import_attempts(at, own, root, found) for at, own in places.items()}
-    found.tree.remember()  # what the plans asked of files that nothing else looked into
-    orders = [_order(n, c, ask, plans[c.location]) for n, (c, ask) in enumerate(asked)]
-    names = (part.removesuffix(".py") for path in found.tree.files for part in path.split("/"))
-    return frozenset(names), orders
+    """The names that the project's modules may be imported by, and an order for each candidate."""
+    discovery, root = source.found, source.session.root
+    roots = ("", "src") if (root / "src").is_dir() else ("",)
+    imports: dict[str, tuple[ImportAttempt, ...]] = {}
+    for location, is_file in {c.location: c.is_file for c, _ in requests}.items():
+        if not is_file:  # an installed module
+            imports[location] = (ImportAttempt(location, roots),)
+        else:
+            alone = ImportAttempt(Path(location).stem, ("",))
+            imports[location] = discovery.plan(location) or (alone,)
+    discovery.tree.remember()  # what was asked of files that nothing else looked into
+    orders: list[Order] = []
+    for candidate, ask in requests:
+        target, build = candidate.target, candidate.build
+        if not target.built.callable and build.recipe.call:  # a config file, its recipe's `path`
+            setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
+            build = replace(build, recipe=replace(build.recipe, setup=setup))
+        if names := {name for budget in candidate.budgets for name in budget.value.names}:
+            # The parameters show which term a formula lacks.
+            ask = replace(ask, names=tuple(sorted(names)), parameters=True)
+        file = candidate.location if candidate.is_file else None
+        attempts = imports[candidate.location]
+        orders.append(Order(len(orders), str(target), file, attempts, build, ask))
+    paths = discovery.tree.files
+    return frozenset(part.removesuffix(".py") for path in paths for part in path.split("/")), orders
 
 
 def _with_interpreter(session: Session) -> Session:
@@ -114,27 +129,3 @@ def _with_interpreter(session: Session) -> Session:
         return session.with_interpreter()
     there = remote_machines.interpreter_at(session.settings.on, session.settings.remote_python)
     return replace(session, interpreter=there)
-
-
-def _import_attempts(
-    location: str, is_path: bool, root: Path, found: Discovery
-) -> tuple[ImportAttempt, ...]:
-    """The ways to import what a target's location names: a file, or an installed module."""
-    if not is_path:
-        roots = ("", "src") if (root / "src").is_dir() else ("",)
-        return (ImportAttempt(location, roots),)
-    return found.plan(location) or (ImportAttempt(Path(location).stem, ("",)),)
-
-
-def _order(
-    number: int, candidate: Candidate, ask: Ask, attempts: tuple[ImportAttempt, ...]
-) -> Order:
-    target, build = candidate.target, candidate.build
-    if not target.built.callable and build.recipe.call:  # a config file: its recipe says `path`
-        setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
-        build = replace(build, recipe=replace(build.recipe, setup=setup))
-    if names := {name for budget in candidate.budgets for name in budget.value.names}:
-        # The parameters show which term a formula lacks.
-        ask = replace(ask, names=tuple(sorted(names)), parameters=True)
-    file = candidate.location if candidate.is_file else None
-    return Order(number, str(target), file, attempts, build, ask)

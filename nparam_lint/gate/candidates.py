@@ -110,9 +110,8 @@ class ProjectSource:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The models to build. `ask`: what is wanted of each besides its count. `skipped`: (target,
-    why) of those that are left out. `skip_failures`:
-    a model without a budget that cannot be built joins them. `ways_left`, `containment`: see
-    `Report`; `shard`: which part of a run they are."""
+    why) of those that are left out. `skip_failures`: a model without a budget that cannot be built
+    joins them. `ways_left`, `containment`: see `Report`; `shard`: which part of a run they are."""
 
     candidates: Sequence[Candidate] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
@@ -125,18 +124,18 @@ class Selection:
 
 
 def candidate_for(
-    target: Target, position: Position, settings: Settings, found: Discovery
+    target: Target, position: Position, settings: Settings, discovery: Discovery
 ) -> Candidate:
     """The candidate for a target; its recipe is the one of the config's `arguments` table, with the
     arguments that the target itself names; of a class inside a model, that of the model."""
-    built = target.built
-    recipe = settings.recipe(built.bare) or Recipe()
-    arguments = recipe.arguments if built.arguments is None else built.arguments
+    model = target.built
+    recipe = settings.recipe(model.bare) or Recipe()
+    arguments = recipe.arguments if model.arguments is None else model.arguments
     if arguments is not None:
-        recipe = _with_arguments(built.callable, arguments, recipe)
-    defined_at = found.positions.get((target.location, target.callable), position)
-    device = settings.for_file(built.location).device
-    return Candidate(target, defined_at, Build(built.callable, recipe, device))
+        recipe = _with_arguments(model.callable, arguments, recipe)
+    defined_at = discovery.positions.get((target.location, target.callable), position)
+    device = settings.for_file(model.location).device
+    return Candidate(target, defined_at, Build(model.callable, recipe, device))
 
 
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
@@ -146,31 +145,31 @@ def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
     return replace(recipe, arguments=None, call=f"{callable}({arguments})")
 
 
-def completed(target: Target, own: Recipe | None, base: Recipe) -> Recipe:
+def completed(target: Target, declared: Recipe | None, base: Recipe) -> Recipe:
     """A budget's own recipe; what it lacks is taken from `base`."""
-    if own is None:
+    if declared is None:
         return base
     recipe = base
-    if own.call is not None:
-        recipe = replace(own, setup=own.setup or base.setup)
-    elif own.arguments is not None:
-        recipe = _with_arguments(target.built.callable, own.arguments, base)
+    if declared.call is not None:
+        recipe = replace(declared, setup=declared.setup or base.setup)
+    elif declared.arguments is not None:
+        recipe = _with_arguments(target.built.callable, declared.arguments, base)
     return replace(
         recipe,
-        input=own.input or base.input,
-        experts_per_token=own.experts_per_token or base.experts_per_token,
+        input=declared.input or base.input,
+        experts_per_token=declared.experts_per_token or base.experts_per_token,
     )
 
 
-def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
+def why_gone(target: Target, root: Path, discovery: Discovery) -> str | None:
     """Why a target that the config names no longer exists; None where it does, and for an installed
     package, which only the worker can ask."""
     if not target.is_path:
         return None
     if not (root / target.location).is_file():
-        hint = did_you_mean(target.location, found.tree.files)
+        hint = did_you_mean(target.location, discovery.tree.files)
         return f"there is no file {target.location}{hint}"
-    names = found.names(target.location)
+    names = discovery.names(target.location)
     first = target.callable.split(".")[0]
     if first and names and first not in names and "__getattr__" not in names:
         return f"{target.location} has no {first!r}{did_you_mean(first, names)}"
@@ -181,9 +180,8 @@ def why_gone(target: Target, root: Path, found: Discovery) -> str | None:
 
 
 def select_models(candidates: Sequence[Candidate], declared_only: bool = False) -> Selection:
-    """The models to build. A model without a budget whose required arguments are not provided is
-    skipped: building it could only fail. `declared_only`: all models without a budget are
-    skipped."""
+    """The models to build. Without a budget a model is skipped where required arguments are not
+    provided: building it could only fail; with `declared_only`, always."""
     if declared_only:
         return Selection([candidate for candidate in candidates if candidate.is_declared])
     failures = [(candidate, _lacks_arguments(candidate)) for candidate in candidates]
@@ -220,9 +218,10 @@ def _lacks_arguments(candidate: Candidate) -> NotMeasured | None:
         return None
     # Of several of one name, nobody knows yet which is used.
     missing = min(map(_required, candidate.definitions), key=len)
+    if not missing:
+        return None
     reason = f"{candidate.target.callable} needs {', '.join(missing)}"
-    failure = NotMeasured("NPL004", reason, missing=tuple(missing), cause="arguments_missing")
-    return failure if missing else None
+    return NotMeasured("NPL004", reason, missing=tuple(missing), cause="arguments_missing")
 
 
 def _required(definition: Definition) -> list[str]:
@@ -246,13 +245,6 @@ def arguments_entry(target: Target, missing: Sequence[str], settings: Settings) 
         return ()
     values = ", ".join(f"{name}=…" for name in missing)
     return config_lines("say how to build it", target, f'"{values}"', settings)
-
-
-def filled_entry(target: Target, arguments: str, settings: Settings) -> tuple[str, ...]:
-    """The same, with values; `…` for those to fill in."""
-    text = f"'{arguments}'" if '"' in arguments else f'"{arguments}"'
-    said = "To count what needs arguments, say how to build it"
-    return config_lines(said, target, text, settings)
 
 
 def experts_entry(target: Target, settings: Settings) -> tuple[str, ...]:

@@ -45,50 +45,64 @@ def with_dependents(
 
     Raises UsageError for a place that never was, or has no project around it.
     """
-    own, tree = within(source.places), _tree(source)
-    outside = [r for r in source.candidates if r.is_declared and not own(r.target.location)]
+    is_given, tree = within(source.places), _tree(source)
+    outside = [r for r in source.candidates if r.is_declared and not is_given(r.target.location)]
     at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
     locations = {*at_fault, *(r.built.location for r in outside)}
-    inside = {r.built.location for r in outside if r.target.host}  # which may be own
-    files = {at: _file(tree, at) for at in locations if at in inside or not own(at)}
+    inside = {r.built.location for r in outside if r.target.host}  # which may be given
+    files = {at: _file(tree, at) for at in locations if at in inside or not is_given(at)}
     importers = _importers(tree, files.values())
-    led = _led(importers, filter(own, tree.files))
-    why = {at: f"depends on {led[file]}" for at, file in files.items() if file in led}
-    if config := _config_among(source):
-        why = dict.fromkeys(files, f"is configured by {config}")
+    ends = _ends(importers, filter(is_given, tree.files))
+    why = {at: f"depends on {ends[file]}" for at, file in files.items() if file in ends}
+    settings = source.settings
+    configs = {os.path.realpath(path) for path in (settings.config, *settings.extended) if path}
+    for place in source.places:
+        if os.path.realpath(settings.root / place) in configs:  # all models depend on it
+            why = dict.fromkeys(files, f"is configured by {place}")
+            break
     for candidate in outside:
         docs = [b.position.path for b in candidate.budgets if b.origin == "docs"]
-        said = next((f"has a count in {path}" for path in docs if own(path)), "")
-        candidate.because = said or why.get(candidate.built.location, "")
-    left = [r for r in outside if not r.because]
-    unknown = []
-    read = paths_read(left, source) if paths_read else [None] * len(left)
-    for candidate, path in zip(left, read, strict=True):
-        candidate.because = f"depends on {path}" if path else ""
-        unknown += [candidate] if path is None else []
+        count_in = next((f"has a count in {path}" for path in docs if is_given(path)), "")
+        candidate.because = count_in or why.get(candidate.built.location, "")
+    unreached = [r for r in outside if not r.because]
+    unknown = unreached
+    if paths_read:
+        places = paths_read(unreached, source)
+        unknown = [r for r, place in zip(unreached, places, strict=True) if place is None]
+        for candidate, read_place in zip(unreached, places, strict=True):
+            candidate.because = f"depends on {read_place}" if read_place else ""
     if unknown:
-        _note_perhaps(unknown, source, tree, importers, files)
-    kept = {*why, *filter(own, locations), *(r.target.location for r in outside if r.because)}
-    kept |= {r.built.location for r in outside if r.because}
+        data = _data(source, tree)
+        reached = {*files.values(), *importers}.intersection(tree.files)
+        computed = _ends(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
+        on = f"may depend on {data or source.places[0]}"
+        for candidate in unknown:
+            recipe, file = candidate.build.recipe, files[candidate.built.location]
+            if data is not None or "import" in f"{recipe.setup} {recipe.call}" or file in computed:
+                candidate.because = f"{on}: what it reads is known once it is built"
+    dependent = [r for r in outside if r.because]
+    in_scope = {*why, *filter(is_given, locations), *(r.target.location for r in dependent)}
+    in_scope |= {r.built.location for r in dependent}
     narrowed = replace(
         source,
-        candidates=[r for r in source.candidates if own(r.target.location) or r.because],
+        candidates=[r for r in source.candidates if is_given(r.target.location) or r.because],
         findings=[
             f
             for f in source.findings
-            if (f.target.partition("::")[0] or f.position.path) in kept or own(f.position.path)
+            if (f.target.partition("::")[0] or f.position.path) in in_scope
+            or is_given(f.position.path)
         ],
     )
-    may = sum(bool(r.because) for r in unknown)
-    return narrowed, Elsewhere(len(outside), sum(bool(r.because) for r in outside) - may, may)
+    possible = sum(bool(r.because) for r in unknown)
+    return narrowed, Elsewhere(len(outside), len(dependent) - possible, possible)
 
 
 def that_reach(location: str, source: ProjectSource) -> list[Candidate]:
     """The models of a source whose files import a file, directly or through others, or are it."""
     tree = source.found.tree
     files = {r.location: _file(tree, r.location) for r in source.candidates}
-    led = _led(_importers(tree, files.values()), [location])
-    return [candidate for candidate in source.candidates if files[candidate.location] in led]
+    reaching = _ends(_importers(tree, files.values()), [location])
+    return [candidate for candidate in source.candidates if files[candidate.location] in reaching]
 
 
 # --- what the source says ---------------------------------------------------------------------
@@ -124,16 +138,16 @@ def _file(tree: SourceTree, location: str) -> str:
 
 def _importers(tree: SourceTree, starts: Iterable[str]) -> dict[str, list[str]]:
     """For each file that importing these may run, the files that import it."""
-    found: dict[str, list[str]] = {}
-    seen = set(starts)
-    todo = sorted(seen)
+    importers: dict[str, list[str]] = {}
+    queued = set(starts)
+    todo = sorted(queued)
     for path in todo:
-        for other in _run_by(tree, path):
-            found.setdefault(other, []).append(path)
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
-    return found
+        for imported in _run_by(tree, path):
+            importers.setdefault(imported, []).append(path)
+            if imported not in queued:
+                queued.add(imported)
+                todo.append(imported)
+    return importers
 
 
 def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
@@ -142,62 +156,33 @@ def _run_by(tree: SourceTree, path: str) -> Iterator[str]:
     while folder and tree.is_package(folder):
         yield join(folder, "__init__.py")
         folder = parent(folder)
-    if path in tree.files:
-        yield from tree.leads_to(path).files
-        if b"import *" in tree.source(path):
-            yield from _starred(tree, path)
-
-
-def _starred(tree: SourceTree, path: str) -> Iterator[str]:
-    """The modules that `from package import *` imports since the package's `__all__` names them."""
+    if path not in tree.files:
+        return
+    yield from tree.leads_to(path).files
+    if b"import *" not in tree.source(path):
+        return
     for item in tree.facts(path).imports:
-        if item.name == "*":
-            located = tree.locate(path, item.module) or ("", None)
-            package = tree.relative(path, item.level, item.module) if item.level else located[1]
-            if package is not None and tree.is_package(package):
-                names = tree.facts(join(package, "__init__.py")).exports or ()
-                yield from filter(None, (tree.module_file(join(package, name)) for name in names))
+        if item.name != "*":
+            continue
+        # `from package import *` imports the modules that the package's `__all__` names.
+        located = tree.locate(path, item.module) or ("", None)
+        package = tree.relative(path, item.level, item.module) if item.level else located[1]
+        if package is not None and tree.is_package(package):
+            names = tree.facts(join(package, "__init__.py")).exports or ()
+            yield from filter(None, (tree.module_file(join(package, name)) for name in names))
 
 
-def _led(importers: Mapping[str, Sequence[str]], ends: Iterable[str]) -> dict[str, str]:
+def _ends(importers: Mapping[str, Sequence[str]], ends: Iterable[str]) -> dict[str, str]:
     """For each file from which imports lead to one of these `ends`, the nearest of them."""
     # What a package holds says more than its __init__, which is run for all of it.
-    found = {end: end for end in sorted(ends, key=lambda end: (end.endswith("__init__.py"), end))}
-    todo = list(found)
+    nearest = {end: end for end in sorted(ends, key=lambda end: (end.endswith("__init__.py"), end))}
+    todo = list(nearest)
     for path in todo:
         for importer in importers.get(path, ()):
-            if importer not in found:
-                found[importer] = found[path]
+            if importer not in nearest:
+                nearest[importer] = nearest[path]
                 todo.append(importer)
-    return found
-
-
-def _config_among(source: ProjectSource) -> str | None:
-    """The place that is a config file of ours, if one is: all models depend on it."""
-    settings = source.settings
-    configs = {os.path.realpath(path) for path in (settings.config, *settings.extended) if path}
-    real = (os.path.realpath(settings.root / place) for place in source.places)
-    found = (place for place, path in zip(source.places, real, strict=True) if path in configs)
-    return next(found, None)
-
-
-def _note_perhaps(
-    unknown: Iterable[Candidate],
-    source: ProjectSource,
-    tree: SourceTree,
-    importers: Mapping[str, Sequence[str]],
-    files: Mapping[str, str],
-) -> None:
-    """Say of models of which it is unknown what their builds read that they may depend on a place,
-    unless that is impossible. `files`: those of their locations."""
-    place = _data(source, tree)
-    reached = {*files.values(), *importers}.intersection(tree.files)
-    computed = _led(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
-    at = place or source.places[0]
-    for candidate in unknown:
-        imports = "import" in f"{candidate.build.recipe.setup} {candidate.build.recipe.call}"
-        if place is not None or imports or files[candidate.built.location] in computed:
-            candidate.because = f"may depend on {at}: what it reads is known once it is built"
+    return nearest
 
 
 def _data(source: ProjectSource, tree: SourceTree) -> str | None:
@@ -207,8 +192,8 @@ def _data(source: ProjectSource, tree: SourceTree) -> str | None:
         if place in tree.folders:
             listed = ask_git(source.session.home / place, *git) or b""
             names = (os.fsdecode(name) for name in listed.split(b"\0"))
-            if found := [join(place, name) for name in names if name.endswith(_DATA)]:
-                return found[0]
+            if data := next((name for name in names if name.endswith(_DATA)), None):
+                return join(place, data)
         elif place not in tree.files:
             return place
     return None

@@ -14,14 +14,13 @@ from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import BudgetCause, FindCauses
     from nparam_lint.gate.report import ModelReport, Report
     from nparam_lint.ground.findings import BudgetResult, Finding
 
-    _Broken = tuple[ModelReport, Finding, BudgetResult]
 
 MOST = 20  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
@@ -36,34 +35,26 @@ def explained(
 ) -> Report:
     """The report with an explanation of each broken budget. `find_causes`: where there is another
     state to compare with."""
-    broken = [(m, one, one.result) for m in report.models for one in m.findings if one.result]
-    causes = _causes(broken, candidates, source, find_causes) if broken and find_causes else {}
-    told: dict[Finding, Finding] = {}
+    broken = [(m, f, f.result) for m in report.models for f in m.findings if f.result]
+    causes: dict[Finding, BudgetCause] = {}
+    if broken and find_causes:
+        by_target = {str(candidate.target): candidate for candidate in candidates}
+        targets = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
+        pairs = [(finding, result) for model, finding, result in broken if model.target in targets]
+        with Aside("what broke the budgets"):
+            answers = find_causes([(by_target[f.target], result) for f, result in pairs], source)
+            causes = dict(zip((finding for finding, _ in pairs), answers, strict=False))
+    explanations: dict[Finding, Finding] = {}
     for model, finding, result in broken:
         with Aside(f"the explanation of {finding.code} at {finding.position}"):
-            told[finding] = _explained(finding, result, model, causes.get(finding), source)
+            cause = causes.get(finding)
+            explanations[finding] = _explained(finding, result, model, cause, source)
 
-    def tell(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(told.get(finding, finding) for finding in findings)
+    def explain(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        return tuple(explanations.get(finding, finding) for finding in findings)
 
-    models = tuple(replace(model, findings=tell(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=tell(report.findings))
-
-
-def _causes(
-    broken: Sequence[_Broken],
-    candidates: Sequence[Candidate],
-    source: ProjectSource,
-    find_causes: FindCauses,
-) -> dict[Finding, BudgetCause]:
-    by_target = {str(candidate.target): candidate for candidate in candidates}
-    asked = [*dict.fromkeys(model.target for model, *_ in broken)][:MOST]
-    wanted = [(finding, result) for model, finding, result in broken if model.target in asked]
-    pairs = [(by_target[finding.target], result) for finding, result in wanted]
-    found: list[BudgetCause] = []
-    with Aside("what broke the budgets"):
-        found = find_causes(pairs, source)
-    return dict(zip((finding for finding, _ in wanted), found, strict=False))
+    models = tuple(replace(model, findings=explain(model.findings)) for model in report.models)
+    return replace(report, models=models, findings=explain(report.findings))
 
 
 def _explained(
@@ -73,39 +64,29 @@ def _explained(
     cause: BudgetCause | None,
     source: ProjectSource,
 ) -> Finding:
+    lines: list[SourceLine] = []
+    # The line of the budget, with what it declares; of a formula in several lines, a word.
+    text, column = _text(finding.position, source), finding.position.column
+    declared = re.compile(re.escape(result.declared)).search(text, column - 1)
+    if word := declared or _WORD.search(text, column - 1):
+        at = replace(finding.position, column=word.start() + 1)
+        lines.append(SourceLine(at, text, len(word[0])))
     changes = cause.changes if cause else ()
-    lines = [*_declaration(finding.position, result, source), *_edited(cause, finding, source)]
+    if cause and changes:
+        # What made the difference: lines that were edited, or the one that makes what changed most.
+        edited = [line for line in cause.edited if str(line.position) != str(finding.position)]
+        if 0 < len(edited) <= MOST_EDITED:
+            lines += edited
+        elif changes[0].mark != "−" and (line := Position.read(changes[0].source)):
+            text = _text(line, source).rstrip()
+            start = len(text) - len(text.lstrip())
+            lines.append(SourceLine(replace(line, column=start + 1), text, len(text) - start))
     detail = finding.detail
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])
     since = cause.since if cause else ""
     return replace(finding, detail=detail, since=since, changes=changes, lines=tuple(lines))
-
-
-def _declaration(at: Position, result: BudgetResult, source: ProjectSource) -> Iterator[SourceLine]:
-    """The line of the budget, with what it declares; of a formula in several lines, a word."""
-    text = _text(at, source)
-    word = re.compile(re.escape(result.declared)).search(text, at.column - 1)
-    if found := word or _WORD.search(text, at.column - 1):
-        yield SourceLine(replace(at, column=found.start() + 1), text, len(found[0]))
-
-
-def _edited(
-    cause: BudgetCause | None, finding: Finding, source: ProjectSource
-) -> Iterator[SourceLine]:
-    """The lines that made the difference: those that were edited, or the one that makes what
-    changed most."""
-    if not (cause and cause.changes):
-        return
-    declared = str(finding.position)
-    edited = [line for line in cause.edited if str(line.position) != declared]
-    if 0 < len(edited) <= MOST_EDITED:
-        yield from edited
-    elif cause.changes[0].mark != "−" and (at := Position.read(cause.changes[0].source)):
-        text = _text(at, source).rstrip()
-        start = len(text) - len(text.lstrip())
-        yield SourceLine(replace(at, column=start + 1), text, len(text) - start)
 
 
 def _text(at: Position, source: ProjectSource) -> str:

@@ -15,7 +15,7 @@ from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.orders import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Tolerance
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.findings import Finding
 
     Change = tuple[int, int | None]
-    Others = dict[int, list[tuple[Candidate, Measured]]]
+    Resized = dict[int, list[tuple[Candidate, Measured]]]
 
 # (times, plus): of the declared value, for one name at a time; None is the next prime. A formula
 # may be right for all that is even, or divides evenly.
@@ -41,41 +41,40 @@ TRACED = Ask(variables=True, points=((),), seconds=10.0)
 
 
 def count_resized(
-    asked: Sequence[tuple[Candidate, Ask]],
+    requests: Sequence[tuple[Candidate, Ask]],
     source: ProjectSource,
     analysis: FormulaAnalysis,
     meanwhile: Callable[[], None],
-) -> tuple[Answers, Others]:
+) -> tuple[Answers, Resized]:
     """As `count_models`; those whose budgets are formulas are counted with other arguments as well:
     first with multiples and primes, then on all sides of the conditions that show while the
-    declared call is traced. Others: by the number of the candidate."""
-    wanted = [n for n, (one, _) in enumerate(asked) if any(names_in(one.budgets))]
-    resized = [(n, one) for n in wanted for one in resized_candidates(asked[n][0])]
-    sizes = [(one, asked[n][1]) for n, one in resized]
-    traced = [(asked[n][0].with_build(device="meta"), TRACED) for n in wanted]
-    counted = count_models([*asked, *sizes, *traced], source, meanwhile)
-    measured = counted.measurements
-    first, second = len(asked), len(asked) + len(resized)
-    others: Others = {}
-    _keep(others, resized, [measured[n] for n in range(first, second)])
+    declared call is traced. Resized: by the number of the candidate."""
+    numbers = [n for n, (candidate, _) in enumerate(requests) if any(names_in(candidate.budgets))]
+    sizes = [(n, resized) for n in numbers for resized in resized_candidates(requests[n][0])]
+    more = [(candidate, requests[n][1]) for n, candidate in sizes]
+    more += [(requests[n][0].with_build(device="meta"), TRACED) for n in numbers]
+    answers = count_models([*requests, *more], source, meanwhile)
+    measurements = answers.measurements
+    resized: Resized = {}
+
+    def keep(
+        candidates: Sequence[tuple[int, Candidate]], counts: Mapping[int, Measurement], start: int
+    ) -> None:
+        for place, (number, candidate) in enumerate(candidates, start):
+            if isinstance(count := counts[place], Measured):
+                resized.setdefault(number, []).append((candidate, count))
+
+    keep(sizes, measurements, len(requests))
     sides = [
-        (n, asked[n][0].with_build(device="meta", vary=tuple(values.items())))
-        for place, n in enumerate(wanted, second)
-        if isinstance(own := measured[place], Measured)
-        for values in analysis.boundaries(own)
+        (n, requests[n][0].with_build(device="meta", vary=tuple(values.items())))
+        for place, n in enumerate(numbers, len(requests) + len(sizes))
+        if isinstance(trace := measurements[place], Measured)
+        for values in analysis.boundaries(trace)
     ]
     if sides:
-        again = count_models([(one, asked[n][1]) for n, one in sides], source).measurements
-        _keep(others, sides, [again[n] for n in range(len(sides))])
-    return counted, others
-
-
-def _keep(
-    others: Others, asked: Sequence[tuple[int, Candidate]], found: Sequence[Measurement]
-) -> None:
-    for (number, candidate), one in zip(asked, found, strict=True):
-        if isinstance(one, Measured):
-            others.setdefault(number, []).append((candidate, one))
+        again = [(candidate, requests[n][1]) for n, candidate in sides]
+        keep(sides, count_models(again, source).measurements, 0)
+    return answers, resized
 
 
 def names_in(budgets: Sequence[Budget]) -> list[str]:
@@ -92,29 +91,22 @@ def resized_candidates(candidate: Candidate) -> Iterator[Candidate]:
     changes += [tuple((n, *c) for n in names) for c in COMMON_CHANGES if len(names) > 1]
     yield from (candidate.with_build(device="meta", change=change) for change in changes)
     formulas = [b.value.formula for b in candidate.budgets if b.origin != "prose"]
-    bounds = dict.fromkeys(bound for own in formulas if own for bound in own.bounds)
+    bounds = dict.fromkeys(bound for formula in formulas if formula for bound in formula.bounds)
     for name, number in [*bounds][:MAX_NAMES]:
         for value in (number + 1, number, number - 1):
             yield candidate.with_build(device="meta", vary=((name, value),))
 
 
 def check_formula(
-    budget: Budget,
-    declared: Measured,
-    others: Sequence[Measured],
-    tolerance: Tolerance | None,
-    broken: Sequence[Finding],
+    budget: Budget, declared: Measured, resized: Sequence[Measured], tolerance: Tolerance | None
 ) -> list[Finding]:
-    """The findings about a formula. `declared`: the model with the declared arguments, of which
-    `broken` are the findings. Where there are none, NPL011 for the first of the `others` for which
-    the formula is wrong, or has no value: a fraction, or less than nothing."""
-    if broken:
-        return [*broken]
+    """NPL011 for the first of some sizes for which a formula is wrong, or has no value: a fraction,
+    or less than nothing. `declared`: the model with the declared arguments, for which it holds."""
     needs_routing = METRICS[budget.selector.metric].needs_routing
-    for other in others:
-        if needs_routing and other.no_routing:
+    for size in resized:
+        if needs_routing and size.no_routing:
             continue
-        results, refused = judge(budget, other, tolerance)
+        results, refused = judge(budget, size, tolerance)
         wrong = next((result for result in results if not result.ok), None)
         if wrong is not None:
             actual, value = wrong.actual or 0, wrong.value or 0
@@ -123,7 +115,19 @@ def check_formula(
             what = refused[0].message
         else:
             continue
-        return [_wrong_at_other_size(budget, declared, other, what)]
+        changes = ", ".join(
+            f"{name}={size.names[name]}"
+            for name in sorted(budget.value.names & size.names.keys())
+            if size.names[name] != declared.names.get(name)
+        )
+        message = (
+            f"the formula is right for {declared.call} and wrong for others: with "
+            f"{changes or size.call} {what}"
+        )
+        target = str(budget.target)
+        step = f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}"
+        detail = [f"built: {size.call}", step]
+        return [finding("NPL011", budget.position, message, target, detail)]
     return []
 
 
@@ -134,38 +138,22 @@ def with_missing_terms(
     analysis: FormulaAnalysis,
 ) -> list[ModelReport]:
     """With the term that each wrong formula lacks, of the first few: each takes many builds."""
-    left, found = MOST_TERMS, []
+    searches, completed = 0, []
     by_target = {str(candidate.target): candidate for candidate in candidates}
     for model in models:
         candidate = by_target.get(model.target)
         wrong = {f.position: f for f in model.findings if f.code in ("NPL001", "NPL011")}
         for budget in candidate.budgets if candidate and candidate.target.host is None else ():
-            one = wrong.get(budget.position)
-            if one is None or not left or not budget.value.names:
+            fault = wrong.get(budget.position)
+            if fault is None or searches == MOST_TERMS or not budget.value.names:
                 continue
-            left -= 1
+            searches += 1
             line = ""
             with Aside(f"what the formula at {budget.position} lacks"):
                 line = analysis.missing_term(budget, source.session)
             if line:
-                new = replace(one, detail=(*one.detail[:1], line, *one.detail[1:]))
-                findings = tuple(new if f is one else f for f in model.findings)
+                explained = replace(fault, detail=(*fault.detail[:1], line, *fault.detail[1:]))
+                findings = tuple(explained if f is fault else f for f in model.findings)
                 model = replace(model, findings=findings)
-        found.append(model)
-    return found
-
-
-def _wrong_at_other_size(budget: Budget, declared: Measured, other: Measured, what: str) -> Finding:
-    changed = ", ".join(
-        f"{name}={other.names[name]}"
-        for name in sorted(budget.value.names & other.names.keys())
-        if other.names[name] != declared.names.get(name)
-    )
-    message = (
-        f"the formula is right for {declared.call} and wrong for others: with "
-        f"{changed or other.call} {what}"
-    )
-    target = str(budget.target)
-    step = f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}"
-    detail = [f"built: {other.call}", step]
-    return finding("NPL011", budget.position, message, target, detail)
+        completed.append(model)
+    return completed

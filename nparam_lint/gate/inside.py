@@ -14,47 +14,46 @@ if TYPE_CHECKING:
     from nparam_lint.discover import SourceTree
 
 
-def files_with(name: str, near: str, tree: SourceTree) -> list[str]:
-    """The files that define a class or function at the top; only `near`, where it does."""
-    first = re.escape(name.split(".")[0]).encode()
-    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % first, re.MULTILINE)
-    if near in tree.files and pattern.search(tree.source(near)):
-        return [near]
-    return [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
-
-
-def resolved(target: Target, tree: SourceTree) -> Target:
-    """A target whose model is called by its name alone, with the file of that; as it is, where
-    there is not one such file."""
+def resolved(target: Target, tree: SourceTree) -> tuple[Target, list[str]]:
+    """A target with the file of its model, where that has a name alone and one file defines it;
+    otherwise as it is, with the files that do: at the top, and in none but the target's, if that
+    is one of them."""
     host = target.host
     if host is None or host.location:
-        return target
-    files = files_with(host.callable, target.location, tree)
-    return replace(target, host=replace(host, location=files[0])) if len(files) == 1 else target
+        return target, []
+    first = re.escape(host.callable.split(".")[0]).encode()
+    pattern = re.compile(rb"^(?:class|(?:async )?def)\s+%s\b" % first, re.MULTILINE)
+    near = target.location
+    files = [near] if near in tree.files and pattern.search(tree.source(near)) else []
+    files = files or [path for path in sorted(tree.files) if pattern.search(tree.source(path))]
+    if len(files) == 1:
+        return replace(target, host=replace(host, location=files[0])), []
+    return target, files
 
 
 def part_of(target: Target, host: Measured) -> Measured | NotMeasured:
     """A class inside a model that was built as a model of its own."""
-    made = next((row for row in host.inside if row.target == str(target.bare)), None)
-    if made is None:
-        reason = f"{host.call} contains no {target.callable}"
-        return NotMeasured("NPL008", reason, cause="target_missing")
-    return first_instance(made, host)
+    for row in host.inside:
+        if row.target == str(target.bare):
+            return first_instance(row, host)
+    reason = f"{host.call} contains no {target.callable}"
+    return NotMeasured("NPL008", reason, cause="target_missing")
 
 
-def first_instance(made: InsideRow, host: Measured) -> Measured:
+def first_instance(instances: InsideRow, host: Measured) -> Measured:
     """The first of some modules inside a model, as a model of its own."""
-    top, rest = made.paths[0], f"{made.paths[0]}."
-    rows = [row for row in host.modules if row.path == top or row.path.startswith(rest)]
-    parameters = [row for row in host.parameters if row.name.startswith(rest)]
+    top = instances.paths[0]
+    prefix = f"{top}."
+    rows = [row for row in host.modules if row.path == top or row.path.startswith(prefix)]
+    parameters = [row for row in host.parameters if row.name.startswith(prefix)]
     return replace(
         host,
-        call=f"{made.call} in {host.call}, at {top}",
-        modules=tuple(replace(row, path=row.path[len(rest) :]) for row in rows),
-        parameters=tuple(replace(row, name=row.name[len(rest) :]) for row in parameters),
+        call=f"{instances.call} in {host.call}, at {top}",
+        modules=tuple(replace(row, path=row.path[len(prefix) :]) for row in rows),
+        parameters=tuple(replace(row, name=row.name[len(prefix) :]) for row in parameters),
         devices={},
         hidden=(),
-        definitions=(made.source,) if made.source else (),
+        definitions=(instances.source,) if instances.source else (),
         type="",
         types=(),
         inside=(),

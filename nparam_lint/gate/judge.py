@@ -54,14 +54,23 @@ def judge(
                 part.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
             )
         except UnknownName as error:
-            return [], [_unknown_name(budget, error.name, part)]
+            usable = ", ".join(part.known_names[:12]) or "nothing, it takes no arguments"
+            hint = did_you_mean(error.name, part.known_names, f"a formula may use: {usable}")
+            words = "no argument, config field or integer attribute"
+            message = f"{part.call} has {words} {error.name!r}{hint}"
+            return [], [finding("NPL002", where, message, target)]
         except FormulaError as error:
             return [], [finding("NPL002", where, f"{error} ({_values(budget, part)})", target)]
         if not rows:
             return [], [_no_module(budget, measured, part)]
-        judged, broken = _compared(budget, part, rows, bounds, staged)
-        results += judged
-        findings += broken
+        # Repeated blocks drift together: one finding for all that have the same count.
+        broken: dict[int, list[ModuleRow]] = {}
+        for row in rows:
+            result = _result(budget, row, bounds)
+            results.append(result)
+            if not result.ok:
+                broken.setdefault(amount(row, selector.metric), []).append(row)
+        findings += [_broken(budget, part, alike, bounds, staged) for alike in broken.values()]
     return results, findings
 
 
@@ -69,35 +78,38 @@ _Part = tuple["Measured | InsideRow", "list[ModuleRow]"]  # whose names a formul
 
 
 def _parts(budget: Budget, measured: Measured) -> list[_Part] | Finding:
-    """The modules that a budget is about; of a class inside a model, by how they were made."""
-    if budget.target.host:
-        return _instances(budget, measured)
-    if budget.definition and str(budget.definition) not in measured.definitions:
-        return _other_definition(budget, measured.definitions)
-    return [(measured, selected(budget.selector, measured.modules))]
-
-
-def _instances(budget: Budget, measured: Measured) -> list[_Part] | Finding:
-    """Those of a class inside a model; of each, the modules in it that the selector names."""
-    found = [row for row in measured.inside if row.target == str(budget.target.bare)]
-    places = tuple(dict.fromkeys(row.source or "" for row in found))
-    if not found:
-        return _not_inside(budget, measured)
-    if budget.definition and str(budget.definition) not in places:
+    """The modules that a budget is about; of a class inside a model, by how they were made, those
+    in it that the selector names."""
+    selector, definition = budget.selector, str(budget.definition or "")
+    if not budget.target.host:
+        if definition and definition not in measured.definitions:
+            return _other_definition(budget, measured.definitions)
+        return [(measured, selected(selector, measured.modules))]
+    instances = [row for row in measured.inside if row.target == str(budget.target.bare)]
+    if not instances:
+        name = budget.target.callable
+        classes = sorted({row.target.partition("::")[2] for row in measured.inside})
+        listed = f"the project's classes in it: {', '.join(classes[:8])}" if classes else ""
+        hint = did_you_mean(name, classes, listed or "it contains no class of the project")
+        step = f"next: name a model that contains {name}, or delete the budget"
+        message = f"{measured.call} contains no {name}{hint}"
+        return finding("NPL008", budget.position, message, str(budget.target), [step])
+    places = tuple(dict.fromkeys(row.source or "" for row in instances))
+    if definition and definition not in places:
         return _other_definition(budget, places)
-    return [(row, _within(budget.selector, row, measured.modules)) for row in found]
-
-
-def _within(selector: Selector, made: InsideRow, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
-    paths = set(made.paths)
-    if not selector.module:
-        return [row for row in rows if row.path in paths]
-    return [
-        row
-        for row in rows
-        for above, below in _splits(row.path)
-        if above in paths and matches(selector.module, below)
-    ]
+    parts: list[_Part] = []
+    for instance in instances:
+        paths = {*instance.paths}
+        rows = [row for row in measured.modules if row.path in paths]
+        if selector.module:
+            rows = [
+                row
+                for row in measured.modules
+                for above, below in _splits(row.path)
+                if above in paths and matches(selector.module, below)
+            ]
+        parts.append((instance, rows))
+    return parts
 
 
 def _splits(path: str) -> Iterator[tuple[str, str]]:
@@ -108,46 +120,20 @@ def _splits(path: str) -> Iterator[tuple[str, str]]:
         dot = path.find(".", dot + 1)
 
 
-def _not_inside(budget: Budget, measured: Measured) -> Finding:
-    """NPL008 for a budget of a class that the model does not contain."""
-    name = budget.target.callable
-    others = sorted({row.target.partition("::")[2] for row in measured.inside})
-    known = f"the project's classes in it: {', '.join(others[:8])}" if others else ""
-    hint = did_you_mean(name, others, known or "it contains no class of the project")
-    step = f"next: name a model that contains {name}, or delete the budget"
-    message = f"{measured.call} contains no {name}{hint}"
-    return finding("NPL008", budget.position, message, str(budget.target), [step])
-
-
-def _compared(
-    budget: Budget,
-    part: Measured | InsideRow,
-    rows: Sequence[ModuleRow],
-    bounds: Bounds,
-    staged: bool,
-) -> tuple[list[BudgetResult], list[Finding]]:
-    """Modules against the counts that are admitted."""
-    selector = budget.selector
-    results: list[BudgetResult] = []
-    broken: dict[int, list[tuple[ModuleRow, BudgetResult]]] = {}
-    for row in rows:
-        actual = amount(row, selector.metric)
-        base = _base(bounds, actual)
-        result = replace(
-            no_result(budget),
-            low=bounds.low,
-            high=bounds.high,
-            actual=actual,
-            drift=(actual - base) / base if base else float(actual != base),
-            ok=actual in bounds,
-            module=row.path if selector.module or budget.target.host else None,
-            value=base,
-        )
-        results.append(result)
-        if not result.ok:
-            broken.setdefault(actual, []).append((row, result))
-    # Repeated blocks drift together: one finding for all that have the same count.
-    return results, [_broken(budget, part, alike, bounds, staged) for alike in broken.values()]
+def _result(budget: Budget, row: ModuleRow, bounds: Bounds) -> BudgetResult:
+    """A module against the counts that are admitted."""
+    actual = amount(row, budget.selector.metric)
+    base = _base(bounds, actual)
+    return replace(
+        no_result(budget),
+        low=bounds.low,
+        high=bounds.high,
+        actual=actual,
+        drift=(actual - base) / base if base else float(actual != base),
+        ok=actual in bounds,
+        module=row.path if budget.selector.module or budget.target.host else None,
+        value=base,
+    )
 
 
 def _other_definition(budget: Budget, definitions: Sequence[str]) -> Finding:
@@ -211,13 +197,12 @@ def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
 def _broken(
     budget: Budget,
     part: Measured | InsideRow,
-    alike: Sequence[tuple[ModuleRow, BudgetResult]],
+    rows: Sequence[ModuleRow],
     bounds: Bounds,
     staged: bool,
 ) -> Finding:
     """The finding about modules that have the same count."""
-    rows, (row, result) = [row for row, _ in alike], alike[0]
-    metric, host = budget.selector.metric, budget.target.host
+    row, metric, host = rows[0], budget.selector.metric, budget.target.host
     actual = amount(row, metric)
     is_part = bool(budget.selector.module or host)
     built = host or budget.target
@@ -227,13 +212,12 @@ def _broken(
     if len(rows) > 1:
         span = f"{row.path} … {rows[-1].path}"
         name = f"each of {of}[{span}] ({len(rows)}×{kind})"
-    allowed = _allowed(budget, bounds)
     base = _base(bounds, actual)
     difference = actual - base
     share = proportion(difference, base)
     message = (
-        f"{name} has {actual:,} {METRICS[metric].words}, declared {allowed}: {difference:+,}"
-        + (f" ({share})" if share else "")
+        f"{name} has {actual:,} {METRICS[metric].words}, declared {_admitted(budget, bounds)}: "
+        f"{difference:+,}" + (f" ({share})" if share else "")
     )
     detail = []
     if budget.value.names:
@@ -248,11 +232,11 @@ def _broken(
         detail.append(f"reason for this budget: {budget.reason}")
     detail.append(_next_step(budget, actual, staged))
     code = "NPL013" if budget.origin == "prose" else "NPL001"
-    found = finding(code, budget.position, message, str(budget.target), detail)
-    return replace(found, result=result)
+    broken = finding(code, budget.position, message, str(budget.target), detail)
+    return replace(broken, result=_result(budget, row, bounds))
 
 
-def _allowed(budget: Budget, bounds: Bounds) -> str:
+def _admitted(budget: Budget, bounds: Bounds) -> str:
     """The budget as declared and, where it admits more than one count, the counts admitted."""
     if bounds.exact_value is not None and bounds.low == bounds.high:
         exact = f"{bounds.exact_value:,}"
@@ -318,17 +302,16 @@ def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -
     if isinstance(part, InsideRow):
         top = part.paths[0]
         paths = [below for path in paths for above, below in _splits(path) if above == top]
-    own = ", ".join([path for path in paths if "." not in path][:8])
+    children = ", ".join([path for path in paths if "." not in path][:8])
     message = f"no module of {part.call} matches {glob!r}"
-    message += did_you_mean(glob, paths, f"its modules: {own}", cutoff=0.4)
+    message += did_you_mean(glob, paths, f"its modules: {children}", cutoff=0.4)
     return finding("NPL007", budget.position, message, str(budget.target))
 
 
 def judge_devices(
     measured: Measured, position: Position, target: str, required: bool
 ) -> list[Finding]:
-    """NPL006 for every device whose result differs from the first, that failed, or that is required
-    but absent."""
+    """NPL006 for every device whose result differs, that failed, or is required but absent."""
     findings = []
     for name, result in measured.devices.items():
         was_measured, message = result.status == "measured", None

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.answers import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
-    from nparam_lint.repository.snapshot import Snapshot
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
@@ -68,30 +67,27 @@ class Outcomes:
         skipped, the `uncalled` first."""
         reports = [model for _, model in sorted(self.models, key=itemgetter(0))]
         # That a model contains an nn.Sequential says nothing about a factory that returns another.
-        kinds = {kind for m in reports for kind in _types(m) if not kind.startswith("torch.nn.")}
-        built = {_bare(m.target) for m in reports if isinstance(m.host or m.measurement, Measured)}
+        hosts = [
+            (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
+        ]
+        kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
+        built_targets = {_bare(model.target) for model, _ in hosts}
         reports = [
             replace(
                 model,
                 top_level=isinstance(model.measurement, Measured)
                 and model.host is None
                 and model.measurement.type not in kinds
-                and built.isdisjoint(containment.users.get(_bare(model.target), ())),
+                and built_targets.isdisjoint(containment.users.get(_bare(model.target), ())),
             )
             for model in reports
         ]
         # A model whose budgets have arguments may fail without them, which need not be reported;
         # and of one that has been built in one way, no other need be told.
-        known = {_bare(m.target) for m in reports if m.declared}
-        known |= {m.target for m in reports if m.way}
+        settled = {_bare(m.target) for m in reports if m.declared}
+        settled |= {m.target for m in reports if m.way}
         failures = [(at, why) for _, at, why in sorted(self.failures, key=itemgetter(0))]
-        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in known]
-
-
-def _types(model: ModelReport) -> tuple[str, ...]:
-    """Of all modules inside of what was built."""
-    built = model.host or model.measurement
-    return built.types if isinstance(built, Measured) else ()
+        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in settled]
 
 
 def _bare(target: str) -> str:
@@ -108,38 +104,36 @@ def judge_models(
 ) -> Outcomes:
     """Every selected model with its results and findings. `resized`: the same models with other
     arguments, by the number of the candidate, to check its formulas with."""
-    found = Outcomes()
+    outcomes = Outcomes()
     places = selection.shard.places if selection.shard else range(len(selection.candidates))
     for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
         answer = answers.measurements[number]
-        settings = session.settings.for_file(candidate.target.location)
+        target = str(candidate.target)
         judged: _Judged
         if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
                 if answer.cause != "not_a_model":  # else the call is none of a model
-                    failed = FailedWay(str(candidate.target), candidate.way, answer)
-                    found.failed_ways.append((place, failed))
+                    outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
                 candidate.position = Position(used.path, used.line, used.column)
-            others = resized.get(number, ())
-            judged = _judge_measured(candidate, answer, settings, others, session.is_staged)
+            judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
         elif selection.skip_failures and not candidate.is_declared:
-            found.failures.append((place, str(candidate.target), answer))
+            outcomes.failures.append((place, target, answer))
             continue
         else:
-            judged = _judge_failure(candidate, answer, settings, session.snapshot)
+            judged = _judge_failure(candidate, answer, session)
         results, findings = judged
         host = answer if candidate.target.host and isinstance(answer, Measured) else None
         if host:
             answer = inside.part_of(candidate.target, host)
         if candidate.because:
-            said = f"checked because {candidate.target.callable} {candidate.because}"
-            findings = [replace(item, detail=(*item.detail, said)) for item in findings]
+            why = f"checked because {candidate.target.callable} {candidate.because}"
+            findings = [replace(item, detail=(*item.detail, why)) for item in findings]
         report = ModelReport(
-            str(candidate.target),
+            target,
             candidate.position,
             answer,
             tuple(results),
@@ -149,46 +143,43 @@ def judge_models(
             way=candidate.way,
             host=host,
         )
-        found.models.append((place, report))
-    return found
+        outcomes.models.append((place, report))
+    return outcomes
 
 
-def _judge_failure(
-    candidate: Candidate, failure: NotMeasured, settings: Settings, copy: Snapshot | None
-) -> _Judged:
+def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session) -> _Judged:
     declared = [budget for budget in candidate.budgets if budget.origin != "prose"]
     if not declared:
         return [], []
+    settings, copy = session.settings.for_file(candidate.target.location), session.snapshot
     hints = arguments_entry(candidate.target, failure.missing, settings)
     if copy is not None and failure.cause != "not_tracked":
         # A file of the working tree that is missing in the index.
         fault = copy.at_fault(failure.reason, settings.root)
         hints = (fault, *hints) if fault else hints
-    found = judge_not_measured(failure, declared[0].position, str(candidate.target), hints)
-    return [no_result(budget) for budget in declared], [found]
+    position, target = declared[0].position, str(candidate.target)
+    findings = [judge_not_measured(failure, position, target, hints)]
+    return [no_result(budget) for budget in declared], findings
 
 
 def _judge_measured(
-    candidate: Candidate,
-    measured: Measured,
-    settings: Settings,
-    resized: _Resized,
-    staged: bool,
+    candidate: Candidate, measured: Measured, session: Session, resized: _Resized
 ) -> _Judged:
     target, position = str(candidate.target), candidate.position
+    settings, staged = session.settings.for_file(candidate.target.location), session.is_staged
     results: list[BudgetResult] = []
     findings: list[Finding] = []
-    experts_hint = _experts_hint(candidate, measured, settings)
+    experts_hint: Sequence[str] = ()
+    if "experts_per_token" in (measured.no_routing or "") and not measured.misdeclared:
+        experts_hint = experts_entry(candidate.target, settings)
     for budget in candidate.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
         results += judged or [no_result(budget)] * (budget.origin != "prose")
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
-        others = [found for one, found in resized if one.build.varied <= names]
-        if others:
-            broken = formula_check.check_formula(
-                budget, measured, others, settings.tolerance, broken
-            )
+        sizes = [size for variant, size in resized if variant.build.varied <= names]
+        if sizes and not broken:
+            broken = formula_check.check_formula(budget, measured, sizes, settings.tolerance)
         findings += broken
     if candidate.target.host:  # what else there is to say is said of the model itself
         return results, findings
@@ -220,13 +211,6 @@ def _wrong_experts(candidate: Candidate, measured: Measured, settings: Settings)
     return [finding("NPL002", at, f"{measured.call}: {wrong}", str(target), [usual])]
 
 
-def _experts_hint(candidate: Candidate, measured: Measured, settings: Settings) -> tuple[str, ...]:
-    """How to declare how many experts a token uses, where that alone is unknown."""
-    if "experts_per_token" not in (measured.no_routing or "") or measured.misdeclared:
-        return ()
-    return experts_entry(candidate.target, settings)
-
-
 # --- the report ---
 
 
@@ -242,22 +226,20 @@ def complete_codes(declared_only: bool, static_only: bool) -> frozenset[str]:
 
 def assemble_report(
     source: ProjectSource,
-    counted: Answers,
+    answers: Answers,
     models: Sequence[ModelReport],
     skipped: _Skipped,
     complete: frozenset[str] = frozenset(),
 ) -> Report:
-    """The report on a source whose models were counted and judged. `complete`: see
-    `complete_codes`."""
-    if counted.broken is not None:  # then the models' findings say nothing of the models
+    """The report on a source whose models were judged. `complete`: see `complete_codes`."""
+    if answers.broken is not None:  # then the models' findings say nothing of the models
         complete, models = frozenset(), [replace(model, findings=()) for model in models]
     every = [*source.findings, *(finding for model in models for finding in model.findings)]
-    kept = in_order(said_once(reported_findings(every, source, complete), models))
-    known = {_identity(finding): finding for finding in kept}
-    identities = [[_identity(finding) for finding in model.findings] for model in models]
+    findings = in_order(said_once(reported_findings(every, source, complete), models))
+    reported = {_identity(finding): finding for finding in findings}
     models = [
-        replace(model, findings=tuple(known[key] for key in own if key in known))
-        for model, own in zip(models, identities, strict=True)
+        replace(m, findings=tuple(filter(None, (reported.get(_identity(f)) for f in m.findings))))
+        for m in models
     ]
     devices = dict.fromkeys(
         name
@@ -267,12 +249,12 @@ def assemble_report(
         if result.status == "measured"
     )
     return Report(
-        environment=counted.environment(devices),
+        environment=answers.environment(devices),
         models=tuple(models),
-        findings=tuple(kept),
+        findings=tuple(findings),
         skipped=tuple(skipped),
         files=sum(path.endswith(".py") for path in source.files),
-        error=counted.error,
+        error=answers.error,
         staged=source.session.is_staged,
     )
 
@@ -307,20 +289,19 @@ def reported_findings(
         findings = suppressions.apply(
             findings, read, files, lambda code: code in complete and _is_on(code, settings)
         )
-    kept = []
+    reported = []
     for item in findings:
         there = settings.for_file(item.position.path)
         if _is_on(item.code, there):
-            severity = there.severity.get(item.code)
-            kept.append(replace(item, severity=severity) if severity else item)
-    return kept
+            severity = there.severity.get(item.code, item.severity)
+            reported.append(replace(item, severity=severity))
+    return reported
 
 
 def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> list[Finding]:
-    """Without what is said of the source, where a model that was built says the same or refutes
-    it."""
+    """Without what is said of the source where a model that was built says it, or refutes it."""
     hidden = {(f.position.path, f.position.line) for f in findings if f.code == "NPL010"}
-    built = {
+    built_targets = {
         target
         for model in models
         if isinstance(model.measurement, Measured)
@@ -330,7 +311,7 @@ def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> lis
         item
         for item in findings
         if item.code != _SAME_AS_HIDDEN or (item.position.path, item.position.line) not in hidden
-        if item.code != _CANNOT_BE_BUILT or item.target not in built
+        if item.code != _CANNOT_BE_BUILT or item.target not in built_targets
     ]
 
 

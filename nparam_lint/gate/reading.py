@@ -61,6 +61,13 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.discover.scan import Scan
 
+_NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
+_BIND = (
+    "e.g. `86.6M <!-- nparam: vit.py::vit_b_16 -->`; above a table: "
+    "`<!-- nparam: Params = vit.py::{Model} -->`"
+)
+_FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
+
 
 def read_source(
     session: Session,
@@ -90,17 +97,17 @@ def read_source(
     is_gone = bool(paths) and not there
     files = [] if is_gone else list_files(root, there, settings.exclude, tracked, below)
     importable = copy.files(root, which="importable") if copy else list_importable(root, below)
-    others: set[str] = set()
+    elsewhere: set[str] = set()
     if places and dependents:
-        others = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
+        elsewhere = set(list_files(root, (), settings.exclude, tracked, below)).difference(files)
     budgeted = {b.target.location for b in budgets if b.target.is_path}
-    found = discover(
+    discovery = discover(
         root,
-        [*files, *sorted(others)],
+        [*files, *sorted(elsewhere)],
         importable=importable,
         declared_only=declared_only,
-        elsewhere=others,
-        wanted=budgeted & {*files, *others},
+        elsewhere=elsewhere,
+        wanted=budgeted & {*files, *elsewhere},
         user_files=named_files(root, there),
         places=tuple(place for place in places if place),
         store=session.store,
@@ -108,13 +115,13 @@ def read_source(
         timeout=settings.timeout,
         on_found=on_found,
     )
-    session.inputs.add_source(str(session.home), found.tree.files, found.tree.digest)
+    session.inputs.add_source(str(session.home), discovery.tree.files, discovery.tree.digest)
     in_scope = within(() if dependents else places)
     is_left = within([place_of(path, root) for path in left_out])
     candidates, findings = declared_candidates(
-        found, session, budgets, lambda at: in_scope(at) and not (left_out and is_left(at))
+        discovery, session, budgets, lambda at: in_scope(at) and not (left_out and is_left(at))
     )
-    findings += [one for one in unread if in_scope(one.position.path)]
+    findings += [fault for fault in unread if in_scope(fault.position.path)]
     if copy and copy.absent:
         may_declare = copy.files(root, (".py", *CONFIG_SUFFIXES, *DOC_SUFFIXES), "absent")
         is_excluded = matcher(settings.exclude)
@@ -123,7 +130,7 @@ def read_source(
         # What is not there may depend on the given paths: it is told at one of them.
         at = next((at for at in (*absent[:1], *places) if within(places)(at)), "")
         findings += [not_fetched(absent, at)] if absent else []
-    return ProjectSource(session, files, found, candidates, findings, tuple(places), budgets)
+    return ProjectSource(session, files, discovery, candidates, findings, tuple(places), budgets)
 
 
 def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
@@ -131,70 +138,49 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     UsageError for a model that is called by its name where no file, or several, define it."""
     settings = session.settings
     budgets, _ = budgets_beside(session)
-    named = dict.fromkeys(target.location for target in targets if target.is_path)
-    files = [path for path in named if not path.endswith(CONFIG_SUFFIXES)]
-    found = discover(
+    locations = dict.fromkeys(target.location for target in targets if target.is_path)
+    files = [path for path in locations if not path.endswith(CONFIG_SUFFIXES)]
+    discovery = discover(
         session.root, files, wanted=files, store=session.store, timeout=settings.timeout
     )
-    targets = [inside.resolved(target, found.tree) for target in targets]
-    for target in targets:
+    by_name: dict[str, Target] = {}
+    for target, places in (inside.resolved(target, discovery.tree) for target in targets):
         if not target.built.location:
-            name = target.built.callable
-            places = (
-                ", ".join(inside.files_with(name, target.location, found.tree)[:5]) or "no file"
-            )
+            name, place = target.built.callable, ", ".join(places[:5]) or "no file"
             step = f"write (in FILE.py::{name})"
-            raise UsageError(f"{name} is defined in {places}; to say which is meant, {step}")
-    locations, wanted = {t.location for t in targets}, {str(t) for t in targets}
-    candidates, findings = declared_candidates(found, session, budgets, locations.__contains__)
-    candidates = [candidate for candidate in candidates if str(candidate.target) in wanted]
+            raise UsageError(f"{name} is defined in {place}; to say which is meant, {step}")
+        by_name[str(target)] = target
+    in_scope = {target.location for target in by_name.values()}.__contains__
+    candidates, findings = declared_candidates(discovery, session, budgets, in_scope)
+    candidates = [candidate for candidate in candidates if str(candidate.target) in by_name]
     declared = {str(candidate.target) for candidate in candidates}
     candidates += [
-        candidate_for(target, Position(target.location), settings, found)
-        for target in dict.fromkeys(targets)
-        if str(target) not in declared
+        candidate_for(target, Position(target.location), settings, discovery)
+        for name, target in by_name.items()
+        if name not in declared
     ]
     if unknown := [r for r in candidates if not (r.target.callable or r.build.recipe.call)]:
-        known_kinds(unknown, found, session)
-    findings = [f for f in findings if f.target in wanted or f.code == "NPL003"]
-    return ProjectSource(session, files, found, candidates, findings, budgets=budgets)
-
-
-def scan_of(declared_only: bool) -> Scan:
-    """The function that reads a file: it also runs the rules, unless only budgets are wanted."""
-    if declared_only:
-        return scan_source
-    return lint.scan_and_lint
+        known_kinds(unknown, discovery, session)
+    findings = [f for f in findings if f.target in by_name or f.code == "NPL003"]
+    return ProjectSource(session, files, discovery, candidates, findings, budgets=budgets)
 
 
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
-    found = source.found
-    files: Iterable[str] = found.parsed
+    discovery = source.found
+    files: Iterable[str] = discovery.parsed
     if definitions_only:  # few: files in which no rule can find anything are not even passed on
-        files = sorted({d.path for d in found.definitions})
-        files = [path for path in files if source_codes(found.tree.source(path))]
+        files = sorted({d.path for d in discovery.definitions})
+        files = [path for path in files if source_codes(discovery.tree.source(path))]
         if not files:
             return []
-    own = set(source.files)
-    modules = [(path, found.modules(path)) for path in files if path in own]
-    return lint.lint_files(found.tree, modules, source.session.store, source.settings.timeout)
-
-
-_NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
-
-
-_BIND = (
-    "e.g. `86.6M <!-- nparam: vit.py::vit_b_16 -->`; above a table: "
-    "`<!-- nparam: Params = vit.py::{Model} -->`"
-)
-
-
-_FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
+    checked = set(source.files)
+    modules = [(path, discovery.modules(path)) for path in files if path in checked]
+    return lint.lint_files(discovery.tree, modules, source.session.store, source.settings.timeout)
 
 
 def declared_candidates(
-    found: Discovery,
+    discovery: Discovery,
     session: Session,
     budgets: Sequence[Budget],
     in_scope: Callable[[str], bool],
@@ -202,25 +188,25 @@ def declared_candidates(
     """Every model to build, with its budgets, and the findings about the declarations themselves.
     `budgets`: those that stand outside of source. `in_scope`: whether the config's entries for a
     location are looked at."""
-    declared, settings = _Declared(found, session, in_scope), session.settings
-    for definition in found.definitions:
+    declared, settings = _Declared(discovery, session, in_scope), session.settings
+    for definition in discovery.definitions:
         declared.add_definition(definition)
     declared.add_budgets(budgets)
     commented = declared.add_config_files()
     findings = declared.findings
     for target, at in settings.recipe_positions.items():
-        if in_scope(target.location) and (gone := why_gone(target, settings.root, found)):
+        if in_scope(target.location) and (gone := why_gone(target, settings.root, discovery)):
             findings.append(finding("NPL008", at, f"arguments for it: {gone}", str(target)))
-    findings += [unreadable(problem, _NOTHING_CHECKED) for problem in found.problems]
-    unread = (p for p in found.unread if p.position.path not in commented)
+    findings += [unreadable(problem, _NOTHING_CHECKED) for problem in discovery.problems]
+    unread = (p for p in discovery.unread if p.position.path not in commented)
     findings += [finding("NPL002", p.position, p.message, "") for p in unread]
     return list(declared.candidates.values()), findings
 
 
 def unreadable(problem: Problem, *detail: str) -> Finding:
     """NPL003 for a file that was not read."""
-    found = finding("NPL003", problem.position, problem.message, "", detail)
-    return replace(found, severity=problem.severity, timed_out=problem.timed_out)
+    fault = finding("NPL003", problem.position, problem.message, "", detail)
+    return replace(fault, severity=problem.severity, timed_out=problem.timed_out)
 
 
 def not_fetched(paths: Sequence[str], at: str) -> Finding:
@@ -236,8 +222,10 @@ class _Declared:
     """What is declared, as it is read: the models to build, by their targets (or by these and how
     a budget of the config says to build them); and what is wrong with the declarations."""
 
-    def __init__(self, found: Discovery, session: Session, in_scope: Callable[[str], bool]) -> None:
-        self.found, self.session, self.in_scope = found, session, in_scope
+    def __init__(
+        self, discovery: Discovery, session: Session, in_scope: Callable[[str], bool]
+    ) -> None:
+        self.discovery, self.session, self.in_scope = discovery, session, in_scope
         self.settings = session.settings
         self.candidates: dict[object, Candidate] = {}
         self.findings: list[Finding] = []
@@ -246,7 +234,7 @@ class _Declared:
         """That for a target; one is made where there is none yet."""
         key = key or target
         if key not in self.candidates:
-            self.candidates[key] = candidate_for(target, position, self.settings, self.found)
+            self.candidates[key] = candidate_for(target, position, self.settings, self.discovery)
         return self.candidates[key]
 
     def add_definition(self, definition: Definition) -> None:
@@ -260,7 +248,7 @@ class _Declared:
         try:
             with time_limit(timeout):
                 budgets = _docstring_budgets(definition, self.findings)
-                budgets = [own for budget in budgets if (own := self.hosted(budget))]
+                budgets = [*filter(None, map(self.hosted, budgets))]
         except TooSlow:
             why = f"took longer than the {timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
@@ -276,7 +264,7 @@ class _Declared:
             target = declared.target
             if not (self.in_scope(target.location) or self.in_scope(target.built.location)):
                 continue
-            if gone := why_gone(target, self.settings.root, self.found):
+            if gone := why_gone(target, self.settings.root, self.discovery):
                 self.findings.append(finding("NPL008", declared.position, gone, str(target)))
             elif entry := self.hosted(declared):
                 key = entry.recipe and (entry.target, entry.recipe, entry.device)
@@ -292,14 +280,11 @@ class _Declared:
         finding, where there is no such model."""
         if budget.target.host is None:
             return budget
-        tree = self.found.tree
-        target, files = inside.resolved(budget.target, tree), list[str]()
+        target, files = inside.resolved(budget.target, self.discovery.tree)
         if target.built.location:
-            gone = why_gone(target.built, self.settings.root, self.found)
+            gone = why_gone(target.built, self.settings.root, self.discovery)
         else:
-            name = target.built.callable
-            files = inside.files_with(name, target.location, tree)
-            gone = f"{name} is defined in {', '.join(files[:5]) or 'no file'}"
+            gone = f"{target.built.callable} is defined in {', '.join(files[:5]) or 'no file'}"
         if gone is None:
             return replace(budget, target=target)
         step = f"next: name a model that contains {target.callable}, or delete the budget"
@@ -313,11 +298,15 @@ class _Declared:
         """The config files that are targets: by a recipe, or because a comment declares a budget.
         Gives those that are Python, whose comments were read."""
         candidates, findings, settings = self.candidates, self.findings, self.settings
-        every = _config_files(self.found, self.session)
+        every = _config_files(self.discovery, self.session)
         contents = {at: text for at, text in every.items() if self.in_scope(at)}
         for path, content in contents.items():
             target = Target(path, "")
-            budgets = _comment_budgets(target, content, findings)
+            budgets: list[Budget] = []
+            if text := _claiming(path, content, findings):
+                lines, malformed = comment_budgets.parse_comments(path, text)
+                findings += [_unread(fault, path, path) for fault in malformed]
+                budgets = [_budget(line, target, "comment", path, line.text) for line in lines]
             if target in candidates or budgets or settings.recipe(target):
                 self.candidate(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
@@ -325,7 +314,7 @@ class _Declared:
                 message = f"no file of the project matches {pattern.text!r}"
                 findings.append(finding("NPL008", pattern.position, message, pattern.text))
         unknown = [r for r in candidates.values() if not (r.target.callable or r.build.recipe.call)]
-        several = known_kinds(unknown, self.found, self.session) if unknown else {}
+        several = known_kinds(unknown, self.discovery, self.session) if unknown else {}
         for key, candidate in [*candidates.items()]:
             if candidate.target.callable:
                 continue
@@ -351,26 +340,29 @@ def listed(
     return [at for files_of_kind in (kind, *more) for at in files_of_kind(*given)]
 
 
-def config_models(found: Discovery, session: Session) -> configs.ConfigModels:
+def config_models(discovery: Discovery, session: Session) -> configs.ConfigModels:
     """The models of the project's config files."""
     paths, texts = listed(session, list_configs), partial(listed, session, list_texts)
-    return configs.ConfigModels(found, paths, reader(session.root), texts)
+    return configs.ConfigModels(discovery, paths, reader(session.root), texts)
 
 
 def known_kinds(
-    candidates: Sequence[Candidate], found: Discovery, session: Session
+    candidates: Sequence[Candidate], discovery: Discovery, session: Session
 ) -> dict[str, str]:
     """Give the candidates for files of a known kind their recipes; and what is said of files that
     hold several models."""
     several: dict[str, str] = {}
     by_path = {candidate.target.location: candidate for candidate in candidates}
-    for path, models in config_models(found, session).whole():
+    for path, models in config_models(discovery, session).whole():
         if path not in by_path:
             continue
         if len(models) == 1:
-            build, known = by_path[path].build, models[0].recipe
-            declared = build.recipe.input, build.recipe.experts_per_token
-            recipe = replace(known, input=declared[0], experts_per_token=declared[1])
+            build = by_path[path].build
+            recipe = replace(
+                models[0].recipe,
+                input=build.recipe.input,
+                experts_per_token=build.recipe.experts_per_token,
+            )
             by_path[path].build = replace(build, recipe=recipe)
         else:
             names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
@@ -378,30 +370,30 @@ def known_kinds(
     return several
 
 
-def _config_files(found: Discovery, session: Session) -> dict[str, bytes]:
+def _config_files(discovery: Discovery, session: Session) -> dict[str, bytes]:
     """The content of each config file that a recipe is for, or that may declare a budget."""
-    others = listed(session, list_configs)
-    contents = dict.fromkeys(others, b"")
-    contents |= _contents([path for path in others if not path.endswith(".json")], session)
+    paths = listed(session, list_configs)
+    contents = dict.fromkeys(paths, b"")
+    contents |= _contents([path for path in paths if not path.endswith(".json")], session)
     patterns = session.settings.patterns
     families = tuple(pattern.files for pattern in patterns if "::" not in pattern.text)
     is_member = matcher(families)
     contents = {at: text for at, text in contents.items() if mentions(text) or is_member(at)}
-    if claiming := {claim.position.path for claim in found.unread}:
-        known = {path for path, _ in config_models(found, session).whole()}
-        contents |= {path: found.tree.source(path) for path in claiming & known}
+    if claiming := {claim.position.path for claim in discovery.unread}:
+        known = {path for path, _ in config_models(discovery, session).whole()}
+        contents |= {path: discovery.tree.source(path) for path in claiming & known}
     if families:
-        modules = (path for path in found.files if not path.endswith("__init__.py"))
-        contents |= {path: found.tree.source(path) for path in filter(is_member, modules)}
+        modules = (path for path in discovery.files if not path.endswith("__init__.py"))
+        contents |= {path: discovery.tree.source(path) for path in filter(is_member, modules)}
     return contents
 
 
 def _contents(paths: Sequence[str], session: Session) -> dict[str, bytes]:
     """What is in files that are no source; nothing where one cannot be read."""
-    read, contents = reader(session.root), dict.fromkeys(paths, b"")
+    read_file, contents = reader(session.root), dict.fromkeys(paths, b"")
     for path in paths:
         with suppress(OSError):
-            contents[path] = read(path)
+            contents[path] = read_file(path)
     session.inputs.add_source(str(session.home), paths, lambda path: digest(contents[path]))
     return contents
 
@@ -412,18 +404,12 @@ def budgets_beside(session: Session) -> tuple[tuple[Budget, ...], list[Finding]]
     contents = _contents(listed(session, list_docs), session)
     findings: list[Finding] = []
     budgets = [*session.settings.budgets]
-    for path, text in contents.items():
-        budgets += _doc_budgets(path, text, findings)
+    for path, content in contents.items():
+        if text := _claiming(path, content, findings):
+            bound, malformed = doc_comments.parse_docs(path, text)
+            findings += [_unread(fault, path, path, _BIND) for fault in malformed]
+            budgets += [_budget(b, b.target, "docs", path, b.value.text) for b in bound]
     return tuple(budgets), findings
-
-
-def _doc_budgets(path: str, content: bytes, findings: list[Finding]) -> list[Budget]:
-    """The budgets in a text's comments; what cannot be read is added to the findings."""
-    if not (text := _claiming(path, content, findings)):
-        return []
-    found, malformed = doc_comments.parse_docs(path, text)
-    findings += [_unread(fault, path, path, _BIND) for fault in malformed]
-    return [_budget(one, one.target, "docs", path, one.value.text) for one in found]
 
 
 def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
@@ -435,16 +421,6 @@ def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
         findings.append(_unread(fault, path, path))
         return ""
     return content.decode("utf-8", "replace")
-
-
-def _comment_budgets(target: Target, content: bytes, findings: list[Finding]) -> list[Budget]:
-    """The budgets in a config file's comments; what cannot be read is added to the findings."""
-    path = target.location
-    if not (text := _claiming(path, content, findings)):
-        return []
-    declared, malformed = comment_budgets.parse_comments(path, text)
-    findings += [_unread(fault, path, path) for fault in malformed]
-    return [_budget(line, target, "comment", path, line.text) for line in declared]
 
 
 def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[Budget]:
@@ -467,17 +443,18 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[
         if has_prose_count(lines):
             target = Target(path, name)
             budgets += [
-                _budget(one, target, "prose", path, one.text) for one in prose.find_claims(lines)
+                _budget(claim, target, "prose", path, claim.text)
+                for claim in prose.find_claims(lines)
             ]
     defined_at = Position(path, definition.line, definition.column)
     return [replace(budget, definition=defined_at) for budget in budgets]
 
 
 def _budget(
-    found: Bound | Declared, target: Target, origin: Origin, path: str, text: str
+    declared: Bound | Declared, target: Target, origin: Origin, path: str, text: str
 ) -> Budget:
-    at = Position(path, found.line, found.column)
-    return Budget(target, found.selector, found.value, text, at, origin)
+    at = Position(path, declared.line, declared.column)
+    return Budget(target, declared.selector, declared.value, text, at, origin)
 
 
 def _unread(fault: Malformed, path: str, target: str, *detail: str) -> Finding:

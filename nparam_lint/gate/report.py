@@ -55,22 +55,23 @@ class Inside:
     row: InsideRow
 
     @property
+    def host(self) -> Measured:
+        assert isinstance(self.model.measurement, Measured)
+        return self.model.measurement
+
+    @property
     def times(self) -> int:
         return len(self.row.paths)
 
     @property
     def counts(self) -> dict[str, int | None]:
         """Those of one instance."""
-        measured = self.model.measurement
-        rows = measured.modules if isinstance(measured, Measured) else ()
-        found = (row.by_name() for row in rows if row.path == self.row.paths[0])
-        return next(found, {})
+        return next((r.by_name() for r in self.host.modules if r.path == self.row.paths[0]), {})
 
     @property
     def share(self) -> float:
         """That of one instance in the model's parameters."""
-        measured = self.model.measurement
-        whole = measured.counts.total if isinstance(measured, Measured) else 0
+        whole = self.host.counts.total
         return self.row.total / whole if whole else 0.0
 
     @property
@@ -160,25 +161,31 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether every budget was measured and holds; there may be warnings."""
-        return self.error is None and all(one.severity != "error" for one in self.findings)
+        return self.error is None and all(f.severity != "error" for f in self.findings)
 
     @property
     def inside(self) -> Iterator[Inside]:
         """The project's classes inside the models that were measured: those in top-level models,
         and what no top-level model contains."""
-        seen: set[str] = set()
-        for top_level in () if self.declared_only else (True, False):
-            known = frozenset(seen)
-            for model in (model for model in self.models if model.host is None):
-                if model.top_level is top_level and isinstance(model.measurement, Measured):
-                    rows = [row for row in model.measurement.inside if row.target not in known]
-                    seen.update(row.target for row in rows)
-                    yield from (Inside(model, row) for row in rows)
+        if self.declared_only:
+            return
+        instances = [
+            Inside(model, row)
+            for model in self.models
+            if model.host is None and isinstance(model.measurement, Measured)
+            for row in model.measurement.inside
+        ]
+        top_level = [instance for instance in instances if instance.model.top_level]
+        yield from top_level
+        contained = {instance.row.target for instance in top_level}
+        for instance in instances:
+            if not instance.model.top_level and instance.row.target not in contained:
+                yield instance
 
     @property
     def inside_by_target(self) -> dict[str, list[Inside]]:
         """The same by class, each as often as it is built in another way."""
-        found: dict[str, list[Inside]] = {}
-        for one in self.inside:
-            found.setdefault(one.row.target, []).append(one)
-        return found
+        by_target: dict[str, list[Inside]] = {}
+        for instance in self.inside:
+            by_target.setdefault(instance.row.target, []).append(instance)
+        return by_target

@@ -21,9 +21,8 @@ from nparam_lint.ground.version import __version__
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.config.settings import Settings
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.gate.judgements import Outcomes
     from nparam_lint.gate.report import Report
@@ -45,38 +44,25 @@ class Division:
     costs: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Models that one shard builds: those of a file, or a part of these. `key`: decides between
-    equals."""
-
-    seconds: float
-    key: tuple[str, int]
-    places: tuple[int, ...]
-
-
 def take_shard(
-    source: ProjectSource, selection: Selection, division: Division, asked: str
+    source: ProjectSource, selection: Selection, division: Division, options: str
 ) -> tuple[ProjectSource, Selection]:
     """A source and a selection without the models of the other shards. What the source alone shows
-    is left to the first shard. `asked`: what else decides about the run, as text."""
-    candidates = selection.candidates
-    shards = assigned(candidates, division.of, division.costs)
+    is left to the first shard. `options`: what else decides about the run, as text."""
+    shards = assigned(selection.candidates, division.of, division.costs)
     places = tuple(n for n, shard in enumerate(shards) if shard == division.number)
-    chosen = [candidates[place] for place in places]
-    partition = Partition(
-        __version__,
-        (ask_git(source.session.home, "rev-parse", "HEAD") or b"").decode().strip(),
-        _sources(source),
-        _settings(source.settings, source.places, asked),
-        _models(candidates, shards),
-        len(candidates),
-    )
-    judged = tuple(str(candidate.target) for candidate in chosen)
+    candidates = [selection.candidates[place] for place in places]
     is_first = division.number == 1
     uncalled = tuple(selection.skipped) if is_first else ()
-    shard = Shard(division.number, division.of, partition, judged, places, uncalled=uncalled)
-    selection = replace(selection, candidates=chosen, skipped=uncalled, shard=shard)
+    shard = Shard(
+        division.number,
+        division.of,
+        _partition(source, selection.candidates, shards, options),
+        tuple(str(candidate.target) for candidate in candidates),
+        places,
+        uncalled=uncalled,
+    )
+    selection = replace(selection, candidates=candidates, skipped=uncalled, shard=shard)
     if not is_first:
         source, selection = replace(source, findings=()), replace(selection, findings=())
     return source, selection
@@ -104,79 +90,81 @@ def assigned(candidates: Sequence[Candidate], of: int, costs: Mapping[str, float
     shard that has least to do, and of equals to the first (R. L. Graham, Bounds on multiprocessing
     timing anomalies, 1969: at most a third above the optimum)."""
     loads = [(0.0, number) for number in range(1, of + 1)]
-    found = [1] * len(candidates)
-    for piece in sorted(_pieces(candidates, of, costs), key=lambda one: (-one.seconds, one.key)):
+    shards = [1] * len(candidates)
+    pieces = sorted(_pieces(candidates, of, costs), key=lambda piece: (-piece[0], piece[1:]))
+    for seconds, *_, places in pieces:
         load, number = heapq.heappop(loads)
-        heapq.heappush(loads, (load + piece.seconds, number))
-        for place in piece.places:
-            found[place] = number
-    return found
+        heapq.heappush(loads, (load + seconds, number))
+        for place in places:
+            shards[place] = number
+    return shards
 
 
 def _pieces(
     candidates: Sequence[Candidate], of: int, costs: Mapping[str, float]
-) -> Iterator[_Piece]:
+) -> Iterator[tuple[float, str, int, list[int]]]:
     """The models of a file, or of a package, together: to import it twice costs more than most
     models do. Those that take more than a shard's share are divided, as far as each part builds
-    for longer than it imports."""
+    for longer than it imports. Of each piece the seconds, its file, its number, and its models."""
     usual = mean(costs.values()) if costs else BUILD
     files: defaultdict[str, list[int]] = defaultdict(list)
     for place, candidate in enumerate(candidates):
         files[candidate.location].append(place)
     seconds = [costs.get(str(candidate.target), usual) for candidate in candidates]
-    imports = {at: IMPORT if candidates[own[0]].is_file else PACKAGE for at, own in files.items()}
+    imports = {at: IMPORT if candidates[p[0]].is_file else PACKAGE for at, p in files.items()}
     share = (sum(seconds) + sum(imports.values())) / of
-    for at, own in files.items():
-        whole = sum(seconds[place] for place in own)
+    for at, places in files.items():
+        whole = sum(seconds[place] for place in places)
         number = min(-(-(whole + imports[at]) // share), whole // imports[at])
-        parts = _parts(own, candidates, seconds, whole / max(number, 1))
-        for part, places in enumerate(parts):
-            total = sum(seconds[place] for place in places)
-            yield _Piece(total + imports[at], (at, part), tuple(places))
+        # What is built alike, such as a model and the classes inside it, stays together.
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for place in places:
+            alike[str(candidates[place].built)].append(place)
+        for part, models in enumerate(_parts([*alike.values()], seconds, whole / max(number, 1))):
+            yield imports[at] + sum(seconds[place] for place in models), at, part, models
 
 
 def _parts(
-    own: Sequence[int], candidates: Sequence[Candidate], seconds: Sequence[float], most: float
+    groups: Sequence[Sequence[int]], seconds: Sequence[float], most: float
 ) -> Iterator[list[int]]:
-    """The models of a file in parts of at most so many seconds, or of one model. What is built
-    alike, such as a model and the classes that are judged inside it, stays together."""
-    alike: defaultdict[str, list[int]] = defaultdict(list)
-    for place in own:
-        alike[str(candidates[place].built)].append(place)
+    """Groups of models in parts of at most so many seconds, or of one group."""
     part: list[int] = []
     total = 0.0
-    for places in alike.values():
-        more = sum(seconds[place] for place in places)
+    for group in groups:
+        more = sum(seconds[place] for place in group)
         if part and total + more > most * (1 + 1e-9):
             yield part
             part, total = [], 0.0
-        part, total = part + places, total + more
+        part, total = [*part, *group], total + more
     yield part
 
 
 # --- what tells one run from another ----------------------------------------------------------
 
 
-def _digest(*parts: object) -> str:
-    return digest(*(str(part).encode("utf-8", "surrogateescape") for part in parts))
-
-
-def _sources(source: ProjectSource) -> str:
-    """Of the files that were read to find the models."""
-    tree = source.found.tree
+def _partition(
+    source: ProjectSource, candidates: Sequence[Candidate], shards: Sequence[int], options: str
+) -> Partition:
+    """Digests of the files that were read to find the models, of the settings, and of the models,
+    each with the shard that has it."""
+    tree, settings = source.found.tree, source.settings
     paths = sorted({*source.found.parsed} & tree.files)
-    return _digest(*(text for path in paths for text in (path, tree.digest(path))))
-
-
-def _settings(settings: Settings, places: Sequence[str], asked: str) -> str:
     configs = [path for path in (settings.config, *settings.extended) if path]
     contents = [digest(path.read_bytes()) for path in configs]
-    return _digest(asked, *places, *contents, *(getattr(settings, name) for name in _DECISIVE))
-
-
-def _models(candidates: Sequence[Candidate], shards: Sequence[int]) -> str:
-    told: list[object] = []
+    decisive = [getattr(settings, name) for name in _DECISIVE]
+    models: list[object] = []
     for candidate, shard in zip(candidates, shards, strict=True):
         budgets = [(b.declared, str(b.selector), b.position) for b in candidate.budgets]
-        told += [candidate.target, candidate.build, candidate.way, budgets, shard]
-    return _digest(*told)
+        models += [candidate.target, candidate.build, candidate.way, budgets, shard]
+    return Partition(
+        tool=__version__,
+        commit=(ask_git(source.session.home, "rev-parse", "HEAD") or b"").decode().strip(),
+        sources=_digest(text for path in paths for text in (path, tree.digest(path))),
+        settings=_digest([options, *source.places, *contents, *decisive]),
+        models=_digest(models),
+        count=len(candidates),
+    )
+
+
+def _digest(parts: Iterable[object]) -> str:
+    return digest(*(str(part).encode("utf-8", "surrogateescape") for part in parts))

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
     """A candidate for each config file of a known kind that nobody declares anything for."""
-    named = {candidate.target for candidate in source.candidates}
+    targets = {candidate.target for candidate in source.candidates}
     in_scope = within(source.places)
     for path, models in config_models(source.found, source.session).whole():
         target = Target(path, "")
         if path.endswith(".py") and not source.places:
             continue  # hundreds, where there are any
-        if len(models) == 1 and in_scope(path) and target not in named:
+        if len(models) == 1 and in_scope(path) and target not in targets:
             model, at = models[0], models[0].position
             way = Way("config", at, path, model.note)
             device = source.settings.for_file(path).device
@@ -37,50 +37,50 @@ def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
-    """The selection, with the ways to build the models that nobody declares a budget for; as many
-    for each as the settings allow."""
-    session, found = source.session, source.found
-    wanted = {r.target.bare for r in source.candidates}
-    named = frozenset(wanted)
-    wanted -= {r.target.bare for r in source.candidates if r.is_declared}
-    if not wanted:
+    """The selection, with as many ways to build models without budgets as the settings allow."""
+    session = source.session
+    targets = frozenset(candidate.target.bare for candidate in source.candidates)
+    undeclared = targets - {r.target.bare for r in source.candidates if r.is_declared}
+    if not undeclared:
         return selection
-    others = listed(session, list_configs, list_texts)
-    read = reader(session.root)
-    session.inputs.add_source(str(session.home), others, lambda at: digest(read(at)))
+    paths = listed(session, list_configs, list_texts)
+    read_file = reader(session.root)
+    session.inputs.add_source(str(session.home), paths, lambda at: digest(read_file(at)))
     definitions = {candidate.target: candidate.definitions for candidate in source.candidates}
-    tried: Counter[Target] = Counter()
-    left: Counter[str] = Counter()
-    added: list[Candidate] = []
-    known: set[object] = set()
-    sought = EvidenceQuery(found, session.root, wanted, others, read)
-    for one in sources.find_evidence(sought):
-        key = (one.target, one.file, one.recipe)
-        is_file = not one.target.callable and one.target not in named
-        if not (is_file or one.target in wanted) or key in known:
+    candidates: list[Candidate] = []
+    counts: Counter[Target] = Counter()
+    untried: Counter[str] = Counter()
+    builds: set[object] = set()
+    query = EvidenceQuery(source.found, session.root, undeclared, paths, read_file)
+    for evidence in sources.find_evidence(query):
+        target, way = evidence.target, evidence.way
+        build_key = (target, evidence.file, evidence.recipe)
+        is_file = not target.callable and target not in targets
+        if not (is_file or target in undeclared) or build_key in builds:
             continue
-        known.add(key)
-        if tried[one.target] >= session.settings.ways > 0:
-            left[str(one.target)] += 1
+        builds.add(build_key)
+        if counts[target] >= session.settings.ways > 0:
+            untried[str(target)] += 1
             continue
-        tried[one.target] += 1
-        at = found.positions.get((one.target.location, one.target.callable), one.way.position)
-        device = session.settings.for_file(one.target.location).device
-        recipe = replace(one.recipe, file=one.file or one.recipe.file)
-        build = Build("", recipe, device, is_way=bool(one.target.callable))
-        own = definitions.get(one.target, [])
-        added.append(Candidate(one.target, at, build, definitions=own, way=one.way))
+        counts[target] += 1
+        position = source.found.positions.get((target.location, target.callable), way.position)
+        device = session.settings.for_file(target.location).device
+        recipe = replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
+        build = Build("", recipe, device, is_way=bool(target.callable))
+        candidates.append(
+            Candidate(target, position, build, definitions=definitions.get(target, []), way=way)
+        )
     return replace(
         selection,
-        candidates=[*selection.candidates, *added],
-        ways_left=tuple(sorted(left.items())),
-        findings=[*selection.findings, *map(unreadable, sought.problems)],
+        candidates=[*selection.candidates, *candidates],
+        ways_left=tuple(sorted(untried.items())),
+        findings=[*selection.findings, *map(unreadable, query.problems)],
     )
 
 
 def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
     """A selection with the ways to build the models that `whole`, the source of all files, asks
     for, which other files of the project name."""
-    found = with_ways(whole, Selection())
-    ways = [candidate for candidate in found.candidates if candidate.target.callable]
-    return replace(selection, candidates=[*selection.candidates, *ways], ways_left=found.ways_left)
+    every = with_ways(whole, Selection())
+    ways = [candidate for candidate in every.candidates if candidate.target.callable]
+    return replace(selection, candidates=[*selection.candidates, *ways], ways_left=every.ways_left)

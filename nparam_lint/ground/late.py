@@ -61,6 +61,7 @@ LATE = frozenset(
     gate.shards
     gate.ways
     ground.version
+    plugins.editor.server
     report
     report.chart
     report.check_data

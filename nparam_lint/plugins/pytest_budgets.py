@@ -16,6 +16,7 @@ import re
 import shutil
 import warnings
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,18 +55,18 @@ class BudgetPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.chosen = _taken_ids(config)
-        self.counted: list[Case] | None = None
+        self.ids = _budget_ids(config)
+        self.budget_cases: list[Case] | None = None
 
     def cases(self) -> list[Case]:
         """Those of the run. No property: pytest 7 would look at it, and so count, at the start."""
-        if self.counted is None:
+        if self.budget_cases is None:
             handed: str | None = getattr(self.config, "workerinput", {}).get(NAME)
             if handed is None:
-                self.counted = _count(self.config)
+                self.budget_cases = _count(self.config)
             else:
-                self.counted = [Case(**case) for case in json.loads(handed)]
-        return self.counted
+                self.budget_cases = [Case(**case) for case in json.loads(handed)]
+        return self.budget_cases
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
@@ -80,10 +81,10 @@ class BudgetPlugin:
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
         outcome = yield
         if isinstance(collector, pytest.Session) and outcome.excinfo is None:
-            cases, chosen = self.cases(), self.chosen
-            if cases or chosen:
+            cases, ids = self.cases(), self.ids
+            if cases or ids:
                 budgets = Budgets.from_parent(
-                    collector, name=NAME, nodeid=NAME, cases=cases, chosen=chosen
+                    collector, name=NAME, nodeid=NAME, cases=cases, ids=ids
                 )
                 outcome.get_result().result.append(budgets)
 
@@ -105,21 +106,21 @@ class BudgetPlugin:
 
 
 class Budgets(pytest.Collector):
-    """All declared budgets, or those that are `chosen` by their ids."""
+    """All declared budgets, or those that `ids` of the command line name."""
 
-    def __init__(self, *, cases: Sequence[Case], chosen: Sequence[str], **more: Any) -> None:
+    def __init__(self, *, cases: Sequence[Case], ids: Sequence[str], **more: Any) -> None:
         super().__init__(**more)
-        self.cases, self.chosen = cases, chosen
+        self.cases, self.ids = cases, ids
 
     def collect(self) -> Iterator[Budget]:
-        ids = {f"{self.nodeid}::{case.name}": case for case in self.cases}
-        for chosen in self.chosen:
-            if not any(_is_chosen(name, chosen) for name in ids):
-                hint = did_you_mean(chosen, ids, "--collect-only shows them")
-                raise self.CollectError(f"no budget has the id {chosen}{hint}")
-        for name, case in ids.items():
-            if not self.chosen or any(_is_chosen(name, chosen) for chosen in self.chosen):
-                yield Budget.from_parent(self, name=case.name, nodeid=name, case=case)
+        by_id = {f"{self.nodeid}::{case.name}": case for case in self.cases}
+        for name in self.ids:
+            if not any(_is_meant(budget, name) for budget in by_id):
+                hint = did_you_mean(name, by_id, "--collect-only shows them")
+                raise self.CollectError(f"no budget has the id {name}{hint}")
+        for budget, case in by_id.items():
+            if not self.ids or any(_is_meant(budget, name) for name in self.ids):
+                yield Budget.from_parent(self, name=case.name, nodeid=budget, case=case)
 
 
 class Budget(pytest.Item):
@@ -167,22 +168,22 @@ class _FailureText:
 # --- ids on the command line ------------------------------------------------------------------
 
 
-def _taken_ids(config: pytest.Config) -> list[str]:
+def _budget_ids(config: pytest.Config) -> list[str]:
     """The ids of budgets among the arguments, which are taken away: pytest would look for a file.
     It prints them with the way to its rootdir: `../nparam::model.py::Net[20]`."""
-    ids, others = [], []
+    ids, arguments = [], []
     for argument in config.args:
         place, separator, name = argument.partition("::")
         if separator and Path(place).name == NAME:
             ids.append(f"{NAME}::{name}")
         else:
-            others.append(argument)
-    config.args = others
+            arguments.append(argument)
+    config.args = arguments
     return ids
 
 
-def _is_chosen(name: str, chosen: str) -> bool:
-    return name == chosen or name.startswith((f"{chosen}[", f"{chosen}::"))
+def _is_meant(budget: str, name: str) -> bool:
+    return budget == name or budget.startswith((f"{name}[", f"{name}::"))
 
 
 # --- counting ---------------------------------------------------------------------------------
@@ -190,8 +191,14 @@ def _is_chosen(name: str, chosen: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-
     root = find_root(config.rootpath)
+
+    def error(name: str, at: Position, message: str, text: str = "") -> list[Case]:
+        """The single case if the budgets are not even known, or nothing can count them."""
+        wrapped = (wrap(line, _width(), "", "    ") for line in (text or message).splitlines())
+        shown = "\n".join(chain.from_iterable(wrapped))
+        return [Case(name, str(root / at.path), at.line, "error", message, shown)]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
@@ -201,28 +208,19 @@ def _count(config: pytest.Config) -> list[Case]:
             report = check(session, (), declared_only=True, analysis=ANALYSIS)
             reporter = _reporter(config)
             color = reporter is not None and bool(reporter.hasmarkup)
-            found = cases(report, root, Options(_width(), color, session.settings.depth))
-        except ConfigError as error:
-            first = error.problems[0]
-            said = f"the configuration is wrong: {first.message}"
-            text = f"the configuration is wrong\n{error}"
-            return [_unasked("configuration", root, first.position, said, text)]
-        except NoInterpreter as error:
+            budgets = cases(report, root, Options(_width(), color, session.settings.depth))
+        except ConfigError as fault:
+            first = fault.problems[0]
+            message = f"the configuration is wrong: {first.message}"
+            text = f"the configuration is wrong\n{fault}"
+            return error("configuration", first.position, message, text)
+        except NoInterpreter as fault:
             path = session.settings.config
-            at = Position(path.name if path else "")
-            return [_unasked("interpreter", root, at, str(error), str(error))]
-        except Exception as error:  # the other tests are run
-            said = defect(error)
-            return [_unasked("nparam-lint", root, Position(""), said, said)]
-    _tell(config, report, root, bool(found))
-    return found
-
-
-def _unasked(name: str, root: Path, at: Position, message: str, text: str) -> Case:
-    """The single error if the budgets are not even known, or nothing can count them."""
-
-    lines = [part for line in text.splitlines() for part in wrap(line, _width(), "", "    ")]
-    return Case(name, str(root / at.path), at.line, "error", message, "\n".join(lines))
+            return error("interpreter", Position(path.name if path else ""), str(fault))
+        except Exception as fault:  # the other tests are run
+            return error("nparam-lint", Position(""), defect(fault))
+    _tell(config, report, root, bool(budgets))
+    return budgets
 
 
 def _reporter(config: pytest.Config) -> Any:
@@ -249,8 +247,7 @@ def _width() -> int:
 
 
 def _tell(config: pytest.Config, report: Report, root: Path, declared: bool) -> None:
-    """Print, with -v, which interpreter counted; the warnings; and a warning if nothing is
-    declared."""
+    """Print, with -v, which interpreter counted; the warnings; and whether nothing is declared."""
 
     reporter, who = _reporter(config), report.environment
     if reporter is not None and who is not None and config.option.verbose > 0:

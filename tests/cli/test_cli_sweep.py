@@ -23,6 +23,7 @@ from nparam_lint.analysis.sweep.configurations import of_file, of_grid
 from nparam_lint.analysis.sweep.row_lines import csv_head, csv_line
 from nparam_lint.analysis.sweep.sweep import SweepRow
 from nparam_lint.analysis.varied import grid_of
+from nparam_lint.cli import common
 from nparam_lint.cli import sweep as command
 from nparam_lint.ground.errors import UsageError
 
@@ -296,7 +297,7 @@ def test_a_file_that_is_there_stays_as_it_is(sweep, tmp_path, suffix):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is full")
 def test_a_full_disk():
     with pytest.raises(UsageError, match="cannot write /dev/full: No space left on device"):
-        command._append("{}\n", "/dev/full")
+        common.write_chunks(["{}\n"], "/dev/full", "a")
 
 
 @pytest.mark.thorough

@@ -100,7 +100,7 @@ BESIDES = {
     "nparam_lint.analysis.missing_term.derive": "what the formula at net.py:5 lacks",
     "nparam_lint.evidence.containment.find_containment": "which models are parts of others",
     "nparam_lint.gate.fill_in.arguments_to_fill_in": "how to build what needs arguments",
-    "nparam_lint.cli.check._again": "what the cache keeps of this answer",
+    "nparam_lint.cli.check._keep": "what the cache keeps of this answer",
 }
 
 

@@ -163,10 +163,10 @@ def test_how_long_it_still_takes(monkeypatch):
     line = ProgressLine(io.StringIO())
     line.label, line.every, line.began = "nets/vit.py::ViT", 40, 100.0
     assert line.text(101.0) == "counting 0/40  nets/vit.py::ViT"
-    line.done = 10
+    line.count = 10
     assert line.text(110.0) == "counting 10/40  nets/vit.py::ViT  about 30 s left"
     assert line.text(200.0) == "counting 10/40  nets/vit.py::ViT  about 5 min left"
-    line.done = 39
+    line.count = 39
     assert line.text(139.0) == "counting 39/40  nets/vit.py::ViT"
     line.label = "nets/a_long_path/of_many_names/vit.py::VisionTransformer"
     assert line.text(139.0) == "counting 39/40  nets/a_l…ny_names/vit.py::VisionTransformer"

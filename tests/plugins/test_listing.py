@@ -22,14 +22,14 @@ def test_what_was_there_is_told_at_once_and_what_came_is_noticed(root):
     known = {}
     first = FileListing(known)
     assert first(root) == ["net.py"]
-    assert first.held()
+    assert first.is_current()
     (root / "width.py").touch()
     second = FileListing(known)
     assert [second(root), second(root)] == [["net.py"], ["net.py"]]
-    assert not second.held()
+    assert not second.is_current()
     third = FileListing(known)
     assert sorted(third(root)) == ["net.py", "width.py"]
-    assert third.held()
+    assert third.is_current()
 
 
 def test_a_folder_that_is_gone_is_an_error_of_the_next(root):
@@ -38,7 +38,7 @@ def test_a_folder_that_is_gone_is_an_error_of_the_next(root):
     shutil.rmtree(root)
     second = FileListing(known)
     assert second(root) == ["net.py"]
-    assert not second.held()
+    assert not second.is_current()
     with pytest.raises(UsageError, match="project cannot be looked into: No such file"):
         FileListing(known)(root)
 

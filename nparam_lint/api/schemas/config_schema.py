@@ -28,6 +28,10 @@ _IN_FILE = r"^\s*[A-Za-z0-9_./-]+\.py\s*::"
 
 
 def config_schema() -> Schema:
+    override = _closed(_keys(OVERRIDE), required=["files"])
+    override["properties"]["files"] |= {
+        "allOf": [{"anyOf": [{"type": "array", "minItems": 1}, {"type": "string", "minLength": 1}]}]
+    }
     table = {
         **_keys({**GENERAL, **SEVERITY}),
         "extend": {
@@ -36,7 +40,11 @@ def config_schema() -> Schema:
         },
         "budgets": _budgets(),
         "arguments": _arguments(),
-        "overrides": _overrides(),
+        "overrides": {
+            "type": "array",
+            "description": "other settings for some files",
+            "items": override,
+        },
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -95,11 +103,11 @@ def _value(name: str, key: Key) -> Schema:
     return schema
 
 
-def _recipe(required: tuple[str, ...] = (), **others: Any) -> Schema:
-    """How to build a model; `others`: keys beside it."""
+def _recipe(required: tuple[str, ...] = (), **keys: Any) -> Schema:
+    """How to build a model; `keys`: those beside it."""
     needs_call = {"anyOf": [{"required": ["call"]}, {"required": ["arguments"]}]}
     more: Schema = {"required": list(required)} if required else {}
-    return _closed({**_keys(RECIPE), **others}, dependencies={"setup": needs_call}, **more)
+    return _closed({**_keys(RECIPE), **keys}, dependencies={"setup": needs_call}, **more)
 
 
 def _budgets() -> Schema:
@@ -107,15 +115,16 @@ def _budgets() -> Schema:
         "description": "86.6M, 12_582_912, <= 25k, 1M..2M, 7M ± 2%, or a formula",
         "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"[^\s]"}],
     }
-    call = {"not": {"type": "string", "pattern": _IN_FILE}}
     table = _recipe(("budget",), budget=count, **_keys(BUDGET))
-    table["properties"]["call"] = {**table["properties"]["call"], **call}
-    one = {"anyOf": [*count["anyOf"], table]}
+    table["properties"]["call"] |= {"not": {"type": "string", "pattern": _IN_FILE}}
+    budget = {"anyOf": [*count["anyOf"], table]}
     return {
         "type": "object",
         "description": 'budgets of models: "nets/vit.py::ViT(depth=24)[encoder]" = "86.6M"',
         "propertyNames": {"pattern": "::"},
-        "additionalProperties": {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]},
+        "additionalProperties": {
+            "anyOf": [budget, {"type": "array", "items": budget, "minItems": 1}]
+        },
     }
 
 
@@ -131,10 +140,3 @@ def _arguments() -> Schema:
         "patternProperties": {"::": {"anyOf": [text, model]}, "^((?!::).)*$": config},
         "additionalProperties": False,
     }
-
-
-def _overrides() -> Schema:
-    files = {"anyOf": [{"type": "array", "minItems": 1}, {"type": "string", "minLength": 1}]}
-    one = _closed(_keys(OVERRIDE), required=["files"])
-    one["properties"]["files"] = {**one["properties"]["files"], "allOf": [files]}
-    return {"type": "array", "description": "other settings for some files", "items": one}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,64 +33,53 @@ UPDATE, DECLARE, FIX, RULE = "update", "declare", "fix", "nparam-lint.rule"
 _PLAIN = re.compile(r"\(a plain (list|dict)\)")  # what NPL101 is about, where it was built
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A change that can be made: its title, and what `plan` has to know of it."""
-
-    title: str
-    kind: types.CodeActionKind
-    data: dict[str, Any]
-
-
 def offers(
     answer: FileAnswer,
     path: Path,
-    findings: Sequence[Finding],
+    shown: Mapping[Finding, types.Diagnostic],
     definition: DefinitionNote | None,
-) -> Iterator[tuple[Offer, Finding | None]]:
-    """What can be done about findings, and about a definition without a budget."""
-    for one in findings:
-        at = {"path": str(path), "line": one.position.line}
-        if one.code == "NPL001" and one.result and one.result.actual is not None:
-            name = one.target.partition("::")[2] or one.target
-            title = f"Update the budget of {name}: it has {one.result.actual:,}"
-            data = {"do": UPDATE, "target": one.target, "selector": one.result.selector, **at}
-            yield Offer(title, types.CodeActionKind.QuickFix, data), one
-        elif one.code == "NPL101" or (one.code == "NPL010" and _PLAIN.search(one.message)):
-            title = "Register these modules (nn.ModuleList, nn.ModuleDict)"
-            yield Offer(title, types.CodeActionKind.QuickFix, {"do": FIX, **at}), one
+) -> Iterator[types.CodeAction]:
+    """What can be done about findings, and about a definition without a budget; the data of each
+    is what `plan` has to know of it."""
+    for finding, diagnosis in shown.items():
+        code, result = finding.code, finding.result
+        if code == "NPL001" and result and result.actual is not None:
+            name = finding.target.partition("::")[2] or finding.target
+            title = f"Update the budget of {name}: it has {result.actual:,}"
+            what = {"do": UPDATE, "target": finding.target, "selector": result.selector}
+        elif code == "NPL101" or (code == "NPL010" and _PLAIN.search(finding.message)):
+            title, what = "Register these modules (nn.ModuleList, nn.ModuleDict)", {"do": FIX}
+        else:
+            continue
+        data = {**what, "path": str(path), "line": finding.position.line}
+        kind = types.CodeActionKind.QuickFix
+        yield types.CodeAction(title, kind, [diagnosis], is_preferred=True, data=data)
     if definition and definition.models and not definition.is_declared and answer.is_built:
-        name = definition.target.partition("::")[2]
+        title = f"Declare a budget for {definition.target.partition('::')[2]}"
         data = {"do": DECLARE, "path": str(path), "target": definition.target}
-        title = f"Declare a budget for {name}"
-        yield Offer(title, types.CodeActionKind.RefactorRewrite, data), None
+        yield types.CodeAction(title, types.CodeActionKind.RefactorRewrite, data=data)
 
 
 def plan(
     data: Mapping[str, Any], environ: Mapping[str, str], progress: Progress
 ) -> tuple[FileEdit, ...]:
     """The files as an offer changes them. Raises UsageError where it cannot be done."""
-
     path = Path(data["path"])
     session = replace(session_of(path, environ).session, progress=progress)
     if data["do"] == FIX:
         fixes = module_lists.plan_fixes(session, [path], data["line"])
-        reasons = "; ".join(reason for _, reason in fixes.left)
-        return _made(fixes.files, reasons)
-    if data["do"] == UPDATE:
-        target = parse_target(data["target"])
-        named = budget_updates.Named(
-            str(target), target.location, target, parse_selector(data["selector"])
-        )
-        planned = budget_updates.plan_update(session, [named])
+        files, reasons = fixes.files, "; ".join(reason for _, reason in fixes.left)
     else:
-        wishes = new_budgets.Wishes(every=True, only=data["target"])
-        planned = new_budgets.plan_init(session, [path], wishes)
-    reasons = "; ".join(left.reason for left in planned.left if left.origin != "prose")
-    return _made(planned.files, planned.error or reasons)
-
-
-def _made(files: Sequence[FileEdit], reasons: str) -> tuple[FileEdit, ...]:
+        if data["do"] == UPDATE:
+            target, selector = parse_target(data["target"]), parse_selector(data["selector"])
+            named = budget_updates.Named(str(target), target.location, target, selector)
+            changes = budget_updates.plan_update(session, [named])
+        else:
+            wishes = new_budgets.Wishes(every=True, only=data["target"])
+            changes = new_budgets.plan_init(session, [path], wishes)
+        files = changes.files
+        reasons = "; ".join(left.reason for left in changes.left if left.origin != "prose")
+        reasons = changes.error or reasons
     if not files:
         raise UsageError(f"nothing was changed: {reasons or 'it has been done already'}")
     return tuple(files)

@@ -49,28 +49,28 @@ class FileAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """What `list_below` says, for one check: what it is `known` to have said for the last one, at
-    once. Meanwhile git is asked again, which takes longer than all else before a build begins."""
+    """What `list_below` says, for one check: what it said for the last one, in `folders`, at once.
+    Meanwhile git is asked again, which takes longer than all else before a build begins."""
 
-    known: dict[Path, list[str]]
-    asked: dict[Path, Future[list[str]]] = field(default_factory=dict)
+    folders: dict[Path, list[str]]
+    answers: dict[Path, Future[list[str]]] = field(default_factory=dict)
 
     def __call__(self, folder: Path) -> list[str]:
-        if folder not in self.known:
-            self.known[folder] = list_below(folder)
-        elif folder not in self.asked:
-            self.asked[folder] = _ASKING.submit(list_below, folder)
-        return self.known[folder]
+        if folder not in self.folders:
+            self.folders[folder] = list_below(folder)
+        elif folder not in self.answers:
+            self.answers[folder] = _ASKING.submit(list_below, folder)
+        return self.folders[folder]
 
-    def held(self) -> bool:
-        """Whether all that was said is still so; what is not is known from now on."""
-        changed = False
-        for folder, now in self.asked.items():
-            before = self.known.pop(folder)
+    def is_current(self) -> bool:
+        """Whether all that was said is still so; what is not is in `folders` from now on."""
+        is_same = True
+        for folder, now in self.answers.items():
+            before = self.folders.pop(folder)
             with suppress(UsageError):  # the next check will say it
-                self.known[folder] = now.result()
-            changed |= self.known.get(folder) != before
-        return not changed
+                self.folders[folder] = now.result()
+            is_same &= self.folders.get(folder) == before
+        return is_same
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def check_file(
         problem = report.error or ""
     except UsageError as error:
         report, problem = _NOTHING, str(error)
-    if not listing.held():  # a file came or went since the last check
+    if not listing.is_current():  # a file came or went since the last check
         return check_file(path, environ, progress, builds=builds, folders=folders)
     return FileAnswer(session, answer.place, text, report, builds, problem)
 
@@ -156,8 +156,8 @@ def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
         return FileAnswer(open_session(root, environ, place=path.parent), place, (), _NOTHING)
     except ConfigError as error:
         there = [problem for problem in error.problems if problem.position.path]
-        found = (Finding("", one.severity, one.position, one.message) for one in there)
-        else_where = "\n".join(p.message for p in error.problems if p not in there)
-        report = replace(_NOTHING, findings=tuple(found))
+        findings = (Finding("", p.severity, p.position, p.message) for p in there)
+        elsewhere = "\n".join(p.message for p in error.problems if p not in there)
+        report = replace(_NOTHING, findings=tuple(findings))
         nothing = Session(Settings(root), environ)
-        return FileAnswer(nothing, place, (), report, problem=else_where)
+        return FileAnswer(nothing, place, (), report, problem=elsewhere)

@@ -46,8 +46,8 @@ class Builds:
         failed: Callable[[Exception], None],
     ) -> None:
         self.progress, self.settled, self.failed = progress, settled, failed
-        self._wanted: dict[Hashable, tuple[int, Work]] = {}
-        self._doing: Hashable = None
+        self._queue: dict[Hashable, tuple[int, Work]] = {}
+        self._current: Hashable = None
         self.is_stale = self._is_over = False
         self._news = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="builds", daemon=True)
@@ -57,14 +57,14 @@ class Builds:
         """Do this soon, what has the lowest rank first. It replaces work with the same key."""
         with self._news:
             self.drop(key)
-            self._wanted[key] = rank, work
+            self._queue[key] = rank, work
             self._news.notify()
 
     def drop(self, key: Hashable) -> None:
         """This is not wanted any more."""
         with self._news:
-            self._wanted.pop(key, None)
-            if self._doing == key and not self.is_stale:
+            self._queue.pop(key, None)
+            if self._current == key and not self.is_stale:
                 self.is_stale = True
                 late = threading.Timer(PATIENCE, self._end_stale, (key,))
                 late.daemon = True
@@ -88,7 +88,7 @@ class Builds:
         """Leave the interpreter to the thread that answers, unless something is waited for."""
 
         def is_waited_for() -> bool:
-            return self._is_over or any(rank < LATER for rank, _ in self._wanted.values())
+            return self._is_over or any(rank < LATER for rank, _ in self._queue.values())
 
         with self._news:
             self._news.wait_for(is_waited_for, PAUSE)
@@ -97,14 +97,14 @@ class Builds:
         """End the thread, and all processes."""
         with self._news:
             self._is_over = self.is_stale = True
-            self._wanted.clear()
+            self._queue.clear()
             self._news.notify()
         stop_working()
         self._thread.join(timeout=10)
 
     def _end_stale(self, key: Hashable) -> None:
         with self._news:
-            if self._doing == key and self.is_stale:
+            if self._current == key and self.is_stale:
                 stop_working()
 
     def _progress(self, done: int, every: int, label: str) -> None:
@@ -122,14 +122,14 @@ class Builds:
     def _next(self) -> bool:
         """Do one piece of work; False when the worker is to end."""
         with self._news:
-            while not self._wanted and not self._is_over:
+            while not self._queue and not self._is_over:
                 if not self._news.wait(IDLE):
                     return False
             if self._is_over:
                 return False
-            key = min(self._wanted, key=lambda one: self._wanted[one][0])
-            _, work = self._wanted.pop(key)
-            self._doing, self.is_stale = key, False
+            key = min(self._queue, key=lambda key: self._queue[key][0])
+            _, work = self._queue.pop(key)
+            self._current, self.is_stale = key, False
         try:
             work(self._progress)
         except Superseded:
@@ -139,8 +139,8 @@ class Builds:
             self.failed(error)
         finally:
             with self._news:
-                self._doing = None
-                is_settled = not (self._wanted or self._is_over)
+                self._current = None
+                is_settled = not (self._queue or self._is_over)
         if is_settled:
             self.settled()
         return True

@@ -42,19 +42,18 @@ def proposals(
     target = f"{place}::{definition}"
     mine = (m.measurement for m in models if m.target.partition("(")[0] == target)
     measured = next((one for one in mine if isinstance(one, Measured)), None)
-    if found := _SELECTOR.search(before):
-        return [*_selectors(found, measured)]
-    if found := _VALUE.search(before):
-        return [*_values(found.start("word"), found["selector"] or "", measured)]
-    found = _KEYWORD.match(before)
-    if found and "nparam".startswith(found["word"]) and measured and _in_docstring(above):
-        start, text = found.start("word"), f"{measured.counts.total:_}"
+    if match := _SELECTOR.search(before):
+        return [*_selectors(match.start("word"), measured)]
+    if match := _VALUE.search(before):
+        return [*_values(match.start("word"), match["selector"] or "", measured)]
+    match = _KEYWORD.match(before)
+    if match and "nparam".startswith(match["word"]) and measured and _in_docstring(above):
+        start, text = match.start("word"), f"{measured.counts.total:_}"
         return [Proposal(f"nparam: {text}", start, f"the count of {measured.call}", "budget")]
     return []
 
 
-def _selectors(found: re.Match[str], measured: Measured | None) -> Iterator[Proposal]:
-    start = found.start("word")
+def _selectors(start: int, measured: Measured | None) -> Iterator[Proposal]:
     for metric in METRICS.values():
         if metric.name != "total":
             yield Proposal(metric.name, start, metric.note or metric.words, "metric")
@@ -71,11 +70,11 @@ def _selectors(found: re.Match[str], measured: Measured | None) -> Iterator[Prop
 def _values(start: int, selector: str, measured: Measured | None) -> Iterator[Proposal]:
     """The count that the model has now, exact and rounded."""
     try:
-        asked = parse_selector(selector)
+        parts = parse_selector(selector)
     except TextError:
         return
-    rows = selected(asked, measured.modules) if measured else []
-    counts = {row.of(asked.metric) for row in rows}
+    rows = selected(parts, measured.modules) if measured else []
+    counts = {row.of(parts.metric) for row in rows}
     count = counts.pop() if len(counts) == 1 else None
     if count is None or measured is None:
         return

@@ -40,29 +40,20 @@ class Board:
         """Show these findings of a project: instead of those about the models of the file `owner`,
         or, without one, instead of all. Gives the files in which something changes, or may."""
         before = self._findings.get(root, [])
-        others = [one for one in before if owner is not None and _owner(one) != owner]
-        kept = [one for one in others if one.code]  # what is wrong with the config has none
-        self._findings[root] = list(dict.fromkeys((*kept, *findings)))
-        return {root / one.position.path for one in (*before, *self._findings[root])}
+        staying = [
+            finding
+            for finding in before
+            if owner is not None
+            and finding.code  # what is wrong with the config has none
+            and (finding.target.partition("::")[0] or finding.position.path) != owner
+        ]
+        self._findings[root] = list(dict.fromkeys((*staying, *findings)))
+        return {root / finding.position.path for finding in (*before, *self._findings[root])}
 
     def of(self, path: Path) -> Iterator[tuple[Path, Finding]]:
         """The findings in a file, each with the root of its project."""
         for root, findings in self._findings.items():
-            yield from ((root, one) for one in findings if root / one.position.path == path)
-
-
-def _owner(finding: Finding) -> str:
-    return finding.target.partition("::")[0] or finding.position.path
-
-
-def range_of(finding: Finding, lines: Sequence[str], codec: PositionCodec) -> types.Range:
-    """What a finding is about: the declared number where it is known, else the rest of its line.
-    `lines`: of the file."""
-    at = finding.position
-    declared = finding.lines[0] if finding.lines else None
-    if declared and (declared.position.path, declared.position.line) == (at.path, at.line):
-        return _range(lines, declared.position, codec, declared.width)
-    return _range(lines, at, codec)
+            yield from ((root, f) for f in findings if root / f.position.path == path)
 
 
 def _range(
@@ -89,8 +80,12 @@ def diagnostic(
 ) -> types.Diagnostic:
     """`lines`: of the file that it is in; `rule_page`: where the page of a rule is."""
     href = rule_page(finding.code) if finding.code else None
+    at, width = finding.position, None  # the rest of the line, unless the declared number is known
+    budget = finding.lines[0] if finding.lines else None
+    if budget and (budget.position.path, budget.position.line) == (at.path, at.line):
+        at, width = budget.position, budget.width
     return types.Diagnostic(
-        range_of(finding, lines, codec),
+        _range(lines, at, codec, width),
         clean(finding.message),
         _SEVERITIES[finding.severity],
         code=finding.code or None,
@@ -103,8 +98,7 @@ def diagnostic(
 def _related(
     finding: Finding, root: Path, codec: PositionCodec
 ) -> Iterator[types.DiagnosticRelatedInformation]:
-    """The lines that made the difference: those that were edited, and those that make what
-    changed."""
+    """The lines that were edited, and those that make what changed."""
     for line in finding.lines[1:]:
         words = f"{finding.since}: this line" if finding.since else "this line"
         yield _at(line.position, f"{words} changed", root, codec)

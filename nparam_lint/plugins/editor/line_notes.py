@@ -52,51 +52,51 @@ class FileNotes:
         """What a line makes of each model."""
         answer = self.answer
         root, place = answer.session.root, answer.place
-        found = [annotated(model, root, place) for model in answer.report.models]
-        shown, alike = covering([one for one in found if one is not None])
-        pairs = ((one, row) for one in (*shown, *alike) for row in one.rows)
+        models = [annotated(model, root, place) for model in answer.report.models]
+        shown, alike = covering([model for model in models if model is not None])
+        pairs = ((model, row) for model in (*shown, *alike) for row in model.rows)
         return style.grouped(pairs, lambda pair: pair[1].line)
 
     @cached_property
     def definitions(self) -> dict[int, DefinitionNote]:
-        place, found = self.answer.place, {}
-        own = [model for model in self.answer.report.models if model.position.path == place]
-        for line, models in style.grouped(own, lambda model: model.position.line).items():
+        place, notes = self.answer.place, {}
+        here = [model for model in self.answer.report.models if model.position.path == place]
+        for line, models in style.grouped(here, lambda model: model.position.line).items():
             if all(map(is_empty, models)):
                 continue
             # As `covering` orders them, whose first one the lines are shown of.
             models.sort(key=lambda m: (m.way is not None, -(total_of(m) or 0)))
             target = models[0].target.partition("(")[0]
             is_declared = any(model.declared for model in models)
-            found[line] = DefinitionNote(target, _title(models), tuple(models), is_declared)
+            notes[line] = DefinitionNote(target, _title(models), tuple(models), is_declared)
         for line, note in (*self._inside(), *self._skipped()):
-            found.setdefault(line, note)
-        return found
+            notes.setdefault(line, note)
+        return notes
 
     def _inside(self) -> Iterator[tuple[int, DefinitionNote]]:
         """Classes that other models contain, and nobody builds alone."""
         for target, ways in self.answer.report.inside_by_target.items():
-            one = max(ways, key=lambda way: way.times)
-            at = Position.read(one.row.source)
+            most = max(ways, key=lambda way: way.times)
+            at = Position.read(most.row.source)
             if at is not None and at.path == self.answer.place:
-                host = style.clean(one.model.target.partition("::")[2])
-                times = f"{one.times:,}× in {host}" if one.times > 1 else f"in {host}"
-                title = f"{one.row.total:,} parameters · {times}"
+                host = style.clean(most.model.target.partition("::")[2])
+                times = f"{most.times:,}× in {host}" if most.times > 1 else f"in {host}"
+                title = f"{most.row.total:,} parameters · {times}"
                 yield at.line, DefinitionNote(target, title)
 
     def _skipped(self) -> Iterator[tuple[int, DefinitionNote]]:
         """Models that could not be built."""
-        own = f"{self.answer.place}::"
-        skipped = [(target, why) for target, why in self.answer.report.skipped if own in target]
+        prefix = f"{self.answer.place}::"
+        skipped = [(target, why) for target, why in self.answer.report.skipped if prefix in target]
         if not skipped:
             return
         facts = scan_source(self.answer.place, "\n".join(self.answer.text).encode())
         definitions = (*facts.classes, *facts.functions, *facts.methods)
-        lines = {f"{own}{one.qualname}": one.line for one in definitions}
+        lines = {f"{prefix}{item.qualname}": item.line for item in definitions}
         for target, why in skipped:
             if target in lines:
-                title = f"not counted: {style.short_reason(why.reason, target.removeprefix(own))}"
-                yield lines[target], DefinitionNote(target, title)
+                reason = style.short_reason(why.reason, target.removeprefix(prefix))
+                yield lines[target], DefinitionNote(target, f"not counted: {reason}")
 
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
@@ -117,25 +117,25 @@ class FileNotes:
         return places | {len(old) - n: len(new) - n for n in range(end)}
 
 
-def label(one: AnnotatedModel, row: LineRow) -> str:
+def label(model: AnnotatedModel, row: LineRow) -> str:
     """`⟵ 21.3M · 12× · 17.1 %`; in brackets what other lines of the file count."""
     if not row.count:
         return f"⟵ ({style.rounded(row.through)})"
     times = f"{row.times:,}×" if row.times > 1 else ""
-    parts = (style.rounded(row.count), times, style.share(row.count, one.total))
+    parts = (style.rounded(row.count), times, style.share(row.count, model.total))
     return "⟵ " + " · ".join(part for part in parts if part)
 
 
 def _title(models: Sequence[ModelReport]) -> str:
     """`124,439,808 parameters · budget holds`: of the first, and the sizes of the others."""
-    first, *others = models
+    first = models[0]
     total = total_of(first)
     if isinstance(first.measurement, Measured):
         parts = [f"{total:,} parameters"]
     else:
         name = first.target.partition("::")[2]
         parts = [f"not counted: {style.short_reason(first.measurement.reason, name)}"]
-    results = [one for model in models for one in model.budgets if one.origin != "prose"]
+    results = [b for model in models for b in model.budgets if b.origin != "prose"]
     broken = [result for result in results if not result.ok]
     if len(broken) == len(results) == 1 and broken[0].actual is not None:
         parts.append(f"budget is broken: {style.drift(broken[0])}")
@@ -145,7 +145,7 @@ def _title(models: Sequence[ModelReport]) -> str:
         parts.append("budget holds" if len(results) == 1 else f"{len(results)} budgets hold")
     else:
         parts.append("no budget")
-    sizes = sorted({count for other in others if (count := total_of(other)) not in (None, total)})
+    sizes = sorted({count for model in models if (count := total_of(model)) not in (None, total)})
     if sizes:
         ends = " … ".join(style.rounded(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
         parts.append(f"{style.plural(len(sizes), 'other size')}: {ends}")
@@ -157,13 +157,12 @@ def _title(models: Sequence[ModelReport]) -> str:
 
 def line_text(notes: FileNotes, number: int) -> str:
     """What is known of a line; empty where that is nothing."""
-    found: list[str] = []
-    if definition := notes.definitions.get(number):
-        found.append(_definition_text(definition))
+    definition = notes.definitions.get(number)
+    parts = [_definition_text(definition)] if definition else []
     at = f"{notes.answer.place}:{number}"
-    for one, row in notes.lines.get(number, ()):
-        found += _of_model(one, row, at)
-    return "\n\n".join(found)
+    for model, row in notes.lines.get(number, ()):
+        parts += _of_model(model, row, at)
+    return "\n\n".join(parts)
 
 
 def finding_text(finding: Finding) -> str:
@@ -189,17 +188,20 @@ def _definition_text(note: DefinitionNote) -> str:
     return render("markdown", document, Options(depth=_DEPTH, rows=_ROWS)).strip()
 
 
-def _of_model(one: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
-    call = f"`{style.elide_end(style.clean(one.built.call), 60)}`"
+def _of_model(model: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
+    call = f"`{style.elide_end(style.clean(model.built.call), 60)}`"
     times = f", {row.times:,} times" if row.times > 1 else ""
     if row.count:
-        share = style.share(row.count, one.total)
+        share = style.share(row.count, model.total)
         yield f"**{row.count:,} parameters**{times}: {share} of {call}"
     else:
         yield f"leads to **{row.through:,} parameters** of {call}, which other lines make"
-    made = [module for module in one.built.modules if module.source == at and module.path]
-    if made:
-        shown = made[:_ROWS]
-        rows = [f"| `{style.clean(m.path)}` | {style.clean(m.type)} | {m.total:,} |" for m in shown]
-        more = [f"| … {len(made) - _ROWS:,} more | | |"] if len(made) > _ROWS else []
-        yield "\n".join(("| module | type | parameters |", "|---|---|---:|", *rows, *more))
+    modules = [module for module in model.built.modules if module.source == at and module.path]
+    if modules:
+        rows = [
+            f"| `{style.clean(module.path)}` | {style.clean(module.type)} | {module.total:,} |"
+            for module in modules[:_ROWS]
+        ]
+        if len(modules) > _ROWS:
+            rows.append(f"| … {len(modules) - _ROWS:,} more | | |")
+        yield "\n".join(("| module | type | parameters |", "|---|---|---:|", *rows))

@@ -66,7 +66,7 @@ class EditorServer(LanguageServer):
         )
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
-        self.said: set[str] = set()
+        self.messages: set[str] = set()
         self.folders: dict[Path, list[str]] = {}  # and the files in them that git does not ignore
         self.token: str | None = None  # of the progress that is shown
         self.pages = make_directory("nparam-lint-rules-")
@@ -97,7 +97,7 @@ class EditorServer(LanguageServer):
                 folders=self.folders,
             )
             if not self.builds.is_stale:
-                self._later(self._found, path, answer)
+                self._later(self._show, path, answer)
                 self.builds.give_way()
             answer.session.store.catch_up()
 
@@ -108,17 +108,17 @@ class EditorServer(LanguageServer):
         if not self.trust.covers(path) or path not in self.notes:
             return
         root = self.notes[path].answer.session.root
-        others = [one for one, notes in self.notes.items() if notes.answer.session.root == root]
-        paths = [path, *(one for one in others if one != path and self.trust.covers(one))]
+        inside = [p for p, notes in self.notes.items() if notes.answer.session.root == root]
+        paths = [path, *(p for p in inside if p != path and self.trust.covers(p))]
 
         def work(progress: Progress) -> None:
-            found = check_around(paths, self.environ, progress)
-            if found is not None and not self.builds.is_stale:
-                self._later(lambda: self._publish(self.board.replace(root, found)))
+            findings = check_around(paths, self.environ, progress)
+            if findings is not None and not self.builds.is_stale:
+                self._later(lambda: self._publish(self.board.replace(root, findings)))
 
         self.builds.want(("around", root), work, LATER)
 
-    def changed(self, path: Path) -> None:
+    def check_saved(self, path: Path) -> None:
         """A file was saved: what was found before may be wrong."""
         if notes := self.notes.get(path):
             self.builds.drop(("around", notes.answer.session.root))
@@ -130,13 +130,13 @@ class EditorServer(LanguageServer):
             if path.suffix == ".py":
                 self.check(path, 1 if path == first else 2)
 
-    def _found(self, path: Path, answer: FileAnswer) -> None:
+    def _show(self, path: Path, answer: FileAnswer) -> None:
         if path not in self.open:
             return
         before = self.notes.get(path)
         self.notes[path] = FileNotes(answer)
         findings = answer.report.findings
-        is_config = any(not one.code for one in findings)
+        is_config = any(not finding.code for finding in findings)
         owner = None if is_config else answer.place
         if answer.problem:
             self.say(answer.problem, types.MessageType.Warning)
@@ -183,15 +183,15 @@ class EditorServer(LanguageServer):
 
     def can(self, what: str) -> Any:
         """What the editor says of something that it may be able to do; None where it is silent."""
-        found: Any = self.client_capabilities
+        capability: Any = self.client_capabilities
         for name in what.split("."):
-            found = getattr(found, name, None)
-        return found
+            capability = getattr(capability, name, None)
+        return capability
 
     def say(self, text: str, kind: types.MessageType) -> None:
         """Show a message, once."""
-        if text not in self.said:
-            self.said.add(text)
+        if text not in self.messages:
+            self.messages.add(text)
             self.window_show_message(types.ShowMessageParams(kind, text))
 
     def _publish(self, paths: set[Path]) -> None:
@@ -305,10 +305,10 @@ def _documents(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         if path := path_of(params.text_document.uri):
-            server.changed(path)
+            server.check_saved(path)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def written(params: types.DidChangeWatchedFilesParams) -> None:
+    def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
         news = [path for path in paths if path not in server.open]
         if news:  # what is open tells itself when it is saved
@@ -328,22 +328,22 @@ def _documents(server: EditorServer) -> None:
 
 def _notes(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
-    def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
+    def inlay_hints(params: types.InlayHintParams) -> list[types.InlayHint]:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return []
         _, notes, now = placed
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        found = []
-        for line, made in notes.lines.items():
+        hints = []
+        for line, models in notes.lines.items():
             if first <= now.get(line, 0) <= last:
                 text = notes.answer.text[line - 1].rstrip()
                 place = types.Position(now[line] - 1, server.codec.client_num_units(text))
                 more = types.MarkupContent(types.MarkupKind.Markdown, line_text(notes, line))
-                found.append(
-                    types.InlayHint(place, label(*made[0]), tooltip=more, padding_left=True)
+                hints.append(
+                    types.InlayHint(place, label(*models[0]), tooltip=more, padding_left=True)
                 )
-        return found
+        return hints
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
     def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -351,7 +351,7 @@ def _notes(server: EditorServer) -> None:
         if placed is None:
             return []
         path, notes, now = placed
-        found = {
+        commands = {
             now[line]: types.Command(note.title, "")
             for line, note in notes.definitions.items()
             if line in now
@@ -360,12 +360,12 @@ def _notes(server: EditorServer) -> None:
             is_model = (n for n, text in enumerate(notes.answer.text, 1) if _MODEL.match(text))
             if line := now.get(next(is_model, 0)):
                 title = "not counted: that would run this folder's code · trust it"
-                found[line] = types.Command(title, TRUST)
-        starts = ((types.Position(n - 1, 0), command) for n, command in sorted(found.items()))
+                commands[line] = types.Command(title, TRUST)
+        starts = ((types.Position(n - 1, 0), command) for n, command in sorted(commands.items()))
         return [types.CodeLens(types.Range(start, start), command) for start, command in starts]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def rest(params: types.HoverParams) -> types.Hover | None:
+    def hover(params: types.HoverParams) -> types.Hover | None:
         placed = server.placed(params.text_document.uri)
         if placed is None:
             return None
@@ -390,37 +390,34 @@ def _offers(server: EditorServer) -> None:
             return
         path, notes, now = placed
         lines = {there: line for line, there in now.items()}
-        asked = range(params.range.start.line + 1, params.range.end.line + 2)
-        numbers = {lines[number] for number in asked if number in lines}
-        found = [(root, one) for root, one in server.board.of(path) if one.position.line in numbers]
+        span = range(params.range.start.line + 1, params.range.end.line + 2)
+        numbers = {lines[number] for number in span if number in lines}
         definition = next((notes.definitions[n] for n in numbers if n in notes.definitions), None)
         text, codec = notes.answer.text, server.codec
-        shown = {one: diagnostic(one, root, text, codec, server.page_of) for root, one in found}
-        for offer, finding in actions.offers(notes.answer, path, [*shown], definition):
-            yield types.CodeAction(
-                offer.title,
-                offer.kind,
-                [shown[finding]] if finding else None,
-                is_preferred=bool(finding) or None,
-                data=offer.data,
-            )
-        for code in dict.fromkeys(one.code for one in shown if one.code):
+        shown = {
+            finding: diagnostic(finding, root, text, codec, server.page_of)
+            for root, finding in server.board.of(path)
+            if finding.position.line in numbers
+        }
+        yield from actions.offers(notes.answer, path, shown, definition)
+        for code in dict.fromkeys(finding.code for finding in shown if finding.code):
             title = f"Explain {code}: {RULES[code].name}"
             command = types.Command(title, RULE, arguments=[code])
-            mine = [one for finding, one in shown.items() if finding.code == code]
-            yield types.CodeAction(title, types.CodeActionKind.QuickFix, mine, command=command)
+            alike = [diagnosis for finding, diagnosis in shown.items() if finding.code == code]
+            yield types.CodeAction(title, types.CodeActionKind.QuickFix, alike, command=command)
 
     kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
     options = types.CodeActionOptions(kinds, resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
-        found = [*here(params)]
-        if wanted := params.context.only:
-            found = [one for one in found if any(_is_kind(one.kind, kind) for kind in wanted)]
+        offers = [*here(params)]
+        if kinds := params.context.only:
+            prefixes = tuple(f"{_name_of(kind)}." for kind in kinds)
+            offers = [o for o in offers if f"{_name_of(o.kind)}.".startswith(prefixes)]
         if "edit" not in (server.can("text_document.code_action.resolve_support.properties") or ()):
-            found = [await resolved(one) for one in found]
-        return [one for one in found if one.data or one.edit or one.command]
+            offers = [await resolved(offer) for offer in offers]
+        return [offer for offer in offers if offer.data or offer.edit or offer.command]
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolved(action: types.CodeAction) -> types.CodeAction:
@@ -446,9 +443,8 @@ def _offers(server: EditorServer) -> None:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
 
 
-def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
-    own, asked = (str(getattr(one, "value", one)) for one in (kind, wanted))
-    return own == asked or own.startswith(f"{asked}.")
+def _name_of(kind: types.CodeActionKind | str | None) -> str:
+    return str(getattr(kind, "value", kind))
 
 
 def _completion(server: EditorServer) -> None:
@@ -463,21 +459,23 @@ def _completion(server: EditorServer) -> None:
         answer, lines = notes.answer, lines_of(now[0])
         at = server.codec.position_from_client_units(lines, params.position)
         before, above = lines[at.line][: at.character], lines[: at.line]
-        found = completion.proposals(before, above, answer.place, answer.report.models)
+        proposals = completion.proposals(before, above, answer.place, answer.report.models)
         return [
             types.CompletionItem(
-                one.text,
-                kind=_KINDS[one.kind],
-                detail=one.note,
+                proposal.text,
+                kind=_KINDS[proposal.kind],
+                detail=proposal.note,
                 sort_text=f"{number:05}",
-                filter_text=one.text,
+                filter_text=proposal.text,
                 text_edit=types.TextEdit(
                     types.Range(
-                        types.Position(at.line, server.codec.client_num_units(before[: one.start])),
+                        types.Position(
+                            at.line, server.codec.client_num_units(before[: proposal.start])
+                        ),
                         params.position,
                     ),
-                    one.text,
+                    proposal.text,
                 ),
             )
-            for number, one in enumerate(found)
+            for number, proposal in enumerate(proposals)
         ]

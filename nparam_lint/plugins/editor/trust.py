@@ -25,10 +25,10 @@ class Trust:
     def read(self, settings: Any) -> str | None:
         """Take over what the editor's settings say, which may be nothing. What is wrong with them,
         for a message; nothing is trusted by them then."""
-        own = settings.get("nparam-lint", settings) if isinstance(settings, dict) else None
-        if not isinstance(own, dict) or "trust" not in own:
+        table = settings.get("nparam-lint", settings) if isinstance(settings, dict) else None
+        if not isinstance(table, dict) or "trust" not in table:
             return None
-        value = own["trust"]
+        value = table["trust"]
         self.all_open, self.named = value is True, ()
         if isinstance(value, list) and all(isinstance(one, str) for one in value):
             self.named = tuple(Path(one).expanduser().absolute() for one in value)
