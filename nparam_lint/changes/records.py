@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nparam_lint.count.measured import Environment, Measured, Measurement, ModuleRow, NotMeasured
-from nparam_lint.discover.definitions import Way
 from nparam_lint.ground.findings import Finding
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 
 Kind = Literal["added", "removed", "changed", "renamed"]
 Status = Literal["same", "changed", "renamed", "added", "removed", "not_measured"]

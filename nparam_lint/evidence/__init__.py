@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims import Target
     from nparam_lint.discover import Discovery
-    from nparam_lint.discover.definitions import Problem, Way
+    from nparam_lint.discover.definitions import Problem
     from nparam_lint.ground.orders import Recipe
+    from nparam_lint.ground.values import Way
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.syntax import dotted_name, tail, words_in
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
@@ -17,6 +16,7 @@ from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
 from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, expression, source_of
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
+from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
-from nparam_lint.discover.definitions import Way
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.registry_configs import RegistryConfigs
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

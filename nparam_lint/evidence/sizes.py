@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.discover.definitions import Way
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
@@ -17,7 +16,7 @@ from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters,
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import WEIGHTS_SWITCH
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

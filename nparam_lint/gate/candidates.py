@@ -10,12 +10,12 @@ from nparam_lint.claims import Target
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.docstring_budgets import declares
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.discover.definitions import Containment, Way
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.gate.report import Shard
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.orders import Ask, Build, Recipe
 from nparam_lint.ground.script_words import CONFIG_PARAMETER
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

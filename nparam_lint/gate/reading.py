@@ -36,7 +36,7 @@ from nparam_lint.discover import (
     place_of,
     within,
 )
-from nparam_lint.discover.definitions import Definition, Problem, Way
+from nparam_lint.discover.definitions import Definition, Problem
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
@@ -53,7 +53,7 @@ from nparam_lint.gate.candidates import (
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
-from nparam_lint.ground.values import Origin, Position
+from nparam_lint.ground.values import Origin, Position, Way
 from nparam_lint.rules import lint, source_codes
 
 if TYPE_CHECKING:

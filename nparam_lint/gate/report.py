@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
-from nparam_lint.discover.definitions import Containment, Way
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.findings import BudgetResult, Finding
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

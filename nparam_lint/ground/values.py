@@ -48,3 +48,25 @@ class SourceLine:
     position: Position
     text: str
     width: int
+
+
+WayKind = Literal["call", "size", "config", "inside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
+    named `size`; a `config` file; `inside` another model. `position`: the place that says so.
+    `name`: of the size, of the config file, or the target that is the other model. `note`: what may
+    be otherwise when the repository runs."""
+
+    kind: WayKind
+    position: Position
+    name: str = ""
+    note: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, and what a size is called: `tiny (whisper/__init__.py:18)`."""
+        is_size = self.name and self.kind == "size"
+        return f"{self.name} ({self.position})" if is_size else str(self.position)

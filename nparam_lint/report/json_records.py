@@ -15,10 +15,9 @@ from typing import Any, Literal, TypeVar
 from msgspec import UNSET, UnsetType
 
 from nparam_lint.count.measured import Cause, Environment, Hidden, Measured, NotMeasured
-from nparam_lint.discover.definitions import Way, WayKind
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import BudgetResult, Change, Finding
-from nparam_lint.ground.values import Origin, Position, Severity
+from nparam_lint.ground.values import Origin, Position, Severity, Way, WayKind
 from nparam_lint.ground.version import __version__
 
 T = TypeVar("T")

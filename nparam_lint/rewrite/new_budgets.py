@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nparam_lint.claims import Target, TextError, parse_target, read_expression
 from nparam_lint.count.measured import Measured
-from nparam_lint.discover.definitions import Definition, Way
+from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import as_the_project_builds, measure
 from nparam_lint.gate.candidates import arguments_entry, select_models
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.ways import config_candidates
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside

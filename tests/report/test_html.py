@@ -25,9 +25,8 @@ from report_samples import (
 )
 
 from nparam_lint.count.measured import DeviceResult, Hidden
-from nparam_lint.discover.definitions import Way
 from nparam_lint.ground.findings import Change, Finding
-from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.ground.values import Position, SourceLine, Way
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options, html_parts
 from nparam_lint.report.folded_modules import Modules

@@ -7,9 +7,9 @@ from render_samples import rendered
 from report_samples import measured, model, report, rows
 
 from nparam_lint.count.measured import InsideRow, NotMeasured
-from nparam_lint.discover.definitions import Containment, Way
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.gate.report import FailedWay
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, Way
 from nparam_lint.report import Options
 from nparam_lint.worker.tracing import failures
 
