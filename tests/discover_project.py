@@ -17,7 +17,7 @@ def discovered(
     sources: dict[str, str],
     *,
     files: list[str] | None = None,
-    wanted: Collection[str] = (),
+    in_full: Collection[str] = (),
     declared_only: bool = False,
 ) -> Discovery:
     """What is found in a project that holds `sources`: path → text."""
@@ -25,7 +25,7 @@ def discovered(
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(dedent(source))
     files = list_files(root) if files is None else files
-    return discover(root, files, wanted=wanted, declared_only=declared_only)
+    return discover(root, files, in_full=in_full, declared_only=declared_only)
 
 
 def targets(discovery: Discovery) -> set[str]:

@@ -48,7 +48,7 @@ class Model:
             )
         self.target, self.selector = target, selector
         files = [target.location] if target.is_path else []
-        discovery = discover(session.root, files, wanted=files, store=session.store)
+        discovery = discover(session.root, files, in_full=files, store=session.store)
         candidate = candidate_for(target, Position(target.location), session.settings, discovery)
         self.source = ProjectSource(session, files, discovery, [candidate], [])
         at = target.location, target.callable

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector
-from nparam_lint.claims.grammar import Number, parse_value, proportion
+from nparam_lint.claims.grammar import Number, parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding, finding
+from nparam_lint.ground.values import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -41,7 +41,6 @@ _NUMBER = re.compile(
     r"(?:[eE](?P<exponent>[+-]?[0-9]+)|\s*(?P<suffix>[A-Za-z]+))?"
 )
 _MAX_DIGITS = 60
-_MOST_PERCENT = 1000  # beyond it, how many times as much says more
 _SIGN = re.compile("[<>]=?|[≤≥~≈]")
 _OTHER_SIGNS: dict[str, Form] = {"≤": "<=", "≥": ">=", "~": "about", "≈": "about"}
 _AROUND = re.compile(r"±|\+/-|\+-")
@@ -202,18 +201,6 @@ def round_count(n: int) -> str:
         if tenths < 10_000 or suffix == "T":
             break
     return f"{'-' if n < 0 else ''}{tenths // 10}.{tenths % 10}{suffix}"
-
-
-def proportion(delta: int, whole: int) -> str:
-    """A difference in proportion, for people: `+6.17 %`, `<0.01 %`, `480,309×`; "" of nothing."""
-    if not delta or not whole:
-        return ""
-    percent = 100 * delta / whole
-    if abs(percent) < 0.005:
-        return "<0.01 %"
-    if percent > _MOST_PERCENT:
-        return f"{(whole + delta) / whole:,.0f}×"
-    return f"{percent:+,.2f} %"
 
 
 # --- reading ----------------------------------------------------------------------------------

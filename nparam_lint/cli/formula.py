@@ -90,7 +90,7 @@ def _derived(result: FormulaResult, model: Model, names: str | None) -> FormulaR
         return replace(result, call=first.call, cases=(NoForm(why),))
     way, variables = model.candidate.way, _variables(first, names)
     history = BuildHistory(model.build, variables)
-    cases, also_matter = derive_all(history, model, chosen=bool(names))
+    cases, also_matter = derive_all(history, model, every_combination=bool(names))
     return replace(
         result,
         call=first.call,

@@ -79,7 +79,7 @@ def _refuse_gone(target: Target, session: Session) -> None:
         return
     _, importable = list_project(root, (), session.settings.exclude)
     file = [target.location]
-    discovery = discover(root, file, importable=importable, wanted=file, store=session.store)
+    discovery = discover(root, file, importable=importable, in_full=file, store=session.store)
     if gone := why_gone(target, root, discovery):
         names = [d.qualname for d in discovery.definitions if d.path == target.location]
         models = f"{target.location} defines {', '.join(names[:_CANDIDATES])}" if names else ""
@@ -139,7 +139,7 @@ def _definitions(session: Session, may_hold: Callable[[bytes], bool]) -> list[De
             session.root,
             files,
             importable=importable,
-            wanted=tests,
+            in_full=tests,
             store=session.store,
             timeout=session.settings.timeout,
         )

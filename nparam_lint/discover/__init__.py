@@ -272,7 +272,7 @@ def discover(
     files: Sequence[str],
     *,
     importable: Iterable[str] | None = None,
-    wanted: Collection[str] = (),
+    in_full: Collection[str] = (),
     user_files: Collection[str] = (),
     places: Collection[str] = (),
     declared_only: bool = False,
@@ -288,9 +288,9 @@ def discover(
     files count for what declares a budget only, unless the `places` that are asked about have them,
     or a directory of tests around them. With `declared_only` so do all files, and those in which no
     claim can stand are not even parsed: the hook's fast way; it is that of the files `elsewhere` in
-    any case. `wanted` files (of a target, or of a budget in the config) are looked through in full
-    in either case. One that cannot be parsed is a problem where it could hold what is looked for,
-    or a file that does imports it; `user_files` (named by the user) always are.
+    any case. Those `in_full` (of a target, or of a budget in the config) are looked through in
+    either case. One that cannot be parsed is a problem where it could hold what is looked for, or a
+    file that does imports it; `user_files` (named by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
     the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition
@@ -308,7 +308,7 @@ def discover(
     is_asked = _test_scope(places)
     for path in files:
         source = tree.source(path)
-        if path in wanted:
+        if path in in_full:
             pass
         elif declared_only or path in elsewhere:
             strict.add(path)
@@ -349,10 +349,10 @@ def discover(
         file_definitions, problem = look(path)
         definitions += file_definitions
         problems += [problem] if problem else []
-    run = [*parsed, *tree.run_with({*wanted, *(item.path for item in definitions)})]
+    run = [*parsed, *tree.run_with({*in_full, *(item.path for item in definitions)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]
-    must_parse = {*user_files, *wanted}
+    must_parse = {*user_files, *in_full}
     problems = [
         replace(p, severity="error") if p.position.path in must_parse else p for p in problems
     ]

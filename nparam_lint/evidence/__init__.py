@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
-    from pathlib import Path
 
     from nparam_lint.claims import Target
     from nparam_lint.discover import Discovery
@@ -40,12 +39,10 @@ class Evidence:
 @dataclass(frozen=True, slots=True)
 class EvidenceQuery:
     """What evidence is looked for, and where: for `targets`, models without arguments, in a
-    `discovery`, below `root`. `other_files`: those that are not Python, relative to the root;
-    `read` gives the content of any, or raises OSError. `problems` gets what cannot be read, which
-    is a warning."""
+    `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
+    content of any, or raises OSError. `problems` gets what cannot be read, which is a warning."""
 
     discovery: Discovery
-    root: Path
     targets: Collection[Target]
     other_files: Sequence[str]
     read: Callable[[str], bytes]

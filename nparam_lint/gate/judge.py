@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import FormulaError, UnknownName, matches
-from nparam_lint.claims.grammar import proportion, round_count
+from nparam_lint.claims.grammar import round_count
 from nparam_lint.count.measured import InsideRow
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import METRICS, is_accelerator
 from nparam_lint.ground.nearest import did_you_mean
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, proportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -107,7 +107,7 @@ def read_source(
         importable=importable,
         declared_only=declared_only,
         elsewhere=elsewhere,
-        wanted=budgeted & {*files, *elsewhere},
+        in_full=budgeted & {*files, *elsewhere},
         user_files=named_files(root, there),
         places=tuple(place for place in places if place),
         store=session.store,
@@ -141,7 +141,7 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
     locations = dict.fromkeys(target.location for target in targets if target.is_path)
     files = [path for path in locations if not path.endswith(CONFIG_SUFFIXES)]
     discovery = discover(
-        session.root, files, wanted=files, store=session.store, timeout=settings.timeout
+        session.root, files, in_full=files, store=session.store, timeout=settings.timeout
     )
     by_name: dict[str, Target] = {}
     for target, places in (inside.resolved(target, discovery.tree) for target in targets):

@@ -51,7 +51,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     counts: Counter[Target] = Counter()
     untried: Counter[str] = Counter()
     builds: set[object] = set()
-    query = EvidenceQuery(source.found, session.root, undeclared, paths, read_file)
+    query = EvidenceQuery(source.found, undeclared, paths, read_file)
     for evidence in sources.find_evidence(query):
         target, way = evidence.target, evidence.way
         build_key = (target, evidence.file, evidence.recipe)

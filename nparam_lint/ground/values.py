@@ -13,6 +13,8 @@ Origin = Literal["docstring", "comment", "config", "docs", "prose"]
 
 NameValue = int | float | str | bool | None
 
+_MOST_PERCENT = 1000  # beyond it, how many times as much says more
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -70,3 +72,15 @@ class Way:
         """Where it stands, and what a size is called: `tiny (whisper/__init__.py:18)`."""
         is_size = self.name and self.kind == "size"
         return f"{self.name} ({self.position})" if is_size else str(self.position)
+
+
+def proportion(delta: int, whole: int) -> str:
+    """A difference in proportion, for people: `+6.17 %`, `<0.01 %`, `480,309×`; "" of nothing."""
+    if not delta or not whole:
+        return ""
+    percent = 100 * delta / whole
+    if abs(percent) < 0.005:
+        return "<0.01 %"
+    if percent > _MOST_PERCENT:
+        return f"{(whole + delta) / whole:,.0f}×"
+    return f"{percent:+,.2f} %"

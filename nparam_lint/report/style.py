@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.claims.grammar import proportion
 from nparam_lint.ground.metrics import METRICS, Metric
 from nparam_lint.ground.printable import clean as clean
+from nparam_lint.ground.values import proportion
 
 if TYPE_CHECKING:
     from nparam_lint.count.measured import Hidden, Measured

@@ -216,7 +216,7 @@ def test_test_files_hold_no_models_unless_declared_or_named(tmp_path: Path) -> N
     test = f"{MODEL}\ndef test_it(): pass\n"
     sources = {"tests/helper.py": MODEL, "test_a.py": test, "test_time_pool.py": MODEL}
     assert targets(discovered(tmp_path, sources)) == {"test_time_pool.py::Net"}
-    found = discovered(tmp_path, sources, wanted=["test_a.py"])
+    found = discovered(tmp_path, sources, in_full=["test_a.py"])
     assert targets(found) == {"test_time_pool.py::Net", "test_a.py::Net"}
 
 
@@ -226,7 +226,7 @@ def test_declared_only_is_the_fast_way(tmp_path: Path) -> None:
         tmp_path,
         {"a.py": MODEL, "b.py": f"{declared}\nclass Other(Net): pass", "c.py": MODEL},
         declared_only=True,
-        wanted=["c.py"],
+        in_full=["c.py"],
     )
     assert targets(found) == {"b.py::Net", "c.py::Net"}
 

@@ -40,7 +40,7 @@ USE = "from net import Big, Config, Net\n"
 def ways(root, sources):
     found = discovered(root, {"net.py": NET, **sources})
     wanted = {Target(d.path, d.qualname) for d in found.definitions}
-    source = EvidenceQuery(found, root, wanted, list_texts(root, (), None), reader(root))
+    source = EvidenceQuery(found, wanted, list_texts(root, (), None), reader(root))
     return sorted(called(source), key=lambda way: way.rank)
 
 

@@ -29,7 +29,7 @@ class Net(nn.Module):
 def sizes(root: Path, sources: dict[str, str]) -> list[Evidence]:
     found = discovered(root, sources)
     wanted = {Target(item.path, item.qualname) for item in found.definitions}
-    return list(find_sizes(EvidenceQuery(found, root, wanted, [], reader(root))))
+    return list(find_sizes(EvidenceQuery(found, wanted, [], reader(root))))
 
 
 def built(ways: list[Evidence], target: str) -> list[tuple[str, int, str]]:

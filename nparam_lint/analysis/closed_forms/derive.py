@@ -150,11 +150,11 @@ def _attempt(
 
 
 def derive_all(
-    history: BuildHistory, traces: TracedModel, *, chosen: bool = False
+    history: BuildHistory, traces: TracedModel, *, every_combination: bool = False
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that have an effect but were
-    skipped). `chosen`: all combinations of the choices are requested; otherwise each choice that
-    has an effect is changed alone, to the values that give other parameters."""
+    skipped). `every_combination`: of the choices; otherwise each choice that has an effect is
+    changed alone, to the values that give other parameters."""
     learned = Learned()
     forms = derive(history, traces, learned=learned)
     if isinstance(forms[0], NoForm):
@@ -163,11 +163,11 @@ def derive_all(
     # All at once: each time that models are built costs something.
     history.build([{v.name: value} for v in switches for value in _values(v)])
     effective = {v.name: _effective_values(history, v) for v in switches}
-    switches = [v for v in switches if chosen or effective[v.name]]
+    switches = [v for v in switches if every_combination or effective[v.name]]
     names = [v.name for v in switches]
     combinations = list(product(*map(_values, switches)))
     skipped: list[str] = []
-    if chosen and len(combinations) <= limits.CASES:
+    if every_combination and len(combinations) <= limits.CASES:
         cases = [dict(zip(names, values, strict=True)) for values in combinations]
     else:
         alone, skipped = names[: limits.CHOICES_ALONE], names[limits.CHOICES_ALONE :]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.grammar import proportion
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.values import proportion
 from nparam_lint.report.style import clean, plural, signed
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.solutions import Solved
-from nparam_lint.claims.grammar import proportion
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.values import proportion
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
 from nparam_lint.report.style import clean
