@@ -92,3 +92,7 @@ def test_names_that_are_no_text_are_written_as_text(path):
     if "\ud800" not in path:  # which no file's name has
         assert unescaped(text) == path
     assert fact("stat", text).split("\0") == ["stat", text]
+
+
+def test_a_digest_tells_parts_apart():
+    assert facts.digest(b"ab", b"c") != facts.digest(b"a", b"bc")
