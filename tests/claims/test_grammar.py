@@ -59,6 +59,9 @@ def test_bounds(text: str, low: int | None, high: int | None) -> None:
         ("1.5kB", 1450, 1599),
         ("2k", 1500, 2999),
         ("1GB ± 1MB", 999_000_000, 1_001_000_000),
+        ("<= 3KiB", 0, 3 * 1024),
+        ("<= 3kiB", 0, 3 * 1024),
+        ("<= 3GiB", 0, 3 * 1024**3),
     ],
 )
 def test_bytes(text: str, low: int, high: int) -> None:
@@ -165,6 +168,7 @@ def test_what_a_difference_is_measured_from() -> None:
     [
         (0, "0"),
         (999, "999"),
+        (1000, "1.0k"),
         (27_104, "27.1k"),
         (999_949, "999.9k"),
         (999_950, "1.0M"),
