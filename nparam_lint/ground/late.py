@@ -46,6 +46,7 @@ LATE = frozenset(
     count.remote_run
     count.worker_process
     discover
+    discover.compilable
     discover.parallel_scan
     discover.unread_claims
     evidence.configs
