@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
-from nparam_lint.discover import unread_claims
+from nparam_lint.discover import compilable, unread_claims
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -51,6 +51,7 @@ _NEWER = re.compile(
 )
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
+_SHORT = 2_000  # characters that are compiled sooner than it is found out what of them has to be
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
@@ -206,8 +207,10 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree, lines = ast.parse(text), text.split("\n")
             # Not all that has a tree can be imported: a `return` outside of a function.
+            is_short = len(text) <= _SHORT
+            part = tree if is_short else compilable.doubtful_part(tree, text, lines)
             try:
-                compile(tree, "<source>", "exec", dont_inherit=True)
+                compile(part, "<source>", "exec", dont_inherit=True)
             except RecursionError:  # of a text, more may be nested
                 compile(text, "<source>", "exec", dont_inherit=True)
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))

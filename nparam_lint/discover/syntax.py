@@ -113,12 +113,16 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
-        stack += reversed(getattr(node, "finalbody", []))
-        stack += reversed(getattr(node, "orelse", []))
-        if not is_main(node):
-            parts = (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ()))
-            for part in reversed(parts):
-                stack += reversed(getattr(part, "body", []))
+        inner = getattr(node, "orelse", []) if is_main(node) else [*inside(node)]
+        stack.extend(reversed(inner))
+
+
+def inside(node: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of a compound one."""
+    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield from getattr(part, "body", ())
+    yield from getattr(node, "orelse", ())
+    yield from getattr(node, "finalbody", ())
 
 
 def is_main(node: ast.AST) -> bool:

@@ -46,6 +46,7 @@ LATE = frozenset(
     count.remote_run
     count.worker_process
     discover
+    discover.compilable
     discover.parallel_scan
     discover.unread_claims
     evidence.configs
@@ -88,40 +89,45 @@ LATE = frozenset(
     worker.tracing.failures
 """.split()
 )
-_reading = RLock()
 
 
 class UnreadModule(ModuleType):
     """A module whose file has not been read; any name that it lacks is the reason to do so."""
 
     def __getattr__(self, name: str) -> object:
-        if f"{self.__name__}.{name}" in LATE:  # a module of this package, which stays unread
-            return import_module(f"{self.__name__}.{name}")
-        with _reading:  # another thread waits until all names are there
-            loader = self.__spec__ and self.__spec__.loader
-            if type(self) is UnreadModule and isinstance(loader, LateLoader):
-                loader.read(self)
+        child = f"{self.__name__}.{name}"
+        if PathFinder.find_spec(child, self.__dict__.get("__path__", ())):
+            return import_module(child)  # of this package, which stays unread
+        loader = self.__spec__ and self.__spec__.loader
+        assert isinstance(loader, LateLoader)
+        loader.read(self)
         return ModuleType.__getattribute__(self, name)
 
 
 class LateLoader(SourceFileLoader):
     """Makes the module, and runs its file later."""
 
-    is_reading = False
+    def __init__(self, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self._lock, self._is_reading = RLock(), False
 
     def exec_module(self, module: ModuleType) -> None:
         module.__class__ = UnreadModule
 
     def read(self, module: ModuleType) -> None:
-        """Run the file, unless it is being run: then the name is not there yet."""
-        if self.is_reading:
-            return
-        self.is_reading = True
-        try:
-            super().exec_module(module)
-            module.__class__ = ModuleType
-        finally:
-            self.is_reading = False
+        """Run the file, unless it is being run: then the name is not there yet. Another thread
+        waits until all names are there; as no file imports itself by way of others, no two threads
+        wait for each other."""
+        with self._lock:
+            is_read = type(module) is not UnreadModule
+            if is_read or self._is_reading:
+                return
+            self._is_reading = True
+            try:
+                super().exec_module(module)
+                module.__class__ = ModuleType
+            finally:
+                self._is_reading = False
 
 
 class LateFinder(PathFinder):
