@@ -213,20 +213,38 @@ def _with_numbers(
     """
     declared = budgets(literal, at)
     starts = line_starts(literal)
+    stated_places = sorted(declared.keys() & changes.keys(), reverse=True)
+    offsets = {
+        (line, column): starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
+        for line, column in stated_places
+    }
+    results = {p: (*declared[p][:3], changes[p].result) for p in stated_places}
+    # Nearly always the first is the right one: then a thousand budgets are read twice, not each.
+    at_once = literal
+    for place in stated_places:
+        start = at_once.find(changes[place].old_number, offsets[place])
+        at_once = _replaced(at_once, changes[place], start)
+    if budgets(at_once, at) == declared | results:
+        return at_once, set(stated_places)
     places: set[Place] = set()
-    for place in sorted(declared.keys() & changes.keys(), reverse=True):
-        line, column = place
-        change = changes[place]
-        start = starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
-        expected = declared | {place: (*declared[place][:3], change.result)}
+    for place in stated_places:
+        change, start = changes[place], offsets[place]
+        expected = declared | {place: results[place]}
         while (start := literal.find(change.old_number, start)) >= 0:
-            new = literal[:start] + change.number + literal[start + len(change.old_number) :]
+            new = _replaced(literal, change, start)
             if budgets(new, at) == expected:
                 literal, declared = new, expected
                 places.add(place)
                 break
             start += 1
     return literal, places
+
+
+def _replaced(literal: str, change: Restated, start: int) -> str:
+    """The literal with the new number in the place of the old one that begins at `start`."""
+    if start < 0:
+        return literal
+    return literal[:start] + change.number + literal[start + len(change.old_number) :]
 
 
 def _budget(declared: Declared) -> _Budget:
