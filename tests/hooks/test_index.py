@@ -197,7 +197,8 @@ def test_an_editable_install_leads_into_what_is_staged(repository, staged, tmp_p
             "lib/wide/reading.py": "from pathlib import Path\n"
             "WIDTH = int(Path(__file__).with_name('width.txt').read_text())\n",
             "lib/wide/width.txt": "10",
-        }
+        },
+        *(["l'été à Paris"] if kind == "path" else []),  # no line end: `.pth` has lines
     )
     sample.write({"lib/wide/width.txt": "11"})
     lib = sample.path / "lib"
