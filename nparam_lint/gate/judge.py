@@ -289,13 +289,6 @@ def _next_step(budget: Budget, actual: int, staged: bool) -> str:
     return f"if the change is intended, declare {actual:_} (about {round_count(actual)}) at {where}"
 
 
-def _unknown_name(budget: Budget, name: str, measured: Measured | InsideRow) -> Finding:
-    usable = ", ".join(measured.known_names[:12]) or "nothing, it takes no arguments"
-    hint = did_you_mean(name, measured.known_names, f"a formula may use: {usable}")
-    message = f"{measured.call} has no argument, config field or integer attribute {name!r}{hint}"
-    return finding("NPL002", budget.position, message, str(budget.target))
-
-
 def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -> Finding:
     glob = budget.selector.module
     paths = [row.path for row in measured.modules if row.path]
