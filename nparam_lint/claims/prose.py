@@ -55,7 +55,7 @@ _NOUN_FIRST = rf"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
 _DIGIT = re.compile("[0-9]")
-_SENTENCE_END = re.compile(
+SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
     r"|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
     re.IGNORECASE,
@@ -97,16 +97,16 @@ def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
     text = "\n".join(part.text for part in parts)
-    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    ends = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
     claims = [
         Declared(None, selector, value, phrase, *place_in(parts, start + offset))
         for start, end in pairwise(ends)
-        for offset, phrase, selector, value in _phrases(text[start:end])
+        for offset, phrase, selector, value in phrases(text[start:end])
     ]
     return _consistent(claims)
 
 
-def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
+def phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
     if len(sentence) > _LONGEST or not (MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
@@ -149,7 +149,7 @@ def _value(groups: dict[str, str | None]) -> Value | None:
     """The claimed count in the notation of budgets; None where it is none."""
     suffix = groups["high_suffix"] if groups["high"] else groups["low_suffix"]
     suffix = suffix or groups.get("unit")
-    low = _written(groups["low"] or "", groups["low_suffix"] or suffix)
+    low = written_value(groups["low"] or "", groups["low_suffix"] or suffix)
     limit, sign = groups["limit"], "~" if groups["about"] else ""
     if limit:
         sign = "<=" if limit.lower().endswith(("=", "≤", "most", "more than")) else "<"
@@ -157,7 +157,7 @@ def _value(groups: dict[str, str | None]) -> Value | None:
         if groups["high"]:
             if limit:
                 return None
-            first, last = parse_value(low), parse_value(_written(groups["high"], suffix))
+            first, last = parse_value(low), parse_value(written_value(groups["high"], suffix))
             lowest, highest = first.bounds().low or 0, last.bounds().high or 0
             if lowest < _SMALLEST_PLAIN or highest > 3 * lowest:
                 return None  # the sizes of a family
@@ -169,7 +169,8 @@ def _value(groups: dict[str, str | None]) -> Value | None:
     return value if suffix or declared >= _SMALLEST_PLAIN else None
 
 
-def _written(number: str, suffix: str | None) -> str:
+def written_value(number: str, suffix: str | None) -> str:
+    """A number of a text, with its suffix or the word for it, in the notation of budgets."""
     digits = re.sub("[,_]", "", number)
     if suffix:
         word = re.sub(r"[\s-]", "", suffix).lower()

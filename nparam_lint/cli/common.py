@@ -181,9 +181,11 @@ def session_for(
     return session.with_settings(ways=ways, why_built=getattr(options, "why_built", False))
 
 
-def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
-    """The paths that were given, absolute; `words`: what else may have been meant. Raises
-    UsageError for one that cannot be checked."""
+def checked_paths(
+    texts: list[str], words: Sequence[str] = (), *, texts_too: bool = False
+) -> list[Path]:
+    """The paths that were given, absolute; `words`: what else may have been meant; `texts_too`:
+    they need not be Python. Raises UsageError for one that cannot be checked."""
     paths = [Path(text) for text in texts]
     for path in paths:
         if not (path.is_file() or path.is_dir()):
@@ -191,7 +193,7 @@ def checked_paths(texts: list[str], words: Sequence[str] = ()) -> list[Path]:
             hint = did_you_mean_path(path) or did_you_mean(str(path), words)
             hint = f"; to see one model: nparam-lint show '{path}'" if target else hint
             raise UsageError(f"there is no file or directory {path}{hint}")
-        if path.is_file() and path.suffix != ".py":
+        if path.is_file() and path.suffix != ".py" and not texts_too:
             raise UsageError(f"{path} is not a Python file; models are read from .py files")
     return [path.absolute() for path in paths]
 

@@ -26,7 +26,7 @@ from nparam_lint.repository import remove_all
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(
-    "check merge show annotate compare formula solve sweep diff history update init "
+    "check claims merge show annotate compare formula solve sweep diff history update init "
     "install-hook rule doctor lsp clean completion schema".split()
 )
 
@@ -55,6 +55,7 @@ HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
   nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
+  nparam-lint claims [PATH…]   every count that the repository states, and whether it is right
   nparam-lint merge REPORT…    one report of a check that was divided among machines (--shard)
   nparam-lint show TARGET      the per-module table of one model
   nparam-lint annotate FILE    the source, with what each line makes in the margin

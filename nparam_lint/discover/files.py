@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES
+from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, stated
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import ask_git
 
@@ -34,7 +34,7 @@ CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
 _TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
-_KINDS = (".py", *CONFIG_SUFFIXES, *_TEXT_KINDS)
+_KINDS = (*dict.fromkeys((".py", *CONFIG_SUFFIXES, *_TEXT_KINDS, *stated.SUFFIXES)),)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")
 # Also where it is misspelt: that is said when it is read.
@@ -162,6 +162,7 @@ def _of_kind(
 # say how models are built. `tracked`, `below`: see `list_files`.
 list_docs = partial(_of_kind, DOC_SUFFIXES)
 list_texts = partial(_of_kind, _TEXT_KINDS)
+list_stating = partial(_of_kind, stated.SUFFIXES)  # what may state counts
 
 
 def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
@@ -196,7 +197,7 @@ def inner_folders(root: Path, files: Iterable[str]) -> dict[str, str]:
     configs: dict[str, str] = {}
     for file in files:
         folder, _, name = file.rpartition("/")
-        is_source = bool(name) and not name.endswith(_TEXT_KINDS)
+        is_source = name.endswith((".py", *CONFIG_SUFFIXES))
         if folder and is_source and not is_foreign(folder):
             folders.update(takewhile(lambda above: above not in folders, ancestors(folder)))
             if name in CONFIGS:

@@ -20,7 +20,16 @@ from nparam_lint.discover import place_of
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence import containment
-from nparam_lint.gate import dependents, explanations, fill_in, formula_check, inside, shards, ways
+from nparam_lint.gate import (
+    dependents,
+    explanations,
+    fill_in,
+    formula_check,
+    inside,
+    shards,
+    stated_counts,
+    ways,
+)
 from nparam_lint.gate.building import count_models, early_start, paths_read
 from nparam_lint.gate.candidates import (
     WITH_PARAMETERS,
@@ -118,7 +127,8 @@ def check(
         report = replace(
             report, recipes=fill_in.arguments_to_fill_in(report.skipped, source, calls)
         )
-    return replace(report, test_files=len(source.found.left_out))
+    report = replace(report, test_files=len(source.found.left_out))
+    return report if division else stated_counts.with_stated_counts(report, source)
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:

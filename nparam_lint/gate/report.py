@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
@@ -12,6 +12,8 @@ from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from nparam_lint.claims.stated import StatedCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,27 @@ class Shard:
         return f"shard {self.number} of {self.of}"
 
 
+Verdict = Literal["right", "wrong", "unknown"]
+Strength = Literal["certain", "likely", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOutcome:
+    """What has come of a stated count: the model that it is about, called `name` there, how sure
+    that is and `because` of what; `actual`: what that has of the measure. `explanation`: which
+    other count of it the number is."""
+
+    position: Position
+    count: StatedCount
+    verdict: Verdict = "unknown"
+    strength: Strength = ""
+    model: ModelReport | None = None
+    name: str = ""
+    actual: int | None = None
+    because: str = ""
+    explanation: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
@@ -138,7 +161,8 @@ class Report:
     found and not tried. `recipes`: target of a model that needs arguments → the lines of config
     that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
     many that define models were left out. `declared_only`: nothing was asked about what has no
-    budget. `shard`: which part of a run it is about, None where that is the whole."""
+    budget. `shard`: which part of a run it is about, None where that is the whole. `stated`: what
+    came of the counts that the project's texts state."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -157,6 +181,7 @@ class Report:
     test_files: int = 0
     declared_only: bool = False
     shard: Shard | None = None
+    stated: tuple[StatedOutcome, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -60,6 +60,7 @@ LATE = frozenset(
     gate.inside
     gate.report
     gate.shards
+    gate.stated_counts
     gate.ways
     ground.version
     plugins.editor.server

@@ -20,6 +20,7 @@ from nparam_lint.count.measured import (
 )
 from nparam_lint.gate.report import Elsewhere, Inside, ModelReport, Report
 from nparam_lint.ground.values import Position
+from nparam_lint.report.claims_document import ClaimRecord, claim_record
 from nparam_lint.report.json_records import (
     BudgetRecord,
     CountedDocument,
@@ -160,6 +161,7 @@ class CheckDocument(CountedDocument):
     skipped: Sequence[SkippedRecord]
     failed_ways: Sequence[FailedWayRecord]
     ways_left: Mapping[str, int]
+    claims: Sequence[ClaimRecord] = ()
     summary: CheckSummary
     shard: ShardRecord | UnsetType = UNSET
     training: TrainingRecord | UnsetType = UNSET
@@ -188,6 +190,7 @@ def check_data(report: Report) -> CheckDocument:
         skipped=skipped_records(report),
         failed_ways=failed_ways,
         ways_left=dict(report.ways_left),
+        claims=[claim_record(outcome) for outcome in report.stated],
         summary=summary,
         shard=shard_record(report) if report.shard else UNSET,
     )

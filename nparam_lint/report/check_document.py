@@ -124,8 +124,10 @@ def _verdicts(report: Report) -> dict[str, str]:
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
         for state, n in Counter(budget.state for budget in budgets).items()
     }
-    if true := sum(claim.prose and claim.state == "holds" for claim in all_budgets(report)):
-        verdicts["prose"] = f"{plural(true, 'claim')} in prose {'holds' if true == 1 else 'hold'}"
+    true = sum(claim.prose and claim.state == "holds" for claim in all_budgets(report))
+    true += sum(o.verdict == "right" and o.strength == "certain" for o in report.stated)
+    if true:
+        verdicts["prose"] = f"{plural(true, 'stated count')} {'holds' if true == 1 else 'hold'}"
     for severity in ("error", "warning"):
         every = [finding for finding in report.findings if finding.severity == severity]
         if besides := sum(finding not in on_budgets for finding in every):
@@ -262,6 +264,11 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
         lines.append(Parts((("dim", f"elsewhere: {elsewhere}"),)))
     if options.quiet or options.is_brief:
         return tuple(lines)
+    if likely := sum(outcome.strength == "likely" for outcome in report.stated):
+        numbers = "number looks" if likely == 1 else "numbers look"
+        lines.append(
+            Parts((("dim", f"{likely:,} more {numbers} like counts: nparam-lint claims"),))
+        )
     # What a device did not say is said: it is no agreement. Where meta failed, CPU counted.
     silent = Counter(
         (name, device.status, device.reason or "no reason given", device.is_absent)

@@ -17,12 +17,14 @@ from nparam_lint.api.schemas.python_types import Schema, schema_of
 from nparam_lint.ground.values import NameValue
 from nparam_lint.report.annotate_document import AnnotateDocument
 from nparam_lint.report.check_data import CheckDocument
+from nparam_lint.report.claims_document import ClaimsDocument
 from nparam_lint.rewrite.doc_suggestions import SuggestionsDocument
 from nparam_lint.rewrite.plan_document import PlanDocument
 
 NAME = "urn:nparam-lint:report:{}:1"  # with the version of the reports
 REPORTS: dict[str, Any] = {
     "check": CheckDocument,
+    "claims": ClaimsDocument,
     "merge": CheckDocument,
     "show": CheckDocument,
     "diff": DiffDocument,

@@ -1,0 +1,89 @@
+"""Counts that people state about models in what is no docstring of theirs: tables, sentences, keys,
+comments, model cards, results and checkpoints.
+
+Each source is a file here that reads one kind of text. All give the same record, and none knows the
+models: whom a count is about is found out where these are known (`gate/stated_counts.py`). To read
+a text executes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, Selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nparam_lint.claims.grammar import Value
+
+_LARGEST = 20_000_000  # bytes of a text: what is longer are data
+_MENTION = re.compile(rb"param|total_size", re.IGNORECASE)
+_NEAR = re.compile(  # in Python, where nearly every file names parameters
+    rb"""[0-9][\s_-]*(?:[kmbtKMBT]n?|thousand|[mb]illion|[kM])?[\s-]+(?:\w+[\s-]+){0,2}\#?[Pp]aram
+    |[Pp]aram\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}[0-9]""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedCount:
+    """A number that its words, the head of its column or its key call a count.
+
+    `text`: as it stands there. `readings`: what it may mean, the likeliest first: `7.0` in a column
+    without a unit may be thousands or millions. `line`, `column`: of its first character. `names`:
+    what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
+    row, a key), else a text in which one may stand. `in_file`: whether a file that builds one model
+    (a config, a checkpoint) says it of that. `weights`: the names of the tensors counted."""
+
+    text: str
+    readings: tuple[Value, ...]
+    selector: Selector
+    line: int
+    column: int
+    names: tuple[str, ...] = ()
+    is_name: bool = False
+    in_file: bool = False
+    weights: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> Value:
+        return self.readings[0]
+
+
+class _Source(NamedTuple):
+    """`module`: the file here whose `stated_counts(path, text)` reads texts of these names."""
+
+    suffixes: tuple[str, ...]
+    module: str
+
+
+# The first that a file's name ends with reads it.
+SOURCES = (
+    _Source((".safetensors.index.json", ".bin.index.json", ".safetensors"), "checkpoints"),
+    _Source(DOC_SUFFIXES, "documents"),
+    _Source((".html", ".htm"), "documents"),
+    _Source((".ipynb",), "notebooks"),
+    _Source((".py",), "python_source"),
+    _Source(CONFIG_SUFFIXES, "config_keys"),
+    _Source((".tex",), "latex"),
+    _Source((".csv", ".tsv"), "result_tables"),
+)
+SUFFIXES = tuple(suffix for source in SOURCES for suffix in source.suffixes)
+
+
+def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
+    """The counts that a file states. A file without a word of parameters is not parsed."""
+    name = path.lower()
+    source = next((s for s in SOURCES if name.endswith(s.suffixes)), None)
+    if source is None or len(content) > _LARGEST:
+        return ()
+    is_binary = name.endswith(".safetensors")
+    if not is_binary and not (_NEAR if name.endswith(".py") else _MENTION).search(content):
+        return ()
+    reader = import_module(f"{__name__}.{source.module}")
+    text = content if is_binary else content.decode("utf-8", "replace")
+    return reader.stated_counts(path, text)

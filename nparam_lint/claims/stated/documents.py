@@ -1,0 +1,172 @@
+"""Counts in Markdown, reStructuredText and HTML: tables, sentences, the front matter of model cards."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import is_doc
+from nparam_lint.claims.doc_text import DocText, is_row, plain
+from nparam_lint.claims.stated.config_keys import counts_in_keys
+from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.tables import Cell, counts_in_table
+from nparam_lint.ground.values import DocLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims.stated import StatedCount
+
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
+_UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")
+_RULE = re.compile(
+    r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
+)
+_CELL_END = re.compile(r"(?<!\\)\|")
+_SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
+_FRONT = "---"
+
+
+def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
+    if not is_doc(path):
+        yield from _html_tables(text)
+        return
+    raw = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line.replace("\r", "") for line in DocText(path, text).lines]
+    front = 0
+    if raw[0].strip() == _FRONT and _FRONT in (rest := [line.strip() for line in raw[1:]]):
+        front = rest.index(_FRONT) + 2
+        yield from counts_in_keys(raw[: front - 1])
+        lines[:front] = [""] * front
+    headings = _headings(lines)
+    number = 0
+    while number < len(lines):
+        stop = number + 1
+        if _SIMPLE.match(lines[number]):
+            stop = _simple_end(lines, number)
+            yield from counts_in_table(_simple_rows(lines, number, stop), headings[number])
+        elif is_row(lines[number]) or lines[number].lstrip().startswith("+-"):
+            while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
+                stop += 1
+            rows = [
+                _cells(lines[n], n + 1)
+                for n in range(number, stop)
+                if lines[n].strip() and not _RULE.match(lines[n])
+            ]
+            yield from counts_in_table(rows, headings[number])
+        elif lines[number].strip():
+            while stop < len(lines) and lines[stop].strip() and not is_row(lines[stop]):
+                stop += 1
+            part = [DocLine(_seen(lines[n]), n + 1, 1) for n in range(number, stop)]
+            yield from counts_in_text(part, headings[number])
+        number = stop
+    if "<t" in text:
+        yield from _html_tables("\n".join(lines))
+
+
+def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each line the heading above it."""
+    heading: tuple[str, ...] = ()
+    above = []
+    for n, line in enumerate(lines):
+        if match := _HEADING.match(line):
+            heading = (plain(match[1]),)
+        elif n and _UNDERLINE.match(line) and lines[n - 1].strip() and "|" not in lines[n - 1]:
+            heading = (plain(lines[n - 1]),)
+        above.append(heading)
+    return above
+
+
+def _seen(line: str) -> str:
+    """A line of text, in which the addresses of links are blanks, so that places stay."""
+    return re.sub(r"\]\([^)]*\)|<[^>]*>|`", lambda m: " " * len(m[0]), line)
+
+
+def _cells(line: str, number: int) -> list[Cell]:
+    body = line.rstrip()
+    start = len(body) - len(body.lstrip())
+    start += body[start : start + 1] == "|"
+    ends = [match.start() for match in _CELL_END.finditer(body, start)]
+    if not ends or ends[-1] != len(body) - 1:
+        ends.append(len(body))
+    cells = []
+    for end in ends:
+        cells.append(_cell(body[start:end], number, start))
+        start = end + 1
+    return cells
+
+
+def _cell(source: str, number: int, start: int) -> Cell:
+    first = re.search(r"[0-9]", source)
+    return Cell(plain(source), number, start + (first.start() if first else 0) + 1, source)
+
+
+def _simple_end(lines: Sequence[str], start: int) -> int:
+    rules = [n for n in range(start, len(lines)) if _SIMPLE.match(lines[n])]
+    inside = [n for n in rules[:3] if all(lines[k].strip() for k in range(start, n))]
+    return inside[-1] + 1 if inside else start + 1
+
+
+def _simple_rows(lines: Sequence[str], start: int, stop: int) -> list[list[Cell]]:
+    """Those of a simple table of reStructuredText, whose columns the first line draws."""
+    spans = [match.start() for match in re.finditer("=+", lines[start])]
+    ends = [*spans[1:], None]
+    return [
+        [_cell(lines[n][low:high], n + 1, low) for low, high in zip(spans, ends, strict=True)]
+        for n in range(start, stop)
+        if not _SIMPLE.match(lines[n])
+    ]
+
+
+class _Tables(HTMLParser):
+    """The tables of some HTML; what is never closed ends with the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[list[list[Cell]]] = []
+        self.text: list[str] | None = None
+        self.place = (1, 1)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "table":
+            self._end_cell()
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self._end_cell()
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+            self._end_cell()
+            self.text = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "tr", "table"):
+            self._end_cell()
+
+    def handle_data(self, data: str) -> None:
+        if self.text is not None:
+            if not "".join(self.text).strip():
+                line, offset = self.getpos()
+                blank = len(data) - len(data.lstrip())
+                skipped = data[:blank]
+                newline = skipped.rfind("\n")
+                self.place = (
+                    line + skipped.count("\n"),
+                    (offset + blank if newline < 0 else blank - newline - 1) + 1,
+                )
+            self.text.append(data)
+
+    def _end_cell(self) -> None:
+        if self.text is not None:
+            text = plain(" ".join("".join(self.text).split()))
+            self.tables[-1][-1].append(Cell(text, *self.place))
+            self.text = None
+
+
+def _html_tables(text: str) -> Iterator[StatedCount]:
+    parser = _Tables()
+    parser.feed(text)
+    parser.close()
+    for rows in parser.tables:
+        yield from counts_in_table(rows)

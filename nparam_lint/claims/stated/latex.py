@@ -1,0 +1,81 @@
+"""Counts in the tables and the text of LaTeX."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.tables import Cell, counts_in_table
+from nparam_lint.ground.values import DocLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.claims.stated import StatedCount
+
+_TABULAR = re.compile(r"\\begin\{(tabular[xy*]?|longtable)\}(.*?)(?:\\end\{\1\}|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_RULES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|cmidrule\S*|cline\S*|specialrule\S*|addlinespace\S*)"
+)
+_WRAPPER = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\[a-zA-Z]+\*?\s?")
+_ROW = re.compile(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline\b")
+_CELL = re.compile(r"(?<!\\)&")
+
+
+def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
+    text = _COMMENT.sub(lambda match: " " * len(match[0]), text)
+    for table in _TABULAR.finditer(text):
+        rows = []
+        for row, at in _parts(_ROW, table[2], table.start(2)):
+            cells = [
+                Cell(_seen(cell), *_place(text, start, cell))
+                for cell, start in _parts(_CELL, row, at)
+            ]
+            if any(cell.text for cell in cells):
+                rows.append(cells)
+        if rows:  # what defines the columns stands before the first cell
+            first = rows[0][0]
+            rows[0][0] = Cell(first.text.rpartition("}")[2].strip(), first.line, first.column)
+        yield from counts_in_table(rows)
+    outside = _TABULAR.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    lines = [DocLine(_blanked(line), n, 1) for n, line in enumerate(outside.split("\n"), 1)]
+    part: list[DocLine] = []
+    for line in [*lines, DocLine("", 0, 1)]:
+        if line.text.strip():
+            part.append(line)
+        elif part:
+            yield from counts_in_text(part)
+            part = []
+
+
+def _parts(sign: re.Pattern[str], text: str, at: int) -> Iterator[tuple[str, int]]:
+    start = 0
+    for match in sign.finditer(text):
+        yield text[start : match.start()], at + start
+        start = match.end()
+    yield text[start:], at + start
+
+
+def _seen(cell: str) -> str:
+    """What is seen of a cell."""
+    cell = _RULES.sub(" ", cell)
+    cell = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", r"\\multi", cell)
+    for _ in range(4):  # commands around commands
+        cell = _WRAPPER.sub(r"\1", cell)
+    cell = re.sub(r"\\([#%&_$])", r"\1", cell)
+    cell = _COMMAND.sub("", cell)
+    return " ".join(re.sub(r"[${}~]", " ", cell).split())
+
+
+def _blanked(line: str) -> str:
+    """A line of text with blanks in place of commands, so that places stay."""
+    return re.sub(r"\\[a-zA-Z]+\*?|[\\${}~]", lambda match: " " * len(match[0]), line)
+
+
+def _place(text: str, start: int, cell: str) -> tuple[int, int]:
+    first = re.search("[0-9]", cell)
+    at = start + (first.start() if first else 0)
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

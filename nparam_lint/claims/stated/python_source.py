@@ -1,0 +1,147 @@
+"""Counts in Python: the keys of dictionaries, calls and assignments, comments, and docstrings of
+what is no model."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.comment_budgets import python_comments
+from nparam_lint.claims.stated import StatedCount
+from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.words import key_unit, readings_of, selector_of
+from nparam_lint.ground.values import DocLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_LONGEST_NAME = 120
+_LEAST = 1000  # what a key such as `params` may mean otherwise
+
+
+def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    lines = text.split("\n")
+    yield from _keys(tree, (), lines)
+    yield from _docstrings(tree, lines)
+    block: list[DocLine] = []
+    for comment in python_comments(text):
+        code = lines[comment.line - 1][: comment.column - 2].strip()
+        if block and (block[-1].line + 1 < comment.line or code):
+            yield from counts_in_text(block, _code_of(block, lines))
+            block = []
+        block.append(comment)
+        if code:
+            yield from counts_in_text(block, (code,))
+            block = []
+    yield from counts_in_text(block, _code_of(block, lines)) if block else ()
+
+
+def _code_of(block: Sequence[DocLine], lines: Sequence[str]) -> tuple[str, ...]:
+    """The line that a comment stands above."""
+    following = lines[block[-1].line : block[-1].line + 1] if block else []
+    return tuple(line.strip() for line in following if line.strip())
+
+
+def _docstrings(tree: ast.Module, lines: Sequence[str]) -> Iterator[StatedCount]:
+    """Those of the module and of functions; what a class or a factory says of itself is a claim
+    that the check reads with its definition."""
+    text = _text(tree.body[0].value) if tree.body and isinstance(tree.body[0], ast.Expr) else None
+    if text is None:
+        return
+    node = tree.body[0]
+    part: list[DocLine] = []
+    for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+        line = lines[number - 1]
+        body = re.sub(
+            r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$", lambda m: " " * len(m[0]), line
+        )
+        if body.strip():
+            part.append(DocLine(body, number, 1))
+        elif part:
+            yield from counts_in_text(part)
+            part = []
+    yield from counts_in_text(part) if part else ()
+
+
+def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Iterator[StatedCount]:
+    """`around`: the names of what encloses the node, nearest first."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            entries = [(_text(k), v) for k, v in zip(keys, values, strict=True)]
+        case ast.Call(keywords=keywords):
+            entries = [(k.arg, k.value) for k in keywords]
+        case ast.ClassDef(body=body) | ast.Module(body=body):
+            entries = [pair for statement in body for pair in _assigned(statement)]
+        case _:
+            entries = []
+    named = [(key, value) for key, value in entries if key]
+    beside = (
+        *_strings(value for _, value in named),
+        *_strings(node.args if isinstance(node, ast.Call) else ()),
+    )
+    if isinstance(node, ast.Module):
+        beside = ()
+    for key, value in named:
+        unit = key_unit(key)
+        number = value.operand if isinstance(value, ast.UnaryOp) else value
+        if unit is None or not isinstance(number, ast.Constant) or number is not value:
+            continue
+        written = lines[number.lineno - 1].encode()[number.col_offset : number.end_col_offset]
+        text = written.decode("utf-8", "replace").strip("\"'")
+        readings = readings_of(text, unit[0]) if isinstance(number.value, (int, float, str)) else ()
+        is_large = not isinstance(number.value, int) or number.value >= _LEAST
+        if readings and not isinstance(number.value, bool) and (unit[1] or is_large):
+            column = len(lines[number.lineno - 1].encode()[: number.col_offset].decode()) + 1
+            yield StatedCount(
+                f"{key}={text}",
+                readings,
+                selector_of(key),
+                number.lineno,
+                column + isinstance(number.value, str),
+                (*beside, *around),
+                is_name=True,
+            )
+    if isinstance(node, _SCOPES):
+        around = (node.name, *around)
+    if isinstance(node, ast.Assign):
+        around = (*(t.id for t in node.targets if isinstance(t, ast.Name)), *around)
+    inner = {id(value): key for key, value in named}
+    # What a dictionary or a call says of its model is said of the counts in what it holds, too.
+    outer = around if isinstance(node, (ast.Module, *_SCOPES)) else (*beside, *around)
+    for child in ast.iter_child_nodes(node):
+        key = inner.get(id(child))
+        yield from _keys(child, (key, *outer) if key else outer, lines)
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr]]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+
+
+def _strings(values: Iterable[ast.expr]) -> list[str]:
+    """The names among some values: strings, and what they refer to."""
+    names = []
+    for value in values:
+        if (text := _text(value)) and len(text) <= _LONGEST_NAME and "\n" not in text:
+            names.append(text)
+        elif isinstance(value, ast.Name):
+            names.append(value.id)
+        elif isinstance(value, ast.Attribute):
+            names.append(value.attr)
+    return names
+
+
+def _text(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

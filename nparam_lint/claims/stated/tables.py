@@ -1,0 +1,117 @@
+"""Counts in the columns of a table, whatever it is written in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims.stated import StatedCount
+from nparam_lint.claims.stated.words import head_unit, readings_of, selector_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Of what a row is about.
+_NAMED = re.compile(
+    r"(?:the\s+)?(?:model|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
+    r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?",
+    re.IGNORECASE,
+)
+# The count is that of a larger model, of which the row names a part, or of a part of one.
+_PART = re.compile(
+    r"(?:backbone|neck|head|detector|segmentor|framework|decoder|encoder|pre-?trained\s+model"
+    r"|module|layer|block|component|stage)s?(?:[\s_-]*names?)?",
+    re.IGNORECASE,
+)
+_DOWNSTREAM = re.compile(r"(?<![a-zA-Z])(?:mAP|mIoU|AP|PQ)(?![a-zA-Z])")
+_LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is seen of a cell, where its text begins, and its source (with the addresses of links)."""
+
+    text: str
+    line: int
+    column: int
+    source: str = ""
+
+
+def counts_in_table(
+    rows: Sequence[Sequence[Cell]], above: Sequence[str] = ()
+) -> Iterator[StatedCount]:
+    """The counts of a table whose first rows are heads. `above`: what the text around it names."""
+    start = next(
+        (n for n, row in enumerate(rows[:3]) if any(_count_parts(cell.text) for cell in row)), None
+    )
+    if start is None:
+        yield from _turned(rows)
+        return
+    head = rows[start]
+    counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
+    columns = {n for n, *_ in counts}
+    named = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
+    is_of_part = any(_PART.fullmatch(cell.text.strip(" *_`")) for cell in head)
+    is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
+    if not named and not is_of_part:
+        named = [0] if 0 not in columns else []
+    last = ""  # a cell over several rows names the model once
+    for row in rows[start + 1 :]:
+        if len(row) != len(head):
+            continue
+        names: list[str] = []
+        for n in named:
+            names += [row[n].text, *filter(None, (a or b for a, b in _LINK.findall(row[n].source)))]
+        if named and len(named) > 1 and row[named[0]].text:
+            names.append(" ".join(row[n].text for n in named))
+        names = [name for name in names if name.strip()] or [last]
+        last = names[0]
+        if is_of_part or not names[0]:
+            continue
+        for n, part, of, unit in counts:
+            cell = row[n]
+            texts = cell.text.split("/") if of > 1 else [cell.text]
+            text = texts[part].strip(" *_`$") if len(texts) == of else ""
+            if readings := readings_of(text, unit):
+                yield StatedCount(
+                    f"{text} ({head[n].text.strip()})",
+                    readings,
+                    selector_of(head[n].text),
+                    cell.line,
+                    cell.column + cell.source.partition(text)[0].count("") - 1
+                    if part
+                    else cell.column,
+                    (*names, *above),
+                    is_name=True,
+                )
+
+
+def _count_parts(head: str) -> list[tuple[int, int, str]]:
+    """Which parts of a head are counts: the second of two in `FLOPs / params`; with their units."""
+    if (unit := head_unit(head)) is not None:
+        return [(0, 1, unit)]
+    parts = head.split("/")
+    return [(n, len(parts), u) for n, p in enumerate(parts) if (u := head_unit(p)) is not None]
+
+
+def _turned(rows: Sequence[Sequence[Cell]]) -> Iterator[StatedCount]:
+    """The counts of a table whose rows are properties, and whose columns are models."""
+    if len(rows) < 2:
+        return
+    head = rows[0]
+    for row in rows[1:]:
+        unit = head_unit(row[0].text) if row and len(row) == len(head) else None
+        if unit is None:
+            continue
+        for name, cell in zip(head[1:], row[1:], strict=True):
+            if name.text.strip() and (readings := readings_of(cell.text.strip(" *_`$"), unit)):
+                yield StatedCount(
+                    f"{cell.text.strip()} ({row[0].text.strip()})",
+                    readings,
+                    selector_of(row[0].text),
+                    cell.line,
+                    cell.column,
+                    (name.text,),
+                    is_name=True,
+                )

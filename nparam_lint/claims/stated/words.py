@@ -1,0 +1,88 @@
+"""The words that call a number a count: heads of columns, keys, units; and which measure they name."""
+
+from __future__ import annotations
+
+import re
+
+from nparam_lint.claims import Selector, TextError
+from nparam_lint.claims.grammar import Value, parse_value
+from nparam_lint.claims.prose import written_value
+
+_MEASURES = (  # the first whose word stands in the name
+    (re.compile(r"non[-_\s]?trainable|frozen"), "frozen"),
+    (re.compile(r"trainable|learn"), "trainable"),
+    (
+        re.compile(r"non[-_\s]?embed|w/?o\.?\s+emb|without\s+embed|excl\w*\.?\s+embed"),
+        "non_embedding",
+    ),
+    (re.compile(r"activ|\bact\.?\b"), "active"),
+)
+_QUALIFIER = r"(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable|active|activated|frozen|non[-_\s]?embedding)"
+_HEAD = re.compile(
+    rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
+    (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?(?:[\s_]*(?:count|number|size))?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/]?\s*(?P<unit>[kmgbt]|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|1e[36]|10\^?[36])\s*[)\]]?)?
+    (?:\s*[(\[]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_KEY = re.compile(
+    r"""(?:(?:n|num|nb|no|number_of|total|model|trainable|learnable|active|activated|non_trainable|frozen
+    |non_embedding|count_of)_)*
+    (?P<word>param(?:eter)?s?(?:_?count|_?num(?:ber)?|_?size)?)
+    (?:_(?:in_)?(?P<unit>[kmb]|millions?|billions?|thousands?))?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BARE_KEYS = {"param", "params", "parameter", "parameters"}
+_UNITS = {"k": "k", "thousand": "k", "m": "M", "mil": "M", "mn": "M", "million": "M"}
+_UNITS |= {"b": "B", "g": "G", "bn": "B", "billion": "B", "t": "T", "6": "M", "3": "k"}
+_CELL = re.compile(
+    r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
+    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?""",
+    re.VERBOSE,
+)
+_LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
+
+
+def head_unit(text: str) -> str | None:
+    """The unit that a head of counts names, "" where it names none; None for another head."""
+    head = _HEAD.fullmatch(text.strip(" *_`$\\:").strip())
+    return None if head is None else _unit(head["unit"])
+
+
+def key_unit(key: str) -> tuple[str, bool] | None:
+    """The unit that a key of counts names, and whether the key says that it is a count
+    (`num_params`, not `params`, which may be anything); None for another key."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").strip("#_")
+    match = _KEY.fullmatch(name)
+    return None if match is None else (_unit(match["unit"]), name.lower() not in _BARE_KEYS)
+
+
+def _unit(word: str | None) -> str:
+    word = (word or "").lower()
+    return _UNITS.get(word[-1:] if word[-1:].isdigit() else word.removesuffix("s"), "")
+
+
+def selector_of(words: str) -> Selector:
+    """The measure that some words name."""
+    low = words.lower()
+    return Selector(next((metric for word, metric in _MEASURES if word.search(low)), "total"))
+
+
+def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
+    """What a number alone may mean: `27.5M`; `27.5` below a head that names millions, or no unit;
+    none where the text is more than a number."""
+    match = _CELL.fullmatch(text.strip())
+    if match is None:
+        return ()
+    number = re.sub(r"[,_'\s]", "", match["number"])
+    suffix = _unit((match["suffix"] or "").rstrip(".")) or unit
+    is_whole = re.fullmatch("[0-9]+", number) is not None
+    suffixes = (
+        (suffix,) if suffix else ("",) if is_whole and int(number) >= _LEAST else ("M", "k", "B")
+    )
+    if suffix and not match["suffix"] and is_whole and int(number) >= 100_000:
+        suffixes = ("",)  # a count in full below "Params (M)"
+    try:
+        return tuple(parse_value(written_value(number, s)) for s in suffixes)
+    except TextError:
+        return ()

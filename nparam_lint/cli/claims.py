@@ -1,0 +1,47 @@
+"""`nparam-lint claims [PATH…]`: every count that the repository states, and whether it is right."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from nparam_lint import gate
+from nparam_lint.cli import common
+from nparam_lint.discover import place_of, within
+from nparam_lint.gate.stated_counts import claims_in_docstrings
+from nparam_lint.report.claims_document import claims_document
+from nparam_lint.report.formats import FORMATS
+
+USAGE = "nparam-lint claims [PATH…] [options]"
+DESCRIPTION = (
+    "Every count of parameters that the repository states, in tables, sentences, comments, keys, "
+    "model cards and checkpoints: which model it is about, and why; the wrong ones first. -v lists "
+    "those that are about no model that was counted, too."
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    common.add_paths(parser)
+    common.add_all_ways(parser)
+    common.add_output(parser, "findings", verbose="also what is about no model", depth="")
+    common.add_building(parser)
+
+
+def run(options: Namespace) -> int:
+    paths = common.checked_paths(options.paths, texts_too=True)
+    session = common.session_for(options, paths[0] if paths else Path.cwd())
+    with common.showing_progress(session) as shown:
+        report = gate.check(shown, ())
+    in_scope = within([place_of(path, session.root) for path in paths])
+    outcomes = [*claims_in_docstrings(report), *report.stated]
+    outcomes = [outcome for outcome in outcomes if in_scope(outcome.position.path)]
+    findings = [
+        item for item in report.findings if item.code == "NPL013" and in_scope(item.position.path)
+    ]
+    report = replace(report, stated=tuple(outcomes), findings=tuple(findings))
+    # Where people read, the table says what the findings say.
+    has_findings = FORMATS[session.settings.format] == "findings"
+    document = claims_document(report, with_findings=has_findings)
+    failed = any(o.verdict == "wrong" and o.strength == "certain" for o in outcomes)
+    return common.deliver(document, options, session, failed=failed)

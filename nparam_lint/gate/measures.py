@@ -1,0 +1,63 @@
+"""Which count? When a number does not fit the one that it is taken for, the measure that it fits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.claims.grammar import Bounds
+    from nparam_lint.count.measured import Measured
+
+_MILLION, _MEBI = 10**6, 2**20
+# Parameters × factor = the number that was taken for them.
+_MISTAKEN = (
+    ("its count divided by 1024², not by a million", _MILLION, _MEBI),
+    ("its megabytes in float32, not millions of parameters", 4, 1),
+    ("its mebibytes in float32, not millions of parameters", 4 * _MILLION, _MEBI),
+    ("its megabytes in half precision, not millions of parameters", 2, 1),
+    ("its mebibytes in half precision, not millions of parameters", 2 * _MILLION, _MEBI),
+)
+_POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
+_NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
+_DEEPEST = 2  # levels of modules that people call a part of the model
+
+
+def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
+    """The sentence that says which other count of a model a number is; "" where it is none. `text`:
+    the number; `bounds`: the counts that it admits."""
+
+    def fits(amount: int) -> bool:
+        return amount > 0 and any(amount in admitted for admitted in bounds)
+
+    root = measured.modules[0]
+    for what, amount in _measures(measured):
+        if amount != root.total and fits(amount):
+            return f"{text} is {what}: {amount:,}"
+    for row in measured.modules[1:]:
+        if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
+            return f"{text} is its {row.path} alone: {row.total:,}"
+    for what, times, by in _MISTAKEN:
+        if fits(root.total * times // by):
+            return f"{text} is {what}"
+    return ""
+
+
+def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
+    rows = measured.modules
+    root = rows[0]
+    yield "its trainable parameters", root.trainable
+    yield "its parameters without embeddings", root.non_embedding
+    positions = sum(row.own for row in rows if _POSITIONS.search(row.path))
+    if positions:
+        yield "its parameters without positions", root.total - positions
+    if root.active:
+        yield "its active parameters", root.active
+    yield "its parameters and buffers", root.total + root.buffers
+    if norms := sum(row.own for row in rows if _NORM.search(row.type)):
+        # Of its weight and bias the convolution keeps a bias.
+        yield "it with each norm fused into its convolution", root.total - norms // 2
+        yield "it without the parameters of its norms", root.total - norms
+    yield "its frozen parameters", root.frozen

@@ -1,0 +1,140 @@
+"""The document of `claims`: each count that the repository states, what it is about, and whether it
+is right; the wrong ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
+from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
+from nparam_lint.report.json_records import CountedDocument, Placed, at
+from nparam_lint.report.style import MARK_TONES, clean, plural
+
+if TYPE_CHECKING:
+    from nparam_lint.report import Options
+
+_COLUMNS = (
+    Column("place", "path"),
+    Column("stated", "words"),
+    Column("model", "code"),
+    Column("has", "number"),
+    Column("why", "words", "dim"),
+)
+_STEPS = (Step("drop", "why"), Step("shorten", "place", 24), Step("cut", "stated", 16))
+_MARKS = {"wrong": "✗", "right": "✓", "unknown": "–"}
+_MOST = 40  # lines of one kind, without -v
+
+
+@dataclass(kw_only=True)
+class ClaimRecord(Placed):
+    """A stated count. `verdict` is of the model at `target`, which has `actual` of the `metric`."""
+
+    text: str
+    metric: str
+    verdict: Verdict
+    strength: Strength
+    target: str | None
+    name: str
+    actual: int | None
+    because: str
+    explanation: str
+
+
+@dataclass(kw_only=True)
+class ClaimsDocument(CountedDocument):
+    command: Literal["claims"] = "claims"
+    claims: Sequence[ClaimRecord]
+
+
+def claims_document(report: Report, *, with_findings: bool = False) -> Document:
+    outcomes = sorted(report.stated, key=_rank)
+    return Document(
+        "claims",
+        lambda: ClaimsDocument(
+            environment=report.environment,
+            error=report.error,
+            claims=[claim_record(outcome) for outcome in outcomes],
+        ),
+        lambda options: _page(outcomes, options),
+        report.error,
+        report if with_findings else None,
+        lines=tuple(
+            f"{o.position}:{o.position.column}: {o.verdict}: {o.count.text}"
+            + (f" of {o.name}, which has {o.actual:,}" if o.actual is not None else "")
+            for o in outcomes
+        ),
+    )
+
+
+def claim_record(outcome: StatedOutcome) -> ClaimRecord:
+    return ClaimRecord(
+        **at(outcome.position),
+        text=outcome.count.text,
+        metric=outcome.count.selector.metric,
+        verdict=outcome.verdict,
+        strength=outcome.strength,
+        target=outcome.model.target if outcome.model else None,
+        name=outcome.name,
+        actual=outcome.actual,
+        because=outcome.because,
+        explanation=outcome.explanation,
+    )
+
+
+def _rank(outcome: StatedOutcome) -> tuple[object, ...]:
+    kind = _KINDS.index((outcome.verdict, outcome.strength))
+    return kind, outcome.position.path, outcome.position.line, outcome.position.column
+
+
+_KINDS: tuple[tuple[Verdict, Strength], ...] = (
+    ("wrong", "certain"),
+    ("wrong", "likely"),
+    ("right", "certain"),
+    ("right", "likely"),
+    ("unknown", ""),
+)
+_TITLES = {
+    ("wrong", "certain"): "wrong",
+    ("wrong", "likely"): "perhaps wrong",
+    ("right", "certain"): "right",
+    ("right", "likely"): "probably right",
+    ("unknown", ""): "about no model that was counted",
+}
+
+
+def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
+    by_kind = {kind: [o for o in outcomes if (o.verdict, o.strength) == kind] for kind in _KINDS}
+    sections = []
+    for kind, alike in by_kind.items():
+        if not alike or (kind[0] == "unknown" and not options.verbose):
+            continue
+        shown = alike if options.verbose else alike[:_MOST]
+        notes = [f"… and {len(alike) - len(shown):,} more: -v"] if len(shown) < len(alike) else []
+        table = Table(_COLUMNS, tuple(map(_row, shown)), _STEPS, notes=tuple(notes), noun="count")
+        sections.append(Section((table.filled,), title=_TITLES[kind], always=kind[0] == "wrong"))
+    counts = [f"{len(alike):,} {_TITLES[kind]}" for kind, alike in by_kind.items() if alike]
+    summary = f"{plural(len(outcomes), 'stated count')}: {' · '.join(counts)}"
+    if not outcomes:
+        summary = "No text here states the count of a model."
+    mark = "✗" if by_kind["wrong", "certain"] else "✓" if outcomes else "–"
+    sections.append(Section((Text(summary),), always=True))
+    return Page(tuple(sections), mark, summary)
+
+
+def _row(outcome: StatedOutcome) -> Row:
+    mark = _MARKS[outcome.verdict] if outcome.strength != "likely" else "?"
+    below = (clean(outcome.explanation),) if outcome.explanation else ()
+    return Row(
+        (
+            clean(str(outcome.position)),
+            clean(outcome.count.text),
+            clean(outcome.name),
+            f"{outcome.actual:,}" if outcome.actual is not None else "",
+            clean(outcome.because),
+        ),
+        mark,
+        MARK_TONES.get(mark, ""),
+        below,
+    )
