@@ -1,4 +1,4 @@
-"""Which count? When a number does not fit the one that it is taken for, the measure that it fits."""
+"""Which count? Where a number is not the one that it is taken for, the measure that it fits."""
 
 from __future__ import annotations
 

@@ -149,15 +149,15 @@ def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]
 
 def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     """NPL013 of a count that is wrong; `lines`: those of its file."""
-    assert outcome.model and outcome.actual is not None
-    count, at, actual = outcome.count, outcome.position, outcome.actual
+    count, at, actual = outcome.count, outcome.position, outcome.actual or 0
     numbers = [value.bounds().declared or 0 for value in count.readings]
     declared = min(filter(None, numbers), key=lambda n: abs(n - actual), default=0)
     share = proportion(actual - declared, declared)
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
-    disagreement = finding("NPL013", at, message, outcome.model.target, detail)
+    target = outcome.model.target if outcome.model else ""
+    disagreement = finding("NPL013", at, message, target, detail)
     text = lines[at.line - 1] if at.line <= len(lines) else ""
     number = re.match(r"[^\s|&<,;)}\]\"']+", text[at.column - 1 :])
     marked = (SourceLine(at, text, len(number[0])),) if number else ()
@@ -241,27 +241,28 @@ class _Names:
         )
 
     def _binding(self, at: Position, count: StatedCount) -> _Binding:
+        models: list[_Model] | None
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
             return _Binding(models, "certain", "its tensors have the names of this model's")
         if count.is_name:
             for name in count.names:
-                if models := self.by_path.get(_path_of(name, at.path), ()):
+                if models := self.by_path.get(_path_of(name, at.path)):
                     return _Binding(models, "certain", f"beside it stands the file {name}")
-                if models := self._named(name):
-                    return _Binding(models, "certain", f"beside it stands the name {name}")
+                if named := self._named(name):
+                    return _Binding(named, "certain", f"beside it stands the name {name}")
         for n, text in enumerate(() if count.is_name else count.names):
-            if named := [*self._in_text(text)]:
-                name, models = named[0] if n == 1 else named[-1]  # the nearest to the number
+            if in_text := [*self._in_text(text)]:
+                name, nearest = in_text[0] if n == 1 else in_text[-1]
                 is_whole = n < 2 or name_key(text) == name_key(name)
                 is_certain = is_whole and name.lower() not in _GENERAL
                 strength: Strength = "certain" if is_certain else "likely"
-                return _Binding(models, strength, f"the text names {name}")
-        if count.in_file and (models := self.by_path.get(at.path, ())):
+                return _Binding(nearest, strength, f"the text names {name}")
+        if count.in_file and (models := self.by_path.get(at.path)):
             return _Binding(models, "certain", "it stands in the config of this model")
         for name in count.names if count.is_name else ():
-            if models := self._begun(name):
-                return _Binding(models, "likely", f"its name begins like {name}", confirms=True)
+            if begun := self._begun(name):
+                return _Binding(begun, "likely", f"its name begins like {name}", confirms=True)
         return _Binding(self.only, "likely", "it is the only model")
 
     def _named(self, name: str) -> Sequence[_Model]:

@@ -86,4 +86,5 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
         return ()
     reader = import_module(f"{__name__}.{source.module}")
     text = content if is_binary else content.decode("utf-8", "replace")
-    return reader.stated_counts(path, text)
+    counts: Iterable[StatedCount] = reader.stated_counts(path, text)
+    return counts

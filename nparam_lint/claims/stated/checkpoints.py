@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: the index of its shards, and the headers of safetensors files."""
+"""What a checkpoint says of itself: the index of its shards, the headers of safetensors files."""
 
 from __future__ import annotations
 

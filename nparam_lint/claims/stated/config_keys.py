@@ -24,7 +24,9 @@ _ENTRY = re.compile(
     re.VERBOSE,
 )
 _OPENED = re.compile(
-    r"""(?P<quote>["']?)(?P<key>[\w\-./ ]+)(?P=quote)\s*[:=]\s*[{\[]?\s*$|\[+\s*(?P<table>[^\[\]]+?)\s*\]+\s*$"""
+    r"""(?P<quote>["']?)(?P<key>[\w\-./ ]+)(?P=quote)\s*[:=]\s*[{\[]?\s*$
+    |\[+\s*(?P<table>[^\[\]]+?)\s*\]+\s*$""",
+    re.VERBOSE,
 )
 _LONGEST_LINE = 4000
 _MOST_ABOVE = 400  # lines in which the keys around a count are looked for

@@ -1,10 +1,9 @@
-"""Counts in Markdown, reStructuredText and HTML: tables, sentences, the front matter of model cards."""
+"""Counts in Markdown, reStructuredText and HTML: tables, sentences, front matter of model cards."""
 
 from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import is_doc
@@ -99,8 +98,7 @@ def _cells(line: str, number: int) -> list[Cell]:
 
 
 def _cell(source: str, number: int, start: int) -> Cell:
-    first = re.search(r"[0-9]", source)
-    return Cell(plain(source), number, start + (first.start() if first else 0) + 1, source)
+    return Cell(plain(source), number, start + 1, source)
 
 
 def _simple_end(lines: Sequence[str], start: int) -> int:
@@ -129,7 +127,7 @@ class _Tables(HTMLParser):
         self.text: list[str] | None = None
         self.place = (1, 1)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, _: object) -> None:
         if tag == "table":
             self._end_cell()
             self.tables.append([])

@@ -30,10 +30,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     for table in _TABULAR.finditer(text):
         rows = []
         for row, at in _parts(_ROW, table[2], table.start(2)):
-            cells = [
-                Cell(_seen(cell), *_place(text, start, cell))
-                for cell, start in _parts(_CELL, row, at)
-            ]
+            cells = [_cell(text, start, cell) for cell, start in _parts(_CELL, row, at)]
             if any(cell.text for cell in cells):
                 rows.append(cells)
         if rows:  # what defines the columns stands before the first cell
@@ -75,7 +72,10 @@ def _blanked(line: str) -> str:
     return re.sub(r"\\[a-zA-Z]+\*?|[\\${}~]", lambda match: " " * len(match[0]), line)
 
 
-def _place(text: str, start: int, cell: str) -> tuple[int, int]:
-    first = re.search("[0-9]", cell)
-    at = start + (first.start() if first else 0)
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+def _cell(text: str, start: int, source: str) -> Cell:
+    """The cell at an offset; its place is that of its first digit, as it may begin lines above."""
+    first = re.search("[0-9]", source)
+    skipped = first.start() if first else 0
+    at = start + skipped
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Cell(_seen(source), line, column, source[skipped:])

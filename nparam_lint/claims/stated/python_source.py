@@ -114,12 +114,12 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         around = (node.name, *around)
     if isinstance(node, ast.Assign):
         around = (*(t.id for t in node.targets if isinstance(t, ast.Name)), *around)
-    inner = {id(value): key for key, value in named}
+    inner: dict[int, str] = {id(value): key for key, value in named}
     # What a dictionary or a call says of its model is said of the counts in what it holds, too.
     outer = around if isinstance(node, (ast.Module, *_SCOPES)) else (*beside, *around)
     for child in ast.iter_child_nodes(node):
-        key = inner.get(id(child))
-        yield from _keys(child, (key, *outer) if key else outer, lines)
+        above = inner.get(id(child))
+        yield from _keys(child, (above, *outer) if above else outer, lines)
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr]]:

@@ -29,7 +29,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             line = lines[number - 1] if number <= len(lines) else ""
             for cell in row:
                 at = max(line.find(cell, at), 0)
-                cells.append(Cell(_head(cell) if not rows else cell, number, at + 1))
+                cells.append(Cell(_head(cell) if not rows else cell, number, at + 1, cell))
                 at += len(cell)
             rows.append(cells)
             if len(rows) > _MOST:

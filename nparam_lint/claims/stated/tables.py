@@ -30,7 +30,8 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is seen of a cell, where its text begins, and its source (with the addresses of links)."""
+    """What is seen of a cell, and its `source`, with the addresses of links, which begins at
+    `line` and `column`."""
 
     text: str
     line: int
@@ -79,9 +80,7 @@ def counts_in_table(
                     readings,
                     selector_of(head[n].text),
                     cell.line,
-                    cell.column + cell.source.partition(text)[0].count("") - 1
-                    if part
-                    else cell.column,
+                    cell.column + max(cell.source.find(text), 0),
                     (*names, *above),
                     is_name=True,
                 )
@@ -111,7 +110,7 @@ def _turned(rows: Sequence[Sequence[Cell]]) -> Iterator[StatedCount]:
                     readings,
                     selector_of(row[0].text),
                     cell.line,
-                    cell.column,
+                    cell.column + max(cell.source.find(cell.text.strip()), 0),
                     (name.text,),
                     is_name=True,
                 )

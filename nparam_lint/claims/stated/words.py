@@ -1,4 +1,4 @@
-"""The words that call a number a count: heads of columns, keys, units; and which measure they name."""
+"""The words that call a number a count: heads of columns, keys, units; which measure they name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MEASURES = (  # the first whose word stands in the name
     ),
     (re.compile(r"activ|\bact\.?\b"), "active"),
 )
-_QUALIFIER = r"(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable|active|activated|frozen|non[-_\s]?embedding)"
+_QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
+    |active|activated|frozen|non[-_\s]?embedding)"""
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
     (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?(?:[\s_]*(?:count|number|size))?
