@@ -146,6 +146,15 @@ def list_configs(
     return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
 
 
+def list_stating(
+    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
+) -> list[str]:
+    """The project's files that may state counts, our config left out. `tracked`, `below`: see
+    `list_files`."""
+    names = _of_kind(stated.SUFFIXES, root, exclude, tracked, below)
+    return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
+
+
 def _of_kind(
     kinds: tuple[str, ...],
     root: Path,
@@ -162,7 +171,6 @@ def _of_kind(
 # say how models are built. `tracked`, `below`: see `list_files`.
 list_docs = partial(_of_kind, DOC_SUFFIXES)
 list_texts = partial(_of_kind, _TEXT_KINDS)
-list_stating = partial(_of_kind, stated.SUFFIXES)  # what may state counts
 
 
 def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:

@@ -20,9 +20,8 @@ from nparam_lint.claims.grammar import Number, Value
 from nparam_lint.claims.stated import StatedCount
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.files import list_stating, reader, within
-from nparam_lint.gate.explanations import lines_of
+from nparam_lint.gate import explanations, measures
 from nparam_lint.gate.judgements import in_order, reported_findings
-from nparam_lint.gate.measures import fitting_measure
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.facts import digest
@@ -70,7 +69,7 @@ _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class _NamedModel:
     """A model that was counted, as a text may call it."""
 
     report: ModelReport
@@ -94,7 +93,7 @@ class _Binding:
     """The models that a count may be about, how sure that is, and `because` of what. `confirms`: a
     number that fits none of them is about something else."""
 
-    models: Sequence[_Model] = ()
+    models: Sequence[_NamedModel] = ()
     strength: Strength = ""
     because: str = ""
     confirms: bool = False
@@ -127,7 +126,7 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
         outcomes += of_file
         if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
             is_text = not path.lower().endswith(".safetensors")
-            lines = lines_of(content) if is_text else []
+            lines = explanations.lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
     every = [*report.findings, *reported_findings(findings, source)]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
@@ -136,12 +135,13 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
 def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]:
     """Where a file has a name twice, once with the right count, the other is likely a variant of
     that model: on other data, or in another table."""
-    right = {
-        o.model.target for o in outcomes if o.verdict == "right" and o.model and o.count.is_name
-    }
+    right = {(o.model.target, o.name) for o in outcomes if o.verdict == "right" and o.model}
     return [
         replace(o, strength="likely")
-        if o.verdict == "wrong" and o.count.is_name and o.model and o.model.target in right
+        if o.verdict == "wrong"
+        and o.count.is_name
+        and o.model
+        and (o.model.target, o.name) in right
         else o
         for o in outcomes
     ]
@@ -192,19 +192,19 @@ class _Names:
     """The models that were counted, by what texts call them."""
 
     def __init__(self, report: Report) -> None:
-        self.models: list[_Model] = []
-        self.by_key: dict[str, list[_Model]] = defaultdict(list)
-        self.by_path: dict[str, list[_Model]] = defaultdict(list)
+        self.models: list[_NamedModel] = []
+        self.by_key: dict[str, list[_NamedModel]] = defaultdict(list)
+        self.by_path: dict[str, list[_NamedModel]] = defaultdict(list)
         for model in report.models:
             measured = model.measurement
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
             for name in _names_of(model, measured):
-                self.by_key[name_key(name)].append(_Model(model, measured, name))
+                self.by_key[name_key(name)].append(_NamedModel(model, measured, name))
             location, _, called = model.target.partition("::")
             if not called:
-                self.by_path[location].append(_Model(model, measured, location))
-            self.models.append(_Model(model, measured, called.partition("(")[0] or location))
+                self.by_path[location].append(_NamedModel(model, measured, location))
+            self.models.append(_NamedModel(model, measured, called.partition("(")[0] or location))
         self.by_key.pop("", None)
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
@@ -227,7 +227,7 @@ class _Names:
         explanation = ""
         if fitting is None:
             bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
-            explanation = fitting_measure(count.value.text, bounds, model.measured)
+            explanation = measures.fitting_measure(count.value.text, bounds, model.measured)
         return StatedOutcome(
             at,
             count,
@@ -241,7 +241,7 @@ class _Names:
         )
 
     def _binding(self, at: Position, count: StatedCount) -> _Binding:
-        models: list[_Model] | None
+        models: list[_NamedModel] | None
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
             return _Binding(models, "certain", "its tensors have the names of this model's")
@@ -265,7 +265,7 @@ class _Names:
                 return _Binding(begun, "likely", f"its name begins like {name}", confirms=True)
         return _Binding(self.only, "likely", "it is the only model")
 
-    def _named(self, name: str) -> Sequence[_Model]:
+    def _named(self, name: str) -> Sequence[_NamedModel]:
         """The models of exactly this name; what stands in brackets behind it may be left out."""
         spellings = [name, _BRACKETS.sub(" ", name), _OF_MODEL.sub("", name)]
         if re.fullmatch(r"[\w.]+", name):  # a dotted name
@@ -273,7 +273,7 @@ class _Names:
         keys = map(name_key, spellings)
         return next((models for key in keys if (models := self.by_key.get(key))), ())
 
-    def _begun(self, name: str) -> Sequence[_Model]:
+    def _begun(self, name: str) -> Sequence[_NamedModel]:
         """The models whose names begin with this name, or this with theirs."""
         key = name_key(_BRACKETS.sub(" ", name))
         if len(key) < _SHORTEST_BEGINNING:
@@ -284,7 +284,7 @@ class _Names:
         shorter = [k for k in self.by_key if len(k) >= _SHORTEST_BEGINNING and key.startswith(k)]
         return self.by_key[max(shorter, key=len)] if shorter else ()
 
-    def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[_Model]]]:
+    def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[_NamedModel]]]:
         """The models that a text names, in its order; the longest name at each place."""
         words = [match[0].rstrip(".-/") for match in _WORD.finditer(text)]
         n = 0
@@ -326,7 +326,7 @@ def _path_of(name: str, document: str) -> str:
     return posixpath.normpath(posixpath.join(here, name.lstrip("/")))
 
 
-def _fits(count: StatedCount, model: _Model, amount: int, tolerance: Tolerance | None) -> bool:
+def _fits(count: StatedCount, model: _NamedModel, amount: int, tolerance: Tolerance | None) -> bool:
     root = model.measured.modules[0]
     # A checkpoint holds the buffers, too.
     amounts = {amount, root.total + root.buffers} if count.weights else {amount}

@@ -58,6 +58,7 @@ LATE = frozenset(
     gate.fill_in
     gate.formula_check
     gate.inside
+    gate.measures
     gate.report
     gate.shards
     gate.stated_counts
@@ -68,6 +69,7 @@ LATE = frozenset(
     report.chart
     report.check_data
     report.check_document
+    report.claims_document
     report.findings
     report.folded_modules
     report.formats

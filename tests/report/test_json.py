@@ -143,7 +143,7 @@ def test_an_empty_report_to_the_letter():
     assert text == (
         f'{{"version":1,"tool":{{"name":"nparam-lint","version":"{__version__}"}},'
         '"environment":null,'
-        '"error":null,"models":[],"findings":[],"skipped":[],"failed_ways":[],"ways_left":{},"summary":{"models":0,"measu'
+        '"error":null,"models":[],"findings":[],"skipped":[],"failed_ways":[],"ways_left":{},"claims":[],"summary":{"models":0,"measu'
         'red":0,"not_measured":0,"cached":0,"findings":0,"errors":0,"warnings":0,"skipped'
         '":0,"files":3,"test_files":0,"elsewhere":null,"seconds":0.0}}'
         "\n"

@@ -353,7 +353,7 @@ def test_budgets_that_hold_and_that_are_broken_are_counted():
     assert last(report(prose())) == "1 model: 1 measured · 1 warning · 1.8 s"
     right = replace(declared("10", 10), origin="prose")
     assert last(report(counted("a.py::A", budgets=(right,)))) == (
-        "1 model: 1 measured · 1 claim in prose holds · 1.8 s"
+        "1 model: 1 measured · 1 stated count holds · 1.8 s"
     )
 
 

@@ -24,7 +24,7 @@ _LARGEST = 20_000_000  # bytes of a text: what is longer are data
 _MENTION = re.compile(rb"param|total_size", re.IGNORECASE)
 _NEAR = re.compile(  # in Python, where nearly every file names parameters
     rb"""[0-9][\s_-]*(?:[kmbtKMBT]n?|thousand|[mb]illion|[kM])?[\s-]+(?:\w+[\s-]+){0,2}\#?[Pp]aram
-    |[Pp]aram\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}[0-9]""",
+    |(?<!n)[Pp]aram\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}[0-9]""",
     re.VERBOSE,
 )
 

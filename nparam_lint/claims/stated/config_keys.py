@@ -28,9 +28,12 @@ _OPENED = re.compile(
     |\[+\s*(?P<table>[^\[\]]+?)\s*\]+\s*$""",
     re.VERBOSE,
 )
+_OPENED_WITHIN = re.compile(r"""["'](?P<key>[^"'{}]{1,100})["']\s*:\s*\{""")
+_CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
-_MOST_ABOVE = 400  # lines in which the keys around a count are looked for
 _LONGEST_NAME = 120
+_MOST_NAMES = 20  # of one block
+_SHORT = 3  # digits of a number that a key such as `params` may have as an option
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -44,87 +47,102 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         if sign is not None:
             block.append(DocLine(line[sign.end() :], number, sign.end() + 1))
         elif block:
-            yield from counts_in_text(block, _names_around(lines, block[-1].line), in_file=True)
+            code = lines[block[-1].line - 1][: block[-1].column - 2]
+            yield from counts_in_text(block, (code, *_values(code)), in_file=True)
             block = []
 
 
 def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[StatedCount]:
     """The counts that keys name. Whether they are about the model of the whole file, where it is of
     one, is up to who knows it."""
+    outline = _Block(-1)
+    counts = []
     for number, line in enumerate(lines, 1):
-        if "aram" not in line.lower() or len(line) > _LONGEST_LINE:
+        if not line.strip() or len(line) > _LONGEST_LINE:
             continue
+        outline = outline.next(line)
         sign = comment_sign(line) if "#" in line else None
         code = line[: sign.start()] if sign else line
+        if "aram" not in code.lower():
+            continue
         for entry in _ENTRY.finditer(code):
             named = key_unit(entry["key"].strip())
-            if named is None:
-                continue
-            unit, is_count = named
             value = entry["value"].strip().strip("\"'")
-            readings = readings_of(value, unit)
-            is_large = readings and (value[-1:].isalpha() or "." in value or len(value) > 3)
-            if readings and (is_count or is_large):
-                column = entry.start("value") + 1 + (entry["value"][:1] in "\"'")
-                names = _names_around(lines, number)
-                yield StatedCount(
-                    f"{entry['key'].strip()}: {value}",
-                    readings,
-                    selector_of(entry["key"]),
-                    number,
-                    column,
-                    names,
-                    is_name=True,
-                    in_file=in_file,
-                )
+            readings = readings_of(value, named[0]) if named else ()
+            is_large = value[-1:].isalpha() or "." in value or len(value) > _SHORT
+            if named and readings and (named[1] or is_large):
+                above = [key["key"] for key in _OPENED_WITHIN.finditer(code, 0, entry.start())]
+                counts.append((number, entry, value, readings, (outline, _values(code), above)))
+    for number, entry, value, readings, (block, beside, above) in counts:  # the blocks are read now
+        yield StatedCount(
+            f"{entry['key'].strip()}: {value}",
+            readings,
+            selector_of(entry["key"]),
+            number,
+            entry.start("value") + 1 + (entry["value"][:1] in "\"'"),
+            tuple(dict.fromkeys((*beside, *reversed(above), *block.names()))),
+            is_name=True,
+            in_file=in_file,
+        )
 
 
-def _names_around(lines: Sequence[str], number: int) -> tuple[str, ...]:
-    """What may name the model that a line is about, nearest first: the values beside it, the keys
-    that enclose it, and the values beside those."""
-    names: list[str] = []
-    line = lines[number - 1]
-    names += _values(line)
-    depth = _depth(line)
-    # Beside it, below, to the end of its block.
-    for below in lines[number : number + _MOST_ABOVE]:
-        if below.strip() and (_depth(below) < depth or below.lstrip().startswith("- ")):
-            break
-        if _depth(below) == depth:
-            names += _values(below)
-    is_first = line.lstrip().startswith("- ")
-    for above in reversed(lines[max(0, number - 1 - _MOST_ABOVE) : number - 1]):
-        if not above.strip() or above.strip() in ("{", "}", "},", "[", "]", "],"):
-            continue
-        here = _depth(above)
-        if here > depth:
-            continue
-        if here == depth and not is_first:
-            names += _values(above)
-            is_first = above.lstrip().startswith("- ")  # the first entry of its item
-        elif here < depth or (here == depth and above.lstrip().startswith("[")):
-            if opened := _OPENED.search(above.split("#")[0].rstrip()):
-                names.append(opened["key"] or opened["table"])
-            names += _values(above)
-            depth, is_first = here, above.lstrip().startswith("- ")
-            if here == 0:
-                break
-    return tuple(dict.fromkeys(name for name in names if 0 < len(name) <= _LONGEST_NAME))
+class _Block:
+    """Lines of one depth below a key: `values`, the texts that they have as values."""
+
+    def __init__(self, depth: int, key: str = "", parent: _Block | None = None) -> None:
+        self.depth, self.key, self.parent = depth, key, parent
+        self.values: list[str] = []
+        self.opened = ""  # the key that the last line ended with
+
+    def next(self, line: str) -> _Block:
+        """The block that the next line stands in."""
+        body = line.strip()
+        if body in _CLOSED:
+            return self
+        depth, is_item = _depth(line)
+        opened = _OPENED.search(line.split("#")[0].rstrip())
+        begins = is_item or (opened is not None and opened["table"] is not None)
+        block = self
+        while block.parent and (block.depth > depth or (begins and block.depth >= depth)):
+            block = block.parent
+        if block.depth < depth:
+            block = _Block(depth, block.opened, block)
+        if opened is None:
+            block.opened = ""
+        elif opened["table"]:
+            block.key = opened["table"].strip("\"'")
+        else:
+            block.opened = opened["key"].strip()
+        if len(block.values) < _MOST_NAMES:
+            block.values += _values(line)
+        return block
+
+    def names(self) -> Iterator[str]:
+        """What may name what it is about, nearest first."""
+        block: _Block | None = self
+        while block is not None:
+            yield from block.values
+            if block.key:
+                yield block.key
+            block = block.parent
 
 
-def _depth(line: str) -> int:
+def _depth(line: str) -> tuple[int, bool]:
+    """How deep the keys of a line stand, and whether it begins an item of a list."""
     body = line.lstrip(" \t")
-    depth = len(line) - len(body)
-    while body.startswith("- "):  # an item's keys are as deep as its first
+    depth, is_item = len(line) - len(body), body.startswith("- ")
+    while body.startswith("- "):
         rest = body[2:].lstrip()
         depth += len(body) - len(rest)
         body = rest
-    return depth
+    return depth, is_item
 
 
 def _values(line: str) -> list[str]:
     """The texts that keys of a line have as values."""
-    if len(line) > _LONGEST_LINE:
-        return []
     values = (entry["value"].strip().strip("\"'") for entry in _ENTRY.finditer(line))
-    return [value for value in values if re.search("[A-Za-z]", value)]
+    return [
+        value
+        for value in values
+        if len(value) <= _LONGEST_NAME and re.search("[A-Za-z]", value) and not readings_of(value)
+    ]

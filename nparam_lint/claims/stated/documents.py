@@ -10,7 +10,7 @@ from nparam_lint.claims import is_doc
 from nparam_lint.claims.doc_text import DocText, is_row, plain
 from nparam_lint.claims.stated.config_keys import counts_in_keys
 from nparam_lint.claims.stated.sentences import counts_in_text
-from nparam_lint.claims.stated.tables import Cell, counts_in_table
+from nparam_lint.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _RULE = re.compile(
 _CELL_END = re.compile(r"(?<!\\)\|")
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
 _FRONT = "---"
+_MOST_COLUMNS = 200
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -46,7 +47,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         if _SIMPLE.match(lines[number]):
             stop = _simple_end(lines, number)
             yield from counts_in_table(_simple_rows(lines, number, stop), headings[number])
-        elif is_row(lines[number]) or lines[number].lstrip().startswith("+-"):
+        elif _is_table(lines, number):
             while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
                 stop += 1
             rows = [
@@ -56,13 +57,28 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             ]
             yield from counts_in_table(rows, headings[number])
         elif lines[number].strip():
-            while stop < len(lines) and lines[stop].strip() and not is_row(lines[stop]):
+            is_heading = _HEADING.match(lines[number]) is not None
+            while (
+                not is_heading
+                and stop < len(lines)
+                and lines[stop].strip()
+                and not (_is_table(lines, stop) or _HEADING.match(lines[stop]))
+            ):
                 stop += 1
             part = [DocLine(_seen(lines[n]), n + 1, 1) for n in range(number, stop)]
             yield from counts_in_text(part, headings[number])
         number = stop
     if "<t" in text:
         yield from _html_tables("\n".join(lines))
+
+
+def _is_table(lines: Sequence[str], number: int) -> bool:
+    """Whether a table begins on a line: one of two columns needs no sign at its ends."""
+    line, following = lines[number], lines[number + 1] if number + 1 < len(lines) else ""
+    if line.count("|") > _MOST_COLUMNS:
+        return False
+    is_head = "|" in line and "|" in following and _RULE.match(following) is not None
+    return is_head or is_row(line) or line.lstrip().startswith("+-")
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
@@ -83,7 +99,7 @@ def _seen(line: str) -> str:
     return re.sub(r"\]\([^)]*\)|<[^>]*>|`", lambda m: " " * len(m[0]), line)
 
 
-def _cells(line: str, number: int) -> list[Cell]:
+def _cells(line: str, number: int) -> list[GridCell]:
     body = line.rstrip()
     start = len(body) - len(body.lstrip())
     start += body[start : start + 1] == "|"
@@ -97,8 +113,8 @@ def _cells(line: str, number: int) -> list[Cell]:
     return cells
 
 
-def _cell(source: str, number: int, start: int) -> Cell:
-    return Cell(plain(source), number, start + 1, source)
+def _cell(source: str, number: int, start: int) -> GridCell:
+    return GridCell(plain(source), number, start + 1, source)
 
 
 def _simple_end(lines: Sequence[str], start: int) -> int:
@@ -107,7 +123,7 @@ def _simple_end(lines: Sequence[str], start: int) -> int:
     return inside[-1] + 1 if inside else start + 1
 
 
-def _simple_rows(lines: Sequence[str], start: int, stop: int) -> list[list[Cell]]:
+def _simple_rows(lines: Sequence[str], start: int, stop: int) -> list[list[GridCell]]:
     """Those of a simple table of reStructuredText, whose columns the first line draws."""
     spans = [match.start() for match in re.finditer("=+", lines[start])]
     ends = [*spans[1:], None]
@@ -123,7 +139,7 @@ class _Tables(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tables: list[list[list[Cell]]] = []
+        self.tables: list[list[list[GridCell]]] = []
         self.text: list[str] | None = None
         self.place = (1, 1)
 
@@ -158,7 +174,7 @@ class _Tables(HTMLParser):
     def _end_cell(self) -> None:
         if self.text is not None:
             text = plain(" ".join("".join(self.text).split()))
-            self.tables[-1][-1].append(Cell(text, *self.place))
+            self.tables[-1][-1].append(GridCell(text, *self.place))
             self.text = None
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.stated.sentences import counts_in_text
-from nparam_lint.claims.stated.tables import Cell, counts_in_table
+from nparam_lint.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
                 rows.append(cells)
         if rows:  # what defines the columns stands before the first cell
             first = rows[0][0]
-            rows[0][0] = Cell(first.text.rpartition("}")[2].strip(), first.line, first.column)
+            rows[0][0] = GridCell(first.text.rpartition("}")[2].strip(), first.line, first.column)
         yield from counts_in_table(rows)
     outside = _TABULAR.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = [DocLine(_blanked(line), n, 1) for n, line in enumerate(outside.split("\n"), 1)]
@@ -72,10 +72,10 @@ def _blanked(line: str) -> str:
     return re.sub(r"\\[a-zA-Z]+\*?|[\\${}~]", lambda match: " " * len(match[0]), line)
 
 
-def _cell(text: str, start: int, source: str) -> Cell:
+def _cell(text: str, start: int, source: str) -> GridCell:
     """The cell at an offset; its place is that of its first digit, as it may begin lines above."""
     first = re.search("[0-9]", source)
     skipped = first.start() if first else 0
     at = start + skipped
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return Cell(_seen(source), line, column, source[skipped:])
+    return GridCell(_seen(source), line, column, source[skipped:])

@@ -90,6 +90,8 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
     )
     if isinstance(node, ast.Module):
         beside = ()
+    if isinstance(node, ast.ClassDef):
+        beside = (*beside, node.name)
     for key, value in named:
         unit = key_unit(key)
         number = value.operand if isinstance(value, ast.UnaryOp) else value

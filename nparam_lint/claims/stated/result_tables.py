@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.stated.tables import Cell, counts_in_table
+from nparam_lint.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.claims.stated.words import head_unit, key_unit
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MOST = 5000  # rows: a longer table is data
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     head, _, _ = text.partition("\n")
     separator = max("\t;,", key=head.count)
-    rows: list[list[Cell]] = []
+    rows: list[list[GridCell]] = []
     lines = text.split("\n")
     try:
         reader = csv.reader(io.StringIO(text), delimiter=separator)
@@ -29,7 +29,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             line = lines[number - 1] if number <= len(lines) else ""
             for cell in row:
                 at = max(line.find(cell, at), 0)
-                cells.append(Cell(_head(cell) if not rows else cell, number, at + 1, cell))
+                cells.append(GridCell(_head(cell) if not rows else cell, number, at + 1, cell))
                 at += len(cell)
             rows.append(cells)
             if len(rows) > _MOST:

@@ -29,7 +29,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """What is seen of a cell, and its `source`, with the addresses of links, which begins at
     `line` and `column`."""
 
@@ -40,11 +40,17 @@ class Cell:
 
 
 def counts_in_table(
-    rows: Sequence[Sequence[Cell]], above: Sequence[str] = ()
+    rows: Sequence[Sequence[GridCell]], above: Sequence[str] = ()
 ) -> Iterator[StatedCount]:
     """The counts of a table whose first rows are heads. `above`: what the text around it names."""
     start = next(
-        (n for n, row in enumerate(rows[:3]) if any(_count_parts(cell.text) for cell in row)), None
+        (
+            n
+            for n, row in enumerate(rows[:3])
+            if any(_count_parts(cell.text) for cell in row)
+            and not any(readings_of(cell.text) for cell in row)
+        ),
+        None,
     )
     if start is None:
         yield from _turned(rows)
@@ -94,7 +100,7 @@ def _count_parts(head: str) -> list[tuple[int, int, str]]:
     return [(n, len(parts), u) for n, p in enumerate(parts) if (u := head_unit(p)) is not None]
 
 
-def _turned(rows: Sequence[Sequence[Cell]]) -> Iterator[StatedCount]:
+def _turned(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
     """The counts of a table whose rows are properties, and whose columns are models."""
     if len(rows) < 2:
         return
