@@ -54,6 +54,7 @@ _NOUN_FIRST = rf"""
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
+_EXPONENTS = {"t": 12, "g": 9, "b": 9, "m": 6, "k": 3}
 _DIGIT = re.compile("[0-9]")
 SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
@@ -173,8 +174,13 @@ def written_value(number: str, suffix: str | None) -> str:
     """A number of a text, with its suffix or the word for it, in the notation of budgets."""
     digits = re.sub("[,_]", "", number)
     if suffix:
+        # `350M` may be rounded to tens of millions: two of its digits say something.
+        zeros = len(digits) - max(len(digits.rstrip("0")), 2) if digits.isdigit() else 0
         word = re.sub(r"[\s-]", "", suffix).lower()
-        return f"{digits}{'k' if word in ('k', 'thousand') else word[0].upper()}"
+        letter = "k" if word == "thousand" else word[0]
+        if zeros > 0:
+            return f"{digits[:-zeros]}e{zeros + _EXPONENTS[letter]}"
+        return f"{digits}{letter if letter == 'k' else letter.upper()}"
     # In prose, 59880000 is a rounded number: its zeros say nothing.
     stripped = digits.rstrip("0")
     zeros = len(digits) - len(stripped)

@@ -227,7 +227,7 @@ class _Names:
         explanation = ""
         if fitting is None:
             bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
-            explanation = measures.fitting_measure(count.value.text, bounds, model.measured)
+            explanation = measures.fitting_measure("this", bounds, model.measured)
         return StatedOutcome(
             at,
             count,

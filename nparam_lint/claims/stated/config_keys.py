@@ -33,7 +33,7 @@ _CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
 _LONGEST_NAME = 120
 _MOST_NAMES = 20  # of one block
-_SHORT = 3  # digits of a number that a key such as `params` may have as an option
+_SHORT = 4  # digits of a number that a key such as `params` may have as an option
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -48,7 +48,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             block.append(DocLine(line[sign.end() :], number, sign.end() + 1))
         elif block:
             code = lines[block[-1].line - 1][: block[-1].column - 2]
-            yield from counts_in_text(block, (code, *_values(code)), in_file=True)
+            yield from counts_in_text(block, (code, *_values(code)), in_file=True, is_comment=True)
             block = []
 
 

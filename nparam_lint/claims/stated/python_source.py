@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LONGEST_NAME = 120
-_LEAST = 1000  # what a key such as `params` may mean otherwise
+_LEAST = 10_000  # what a key such as `params` may mean otherwise
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -36,13 +36,13 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     for comment in python_comments(text):
         code = lines[comment.line - 1][: comment.column - 2].strip()
         if block and (block[-1].line + 1 < comment.line or code):
-            yield from counts_in_text(block, _code_of(block, lines))
+            yield from counts_in_text(block, _code_of(block, lines), is_comment=True)
             block = []
         block.append(comment)
         if code:
-            yield from counts_in_text(block, (code,))
+            yield from counts_in_text(block, (code,), is_comment=True)
             block = []
-    yield from counts_in_text(block, _code_of(block, lines)) if block else ()
+    yield from counts_in_text(block, _code_of(block, lines), is_comment=True) if block else ()
 
 
 def _code_of(block: Sequence[DocLine], lines: Sequence[str]) -> tuple[str, ...]:

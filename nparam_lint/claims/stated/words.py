@@ -21,7 +21,7 @@ _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?tr
     |active|activated|frozen|non[-_\s]?embedding)"""
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?(?:[\s_]*(?:count|number|size))?
+    (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?\s?\#?(?:[\s_]*(?:count|number|size))?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/]?\s*(?P<unit>[kmgbt]|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|1e[36]|10\^?[36])\s*[)\]]?)?
     (?:\s*[(\[]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
