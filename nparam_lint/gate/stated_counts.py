@@ -37,26 +37,30 @@ if TYPE_CHECKING:
     from nparam_lint.gate.report import ModelReport, Report, Strength, Verdict
     from nparam_lint.ground.findings import Finding
 
-# Words for sizes, by which one name has several spellings: `ViT-B/16`, `vit_base_16`.
+# Words for sizes, by which one name has several spellings: `ViT-B/16`, `vit_base_16`; and the
+# letters for them, where these stand alone.
 _SIZES = {
-    "nano": "n",
-    "tiny": "t",
-    "ti": "t",
-    "small": "s",
-    "base": "b",
-    "medium": "m",
-    "large": "l",
-    "xlarge": "xl",
-    "huge": "h",
-    "giant": "g",
+    "nano": "N",
+    "tiny": "T",
+    "ti": "T",
+    "small": "S",
+    "base": "B",
+    "medium": "M",
+    "large": "L",
+    "xlarge": "XL",
+    "huge": "H",
+    "giant": "G",
 }
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
+_PART = re.compile(r"[A-Za-z]+|[0-9]+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
 _WORD = re.compile(r"[A-Za-z][\w./+-]*")
 _STRING = re.compile(r"""['"]([^'"]{1,80})['"]""")
 _BLOB = re.compile(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
 # A class of configuration or of weights is called after the model.
 _OF_MODEL = re.compile(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _COMPOUND = re.compile(r"[0-9_]|[a-z][A-Z]|[A-Z]{2}")
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
@@ -185,7 +189,14 @@ def claims_in_docstrings(report: Report) -> list[StatedOutcome]:
 
 def name_key(text: str) -> str:
     """What is the same for all spellings of a name."""
-    return "".join(_SIZES.get(piece.lower(), piece.lower()) for piece in _PIECE.findall(text))
+    key = ""
+    for part in _PART.findall(text):
+        if part.lower() in _LETTERS:
+            key += _LETTERS[part.lower()]
+        else:
+            pieces = _PIECE.findall(part) or [part]
+            key += "".join(_SIZES.get(piece.lower(), piece.lower()) for piece in pieces)
+    return key
 
 
 class _Names:
@@ -206,6 +217,8 @@ class _Names:
                 self.by_path[location].append(_NamedModel(model, measured, location))
             self.models.append(_NamedModel(model, measured, called.partition("(")[0] or location))
         self.by_key.pop("", None)
+        self.unsure = {failed.target for failed in report.failed_ways}
+        self.unsure |= {target for target, _ in report.ways_left}
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
         is_whole = len(top_level) == 1 and not report.skipped
@@ -222,8 +235,13 @@ class _Names:
         if fitting is None and binding.confirms:
             return StatedOutcome(at, count)
         model, amount = fitting or amounts[0]
-        # Of several with different counts, it may be about none that was counted.
+        # Of several with different counts it may be about one that was not counted, unless the name
+        # is that of a class or a factory whose defaults are one of them.
         is_clear = fitting is not None or len({n for _, n in amounts}) == 1
+        if not is_clear and len({m.report.target for m, _ in amounts}) == 1:
+            defaults = [(m, n) for m, n in amounts if m.report.way is None]
+            is_clear = bool(defaults) and amounts[0][0].report.target not in self.unsure
+            amounts = [*defaults, *amounts]
         explanation = ""
         if fitting is None:
             bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
@@ -254,7 +272,7 @@ class _Names:
         for n, text in enumerate(() if count.is_name else count.names):
             if in_text := [*self._in_text(text)]:
                 name, nearest = in_text[0] if n == 1 else in_text[-1]
-                is_whole = n < 2 or name_key(text) == name_key(name)
+                is_whole = n < 2 or name_key(text) == name_key(name)  # a heading
                 is_certain = is_whole and name.lower() not in _GENERAL
                 strength: Strength = "certain" if is_certain else "likely"
                 return _Binding(nearest, strength, f"the text names {name}")
@@ -287,6 +305,7 @@ class _Names:
     def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[_NamedModel]]]:
         """The models that a text names, in its order; the longest name at each place."""
         words = [match[0].rstrip(".-/") for match in _WORD.finditer(text)]
+        words = [w.rpartition(".")[2] if _DOTTED.fullmatch(w) else w for w in words]
         n = 0
         while n < len(words):
             for length in range(min(_WORDS_OF_NAME, len(words) - n), 0, -1):

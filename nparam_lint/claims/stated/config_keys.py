@@ -48,7 +48,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             block.append(DocLine(line[sign.end() :], number, sign.end() + 1))
         elif block:
             code = lines[block[-1].line - 1][: block[-1].column - 2]
-            yield from counts_in_text(block, (code, *_values(code)), in_file=True, is_comment=True)
+            yield from counts_in_text(block, code=code or line, in_file=True)
             block = []
 
 

@@ -36,19 +36,19 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     for comment in python_comments(text):
         code = lines[comment.line - 1][: comment.column - 2].strip()
         if block and (block[-1].line + 1 < comment.line or code):
-            yield from counts_in_text(block, _code_of(block, lines), is_comment=True)
+            yield from counts_in_text(block, code=_code_below(block, lines))
             block = []
         block.append(comment)
         if code:
-            yield from counts_in_text(block, (code,), is_comment=True)
+            yield from counts_in_text(block, code=code)
             block = []
-    yield from counts_in_text(block, _code_of(block, lines), is_comment=True) if block else ()
+    yield from counts_in_text(block, code=_code_below(block, lines)) if block else ()
 
 
-def _code_of(block: Sequence[DocLine], lines: Sequence[str]) -> tuple[str, ...]:
+def _code_below(block: Sequence[DocLine], lines: Sequence[str]) -> str:
     """The line that a comment stands above."""
-    following = lines[block[-1].line : block[-1].line + 1] if block else []
-    return tuple(line.strip() for line in following if line.strip())
+    below = block[-1].line
+    return lines[below].strip() if below < len(lines) else ""
 
 
 def _docstrings(tree: ast.Module, lines: Sequence[str]) -> Iterator[StatedCount]:

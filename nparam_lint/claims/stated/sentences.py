@@ -20,10 +20,10 @@ def counts_in_text(
     around: Sequence[str] = (),
     *,
     in_file: bool = False,
-    is_comment: bool = False,
+    code: str | None = None,
 ) -> Iterator[StatedCount]:
-    """The counts of some lines that belong together; the model is named in the sentence, of a
-    comment in the same line, or in what is `around`."""
+    """The counts of some lines that belong together; the model is named in the sentence, or in what
+    is `around`. `code`: what a comment is about; it names the model in the line of the number."""
     text = "\n".join(line.text for line in lines)
     ends = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
     for start, end in pairwise(ends):
@@ -31,8 +31,10 @@ def counts_in_text(
         for offset, phrase, selector, value in phrases(sentence):
             line, column = place_in(lines, start + offset)
             before, after = sentence[:offset], sentence[offset:]
-            if is_comment:
-                before, after = before.rpartition("\n")[2], after.partition("\n")[0]
+            if code is not None:
+                last = before.rpartition("\n")[2]
+                before = f"{code} {last}"
+                after = after.partition("\n")[0]
             yield StatedCount(
                 phrase,
                 (value,),

@@ -39,10 +39,8 @@ class GridCell:
     source: str = ""
 
 
-def counts_in_table(
-    rows: Sequence[Sequence[GridCell]], above: Sequence[str] = ()
-) -> Iterator[StatedCount]:
-    """The counts of a table whose first rows are heads. `above`: what the text around it names."""
+def counts_in_table(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
+    """The counts of a table whose first rows are heads."""
     start = next(
         (
             n
@@ -87,7 +85,7 @@ def counts_in_table(
                     selector_of(head[n].text),
                     cell.line,
                     cell.column + max(cell.source.find(text), 0),
-                    (*names, *above),
+                    tuple(names),
                     is_name=True,
                 )
 

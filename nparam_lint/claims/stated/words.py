@@ -78,9 +78,12 @@ def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
     number = re.sub(r"[,_'\s]", "", match["number"])
     suffix = _unit((match["suffix"] or "").rstrip(".")) or unit
     is_whole = re.fullmatch("[0-9]+", number) is not None
-    suffixes = (
-        (suffix,) if suffix else ("",) if is_whole and int(number) >= _LEAST else ("M", "k", "B")
-    )
+    if suffix:
+        suffixes: tuple[str, ...] = (suffix,)
+    elif is_whole:
+        suffixes = ("",) if int(number) >= _LEAST else ("M", "k", "B", "")
+    else:
+        suffixes = ("M", "k", "B")
     if suffix and not match["suffix"] and is_whole and int(number) >= 100_000:
         suffixes = ("",)  # a count in full below "Params (M)"
     try:

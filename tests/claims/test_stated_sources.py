@@ -103,7 +103,8 @@ OTHERS = {
     ),
     "a grid of reStructuredText": (
         "a.rst",
-        "+-------+--------+\n| model | Params |\n+=======+========+\n| a     | 7M     |\n+-------+--------+\n",
+        "+-------+--------+\n| model | Params |\n+=======+========+\n"
+        "| a     | 7M     |\n+-------+--------+\n",
         [("4:11", "7M", "", "a")],
     ),
     "a simple table of reStructuredText": (
@@ -144,7 +145,7 @@ OTHERS = {
     "a comment of YAML": (
         "net.yaml",
         "# Net: 2 layers, 9458752 parameters\nmodel: a\n",
-        [("1:18", "9458752", "", "Net: 2 layers,", "9458752 parameters")],
+        [("1:18", "9458752", "", "model: a  Net: 2 layers,", "9458752 parameters")],
     ),
     "TOML": ("m.toml", "[net]\nn_parameters = 7_000_000\n", [("2:16", "7e6", "", "net")]),
     "JSON": (
@@ -160,7 +161,8 @@ OTHERS = {
     "options are no counts": ("c.yaml", "params: 3\noptimizer:\n  parameters: all\n", []),
     "a dictionary of Python": (
         "m.py",
-        'META = dict(name="Net", n_parameters=7_000_000)\nB = {"vit_b": {"num_params": 86567656}}\n',
+        'META = dict(name="Net", n_parameters=7_000_000)\n'
+        'B = {"vit_b": {"num_params": 86567656}}\n',
         [("1:38", "7e6", "", "Net", "META"), ("2:30", "86567656", "", "vit_b", "B")],
     ),
     "a class of Python": (
@@ -171,7 +173,7 @@ OTHERS = {
     "a comment beside a call": (
         "m.py",
         "m = vit_b()  # 86.6M params\n",
-        [("1:16", "86.6M", "", "", "86.6M params")],
+        [("1:16", "86.6M", "", "m = vit_b()", "86.6M params")],
     ),
     "a docstring of a module": (
         "m.py",

@@ -1,0 +1,175 @@
+"""Counts that a repository states, unasked: bound to its models, judged, told; none accused that
+may be right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from model_source import TORCH, model_class
+from sample_files import write_files
+
+NETS = '''\
+"""A small net. Net has 9.9M parameters."""
+from torch import nn
+
+META = dict(name="Net", n_parameters=7_000_000)
+
+
+class Net(nn.Module):
+    """A net with 5M parameters."""
+
+    def __init__(self, d=64):
+        super().__init__()
+        self.l = nn.Linear(d, d)
+
+
+def net_small():
+    return Net(100)
+
+
+def net_base():
+    return Net(1000)
+'''
+FILES = {
+    "nets.py": NETS,
+    "README.md": (
+        "# Nets\n\n`Net` has 7M parameters.\n\n| model | Params (k) |\n|---|---|\n"
+        "| Net | 4.2 |\n| Net-S | 10.1 |\n| net_b | 1.1M |\n| Other | 3M |\n"
+    ),
+    "MODEL_CARD.md": "---\nmodel: Net\nparameters: 7000000\n---\nNet has about 4k parameters.\n",
+    "net.yaml": "# net_small: 2 layers, 9458752 parameters\nmodel: nets.net_small\n",
+    "paper/main.tex": "\\begin{tabular}{lr} Model & \\#Params \\\\ Net & 7.0M \\\\ \\end{tabular}\n",
+    "results.csv": "model,param_count\nNet,7.00\nnet_small,10100\n",
+    "model.safetensors.index.json": (
+        '{"metadata": {"total_parameters": 7000000}, '
+        '"weight_map": {"l.weight": "a", "l.bias": "a"}}\n'
+    ),
+    "nparam-lint.toml": 'device = "meta"\n',
+}
+
+
+@pytest.fixture(scope="module")
+def claims(tmp_path_factory, nparam_lint):
+    """Each stated count of the project, by its place."""
+    root = tmp_path_factory.mktemp("stated")
+    write_files(root, FILES)
+    done = nparam_lint("claims", "--format", "json", cwd=root)
+    assert done.returncode == 1, done.stderr
+    every = json.loads(done.stdout)["claims"]
+    assert [c["verdict"] for c in every] == sorted(
+        (c["verdict"] for c in every), key=["wrong", "right", "unknown"].index
+    )
+    return {f"{c['path']}:{c['line']}": c for c in every}
+
+
+VERDICTS = {
+    "nets.py:1": ("wrong", "certain", "nets.py::Net", 4160, "the text names Net"),
+    "nets.py:4": ("wrong", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "nets.py:8": ("wrong", "certain", "nets.py::Net", 4160, "it stands in the model's docstring"),
+    "README.md:3": ("wrong", "certain", "nets.py::Net", 4160, "the text names Net"),
+    "README.md:7": ("right", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "README.md:8": (
+        "right",
+        "certain",
+        "nets.py::net_small",
+        10_100,
+        "beside it stands the name Net-S",
+    ),
+    "README.md:9": (
+        "wrong",
+        "certain",
+        "nets.py::net_base",
+        1_001_000,
+        "beside it stands the name net_b",
+    ),
+    "README.md:10": ("unknown", "", None, None, ""),
+    "MODEL_CARD.md:3": ("wrong", "likely", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "MODEL_CARD.md:5": ("right", "certain", "nets.py::Net", 4160, "the text names Net"),
+    "net.yaml:1": ("wrong", "certain", "nets.py::net_small", 10_100, "the text names net_small"),
+    "paper/main.tex:1": ("wrong", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "results.csv:2": ("wrong", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "results.csv:3": (
+        "right",
+        "certain",
+        "nets.py::net_small",
+        10_100,
+        "beside it stands the name net_small",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", VERDICTS)
+def test_each_place_where_a_count_is_stated(claims, place):
+    claim = claims[place]
+    keys = ("verdict", "strength", "target", "actual", "because")
+    assert tuple(claim[key] for key in keys) == VERDICTS[place]
+
+
+def test_nothing_else_is_a_count(claims):
+    assert {*claims} == {*VERDICTS, "model.safetensors.index.json:1"}
+
+
+def test_a_checkpoint_whose_tensors_two_models_have_accuses_none(claims):
+    """Net and the factories that return it have the same modules, and other counts."""
+    claim = claims["model.safetensors.index.json:1"]
+    assert (claim["verdict"], claim["strength"]) == ("wrong", "likely")
+
+
+def told(root, nparam_lint, files, *arguments, code=0):
+    write_files(root, {"nparam-lint.toml": 'device = "meta"\n', **files})
+    done = nparam_lint(*arguments, "--format", "json", cwd=root)
+    assert done.returncode == code, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    return [(f["path"], f["line"], f["message"]) for f in document["findings"]]
+
+
+ONE = TORCH + model_class("GridNet", "self.fc = nn.Linear(9, 10)")
+
+
+def test_a_wrong_count_is_a_warning_where_it_stands(tmp_path, nparam_lint):
+    files = {"nets.py": ONE, "README.md": "GridNet has 120 parameters.\n"}
+    assert told(tmp_path, nparam_lint, files) == [
+        ("README.md", 1, "GridNet has 100 parameters, stated: 120 parameters (-16.67 %)")
+    ]
+
+
+def test_an_error_if_the_user_says_so(tmp_path, nparam_lint):
+    files = {
+        "nets.py": ONE,
+        "README.md": "GridNet has 120 parameters.\n",
+        "nparam-lint.toml": 'device = "meta"\n[severity]\nNPL013 = "error"\n',
+    }
+    assert len(told(tmp_path, nparam_lint, files, code=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GridNet has 100 parameters.",
+        "OtherNet has 120 parameters.",
+        "GridNet has fewer than half of the 120 parameters of OtherNet.",
+        "GridNet saw 120M images, v1.2, 76.1 % and 120k steps.",
+        "| Backbone | Params | mAP |\n|--|--|--|\n| GridNet | 120M | 41 |",
+        "## GridNet and what came after\n\nIt has 120 parameters.",
+        "| model | Params |\n|--|--|\n| GridNet | 100 |\n\n"
+        "| model (22k) | Params |\n|--|--|\n| GridNet | 1.2k |",
+        "GridNet has 120 <!-- nparam: ignore[NPL013] --> parameters.",
+    ],
+)
+def test_a_number_that_may_be_right_or_about_something_else_is_no_finding(
+    tmp_path, nparam_lint, text
+):
+    files = {"nets.py": ONE, "README.md": text + "\n"}
+    assert told(tmp_path, nparam_lint, files) == []
+
+
+def test_a_config_that_names_the_model(tmp_path, nparam_lint):
+    files = {
+        "nets.py": ONE,
+        "conf/grid.yaml": "# 120 parameters\n_target_: nets.GridNet\nn_parameters: 130\n",
+    }
+    assert [(path, line) for path, line, _ in told(tmp_path, nparam_lint, files)] == [
+        ("conf/grid.yaml", 1),
+        ("conf/grid.yaml", 3),
+    ]
