@@ -13,6 +13,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import parse_selector, stated
@@ -31,6 +32,7 @@ from nparam_lint.ground.values import Position, SourceLine, proportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.candidates import ProjectSource
@@ -69,6 +71,8 @@ _GENERAL = frozenset(
 )
 _WORDS_OF_NAME = 3
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
+_CHECKPOINT = ".safetensors"
+_LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
 
 
@@ -113,7 +117,9 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     contents: dict[str, bytes] = {}
     for path in filter(in_scope, listed(session, list_stating)):
         with suppress(OSError):
-            contents[path] = read_file(path)
+            is_checkpoint = path.lower().endswith(_CHECKPOINT)
+            read = partial(_header, session.root) if is_checkpoint else read_file
+            contents[path] = read(path)
     session.inputs.add_source(str(session.home), contents, lambda path: digest(contents[path]))
     # What is a budget, or a claim in a model's own docstring, is judged as such.
     judged = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
@@ -129,11 +135,19 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
         of_file = _without_namesakes(of_file)
         outcomes += of_file
         if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
-            is_text = not path.lower().endswith(".safetensors")
+            is_text = not path.lower().endswith(_CHECKPOINT)
             lines = explanations.lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
     every = [*report.findings, *reported_findings(findings, source)]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
+
+
+def _header(root: Path, path: str) -> bytes:
+    """What a safetensors file begins with: the length of its header, and that; never its tensors.
+    A length that lies gives what there is."""
+    with (root / path).open("rb") as file:
+        length = file.read(8)
+        return length + file.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
 
 
 def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]:

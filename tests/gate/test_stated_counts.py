@@ -39,7 +39,7 @@ FILES = {
     ),
     "MODEL_CARD.md": "---\nmodel: Net\nparameters: 7000000\n---\nNet has about 4k parameters.\n",
     "net.yaml": "# net_small: 2 layers, 9458752 parameters\nmodel: nets.net_small\n",
-    "paper/main.tex": "\\begin{tabular}{lr} Model & \\#Params \\\\ Net & 7.0M \\\\ \\end{tabular}\n",
+    "paper/main.tex": "\\begin{tabular}{lr} Model & \\#Params \\\\ Net & 7.0M \\\\\n",
     "results.csv": "model,param_count\nNet,7.00\nnet_small,10100\n",
     "model.safetensors.index.json": (
         '{"metadata": {"total_parameters": 7000000}, '
