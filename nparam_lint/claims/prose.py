@@ -89,6 +89,7 @@ _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
     |with\s+\w+\s*=)\b(?!\s+(?:the\s+)?(?:(?:full|whole|entire)\s+)?(?:model|network)\b)
+    |\s*[(,]?\s*(?:without|w/o|excl\w*|except|not\s+counting)\b
     |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
 
 

@@ -39,6 +39,9 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return f"{text} is its {row.path} alone: {row.total:,}"
+    for row in measured.modules[1:]:
+        if "." not in row.path and not row.tied and fits(root.total - row.total):
+            return f"{text} is it without its {row.path}: {root.total - row.total:,}"
     for what, times, by in _MISTAKEN:
         if fits(root.total * times // by):
             return f"{text} is {what}"

@@ -1,7 +1,9 @@
-"""A parameter count that a docstring mentions is wrong.
+"""A parameter count that a text states is wrong.
 
-Sentences like "a ~2K-parameter autoencoder" or "Params: 27M" are claims too.
-They are checked if the model can be built, to the precision that they state.
+Sentences like "a ~2K-parameter autoencoder" or "Params: 27M" are claims too, and
+so are columns of tables, keys of configs, comments, model cards, checkpoints.
+They are checked if one model is named beside them and can be built, to the
+precision that they state. `nparam-lint claims` lists them all.
 """
 
 SEVERITY = "warning"
@@ -11,4 +13,4 @@ class Net(nn.Module):
 EXAMPLE_GOOD = '''\
 class Net(nn.Module):
     """A classifier with ~102K parameters."""'''
-REMEDY = "Correct the sentence, or make it a budget: a line `nparam: …` with the exact count."
+REMEDY = "Correct the number, or make it a budget: a line `nparam: …` with the exact count."
