@@ -58,6 +58,7 @@ LATE = frozenset(
     gate.fill_in
     gate.formula_check
     gate.inside
+    gate.measures
     gate.report
     gate.shards
     gate.stated_counts
