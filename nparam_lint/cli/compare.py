@@ -7,6 +7,8 @@ from argparse import ArgumentParser, Namespace
 
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
+from nparam_lint.claims import TextError
+from nparam_lint.claims.grammar import Tolerance, parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.count.measured import Measured
@@ -26,6 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)"
     )
+    parser.add_argument(
+        "--within",
+        metavar="TOLERANCE",
+        help='fail if two totals are further apart than this ("10%%" of the smaller, "50k")',
+    )
     common.add_output(parser, "")
     common.add_building(parser)
 
@@ -40,6 +47,9 @@ def run(options: Namespace) -> int:
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
             "'nets/vit.py::ViT(depth=24)'"
         )
+    within = _tolerance(options.within)
+    if within and len(options.targets) < 2:
+        raise UsageError("option --within compares two models or more\nnext: name another TARGET")
     targets = [locate(options, text)[:2] for text in options.targets]
     start = time.monotonic()
     reports = {}  # one of each project
@@ -56,6 +66,15 @@ def run(options: Namespace) -> int:
         roles = find_roles(measured) if isinstance(measured, Measured) else None
         models.append(Compared(text, model, roles, report.environment))
     error = next((report.error for report in reports.values() if report.error), None)
-    comparison = Comparison(tuple(models), time.monotonic() - start, error)
+    comparison = Comparison(tuple(models), time.monotonic() - start, error, within)
     failed = any(model.roles is None for model in models)
+    distances = comparison.distances
+    failed = failed or bool(distances and distances.far)
     return common.deliver(compare_document(comparison), options, targets[0][0], failed=failed)
+
+
+def _tolerance(text: str | None) -> Tolerance | None:
+    try:
+        return None if text is None else parse_tolerance(text)
+    except TextError as error:
+        raise UsageError(f"option --within is {text!r}: {error}") from None

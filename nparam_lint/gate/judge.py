@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import round_count
 from nparam_lint.count.measured import InsideRow
+from nparam_lint.gate import measures
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import METRICS, is_accelerator
 from nparam_lint.ground.nearest import did_you_mean
@@ -230,6 +231,8 @@ def _broken(
         detail.append(f"{row.path} is made at {row.source}")
     if budget.reason:
         detail.append(f"reason for this budget: {budget.reason}")
+    if measure := measures.explain_budget(budget, bounds, part):
+        detail.append(measure)
     detail.append(_next_step(budget, actual, staged))
     code = "NPL013" if budget.origin == "prose" else "NPL001"
     broken = finding(code, budget.position, message, str(budget.target), detail)

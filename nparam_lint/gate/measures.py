@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.measured import Measured
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.claims.budget import Budget
     from nparam_lint.claims.grammar import Bounds
-    from nparam_lint.count.measured import Measured
+    from nparam_lint.count.measured import InsideRow
 
+_SINGLE = ("plain", "written", "around", "about")  # forms of a budget that is one number
 _MILLION, _MEBI = 10**6, 2**20
-# Parameters × factor = the number that was taken for them.
+# Parameters × factor = the number that was taken for them, where it was rounded, to millions.
 _MISTAKEN = (
     ("its count divided by 1024², not by a million", _MILLION, _MEBI),
     ("its megabytes in float32, not millions of parameters", 4, 1),
@@ -23,27 +27,45 @@ _MISTAKEN = (
 _POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
 _NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
 _DEEPEST = 2  # levels of modules that people call a part of the model
+_FEWEST = 10**5  # that people write in millions
+
+
+def explain_budget(budget: Budget, bounds: Bounds, part: Measured | InsideRow) -> str:
+    """The same sentence about a broken budget, where it is one number for the parameters of the
+    whole model."""
+    selector = budget.selector
+    if not isinstance(part, Measured) or selector.module or selector.metric != "total":
+        return ""
+    if budget.value.form not in _SINGLE:
+        return ""
+    return fitting_measure(budget.value.text, [bounds], part)
 
 
 def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
     """The sentence that says which other count of a model a number is; "" where it is none. `text`:
     the number; `bounds`: the counts that it admits."""
 
-    def fits(amount: int) -> bool:
-        return amount > 0 and any(amount in admitted for admitted in bounds)
+    def fits(amount: int, admitting: Sequence[Bounds] = bounds) -> bool:
+        return amount > 0 and any(amount in admitted for admitted in admitting)
+
+    def sentence(what: str, amount: int) -> str:
+        repeats = re.sub("[,_]", "", text) == str(amount)
+        return f"{text} is {what}" + ("" if repeats else f": {amount:,}")
 
     root = measured.modules[0]
     for what, amount in _measures(measured):
         if amount != root.total and fits(amount):
-            return f"{text} is {what}: {amount:,}"
+            return sentence(what, amount)
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
-            return f"{text} is its {row.path} alone: {row.total:,}"
+            return sentence(f"its {row.path} alone", row.total)
     for row in measured.modules[1:]:
         if "." not in row.path and not row.tied and fits(root.total - row.total):
-            return f"{text} is it without its {row.path}: {root.total - row.total:,}"
+            return sentence(f"it without its {row.path}", root.total - row.total)
+    rounded = [admitted for admitted in bounds if admitted.low != admitted.high]
     for what, times, by in _MISTAKEN:
-        if fits(root.total * times // by):
+        amount = root.total * times // by
+        if amount >= _FEWEST and fits(amount, rounded):
             return f"{text} is {what}"
     return ""
 

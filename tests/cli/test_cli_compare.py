@@ -228,3 +228,60 @@ def test_an_output_file_gets_the_document_and_standard_output_the_text(compare, 
     done = compare(GPT, "--format", "json", "--output-file", file)
     assert json.loads(file.read_text())["summary"]["measured"] == 1
     assert done.stdout.startswith("A  nets/models.py::GPT\n")
+
+
+# --- how far apart ----------------------------------------------------------------------------
+
+LSTM, LARGE = "nets/models.py::LSTM(hidden=6)", "nets/models.py::GPT(layers=3)"
+
+
+def test_totals_that_are_further_apart_fail_the_worst_first(compare):
+    done = compare(GPT, LSTM, LARGE, "--within", "12%", "-q", code=1, COLUMNS="80")
+    assert done.stdout.endswith(
+        """
+not within 12%      difference
+────────────────  ────────────  ────────
+C larger than A           +872  +40.67 %
+C larger than B           +630  +26.40 %
+"""
+    )
+
+
+@pytest.mark.parametrize("within", ["11.3%", "242", "1k"])
+def test_totals_that_are_near_enough_are_one_line(compare, within):
+    done = compare(GPT, LSTM, "--within", within, "-q", COLUMNS="80")
+    assert done.stdout.endswith(f"\n\nwithin {within}: B is larger than A by 242 (+11.29 %)\n")
+
+
+def test_what_is_to_be_within_is_data_too(compare):
+    done = compare(LSTM, GPT, LARGE, "--within", "20%", "--format", "json", code=1)
+    document = json.loads(done.stdout)
+    assert document["within"] == "20%"
+    assert document["pairs"] == [
+        {"larger": LARGE, "smaller": GPT, "difference": 872, "ratio": 3016 / 2144, "ok": False},
+        {"larger": LARGE, "smaller": LSTM, "difference": 630, "ratio": 3016 / 2386, "ok": False},
+        {"larger": LSTM, "smaller": GPT, "difference": 242, "ratio": 2386 / 2144, "ok": True},
+    ]
+    document = json.loads(compare(LSTM, GPT, LARGE, "--format", "json").stdout)
+    assert (document["within"], document["pairs"]) == (None, [])
+
+
+def test_one_that_cannot_be_built_is_near_to_none(compare):
+    models = ("nets/models.py::Broken", GPT, LSTM)
+    done = compare(*models, "--within", "20%", "--format", "concise", code=1)
+    assert (
+        done.stdout.splitlines()[-1] == f"within 20%: {LSTM} is larger than {GPT} by 242 (+11.29 %)"
+    )
+    assert "within" not in compare(*models[:2], "--within", "20%", code=1).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([GPT, LSTM, "--within", "0.5"], "option --within is '0.5': found '0.5', a decimal"),
+        ([GPT, LSTM, "--within", "near"], "expected a tolerance such as 2%, 50k or 1000"),
+        ([GPT, "--within", "5%"], "option --within compares two models or more"),
+    ],
+)
+def test_a_tolerance_that_cannot_be_used_is_wrong_usage(compare, arguments, told):
+    assert told in compare(*arguments, code=2).stderr

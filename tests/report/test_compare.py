@@ -15,7 +15,9 @@ from nparam_lint.analysis.documents.compare_document import (
     compare_document,
     letter,
 )
+from nparam_lint.analysis.documents.compare_pairs import distances_of
 from nparam_lint.analysis.roles import RolePart, Roles
+from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.measured import Hidden, Measured, ModuleRow, NotMeasured
 from nparam_lint.report import Options, formats
 
@@ -66,8 +68,8 @@ ABSENT = Compared(
 )
 
 
-def render(format, *columns, **options):
-    found = Comparison(columns)
+def render(format, *columns, within=None, **options):
+    found = Comparison(columns, within=within and parse_tolerance(within))
     return formats.render(format, compare_document(found), Options(**({"width": 80} | options)))
 
 
@@ -225,6 +227,99 @@ def test_an_error_is_a_document_too():
     assert json.loads(formats.render("json", failed, Options()))["error"] == error
     assert formats.render("markdown", failed, Options()) == (
         "```text\nno torch\nnext: install it\n```\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("totals", "within", "expected"),
+    [
+        ([100, 110], "10%", ["B is larger than A by 10 (+10.00 %)"]),
+        ([111, 100], "10%", ["! A is larger than B by 11 (+11.00 %)"]),
+        ([100, 111], "11", ["B is larger than A by 11 (+11.00 %)"]),
+        ([100, 112], "11", ["! B is larger than A by 12 (+12.00 %)"]),
+        ([100, 100], "0", ["B is larger than A by 0 (+0.00 %)"]),
+        ([10**30, 10**30 + 1], "0%", ["! B is larger than A by 1 (+0.00 %)"]),
+        ([None, 100], "10%", None),
+        ([100], "10%", None),
+        # A percentage orders by proportion, a number by the difference.
+        (
+            [1000, 1100, 10, 20],
+            "50%",
+            [
+                "! B is larger than C by 1,090 (× 110.0)",
+                "! A is larger than C by 990 (× 100.0)",
+                "! B is larger than D by 1,080 (× 55.0)",
+                "! A is larger than D by 980 (× 50.0)",
+                "! D is larger than C by 10 (× 2)",
+                "B is larger than A by 100 (+10.00 %)",
+            ],
+        ),
+        (
+            [1000, 10, 20, 1100],
+            "985",
+            [
+                "! D is larger than B by 1,090 (× 110.0)",
+                "! D is larger than C by 1,080 (× 55.0)",
+                "! A is larger than B by 990 (× 100.0)",
+                "A is larger than C by 980 (× 50.0)",
+                "D is larger than A by 100 (+10.00 %)",
+                "C is larger than B by 10 (× 2)",
+            ],
+        ),
+        # Of nothing, everything is infinitely far.
+        (
+            [0, 5, 0],
+            "900%",
+            ["! B is larger than A by 5", "! B is larger than C by 5", "C is larger than A by 0"],
+        ),
+    ],
+)
+def test_how_far_apart_each_two_are(totals, within, expected):
+    distances = distances_of(totals, parse_tolerance(within))
+    said = distances and [
+        ("" if pair.is_within else "! ") + pair.words("ABCD") for pair in distances.pairs
+    ]
+    assert said == expected
+
+
+def test_what_is_further_apart_stands_below_the_counts_in_every_format():
+    shown = render("text", DENSE, ABSENT, SPARSE, within="10%")
+    far = """
+not within 10%         difference
+────────────────  ───────────────  ───────
+C larger than A   +46,636,696,576  × 378.2
+"""
+    assert shown == TEXT.replace("\nA  tied", f"{far}\nA  tied")
+    assert render("text", DENSE, SPARSE, within="10%", quiet=True).endswith(
+        far.replace("C", "B", 1)
+    )
+    concise = render("concise", DENSE, SPARSE, within="50B")
+    assert concise.splitlines()[2:] == [
+        "within 50B: nets/zoo.py::MoE is larger than nets/zoo.py::GPT by 46,636,696,576 (× 378.2)"
+    ]
+    markdown = render("markdown", DENSE, SPARSE, within="10%")
+    assert "| B larger than A | +46,636,696,576 | × 378.2 |" in markdown
+
+
+def test_all_that_are_near_enough_are_one_line():
+    near = column("Near", [("w", "Linear", "other", 123_652_610)])
+    three = render("text", DENSE, near, DENSE, within="1%", quiet=True)
+    said = "all that were counted are within 1%; furthest apart: B is larger than A by 2 (+0.00 %)"
+    assert " ".join(three.split()).endswith(said)
+    assert render("concise", DENSE, DENSE, within="0").splitlines()[-1] == "within 0: of equal size"
+
+
+def test_a_total_that_is_another_measure_of_a_model_beside_it_is_said_to_be():
+    beside = column("Body", [("w", "Linear", "feed-forward", 85_019_136)])
+    table = column("Table", [("w", "Embedding", "embedding", 38_633_472)])
+    notes = render("text", DENSE, beside, table).partition("\n\nA  ")[2]
+    assert (
+        notes
+        == """\
+the total of B is its parameters without embeddings: 85,019,136
+A  the total of C is its wte alone: 38,633,472
+A  tied, counted once: lm_head.weight = wte.weight
+"""
     )
 
 

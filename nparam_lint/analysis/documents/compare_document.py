@@ -9,8 +9,11 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from nparam_lint import report as doc
+from nparam_lint.analysis.documents.compare_pairs import Distances, PairRecord, distances_of, ratio
 from nparam_lint.analysis.roles import ROLES, Role, RolePart
+from nparam_lint.claims.grammar import Bounds
 from nparam_lint.count.measured import Environment, Measured, NotMeasured
+from nparam_lint.gate.measures import fitting_measure
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.report import style
 from nparam_lint.report.json_records import (
@@ -29,6 +32,7 @@ from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.roles import Roles
+    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
 
 _NAMED = 3  # modules that a note on `other` names, and ties
@@ -45,15 +49,29 @@ class Compared:
     roles: Roles | None = None
     environment: Environment | None = None
 
+    @property
+    def total(self) -> int | None:
+        measured = self.model.measurement
+        return measured.counts.total if isinstance(measured, Measured) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The models in the order in which they were asked for. `error`: why nothing could be measured
-    at all."""
+    at all. `within`: how far apart their totals may be, where that was asked."""
 
     models: tuple[Compared, ...] = ()
     seconds: float = 0.0
     error: str | None = None
+    within: Tolerance | None = None
+
+    @property
+    def distances(self) -> Distances | None:
+        return distances_of([m.total for m in self.models], self.within) if self.within else None
+
+    @property
+    def given(self) -> list[str]:
+        return [compared.given for compared in self.models]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +100,8 @@ def compare_document(comparison: Comparison) -> doc.Document:
             lines.append(f"{compared.given}: {measured.counts.total:,}")
         else:
             lines.append(f"{compared.given}: not measured: {measured.reason}")
+    if distances := comparison.distances:
+        lines += distances.lines(comparison.given)
     return doc.Document(
         "compare",
         lambda: _data(comparison),
@@ -109,7 +129,10 @@ def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
         sides = (DrawnModel(c.title, c.measured.modules, c.measured.parameters) for c in columns)
         picture = Picture(tuple(sides))
         sections.append(doc.Section((_counts(columns),), always=True, picture=picture))
-    notes = [doc.Fact(c.letter, note, tone="dim") for c in columns for note in _notes(c)]
+    if distances := comparison.distances:
+        block = distances.block([fact.name for fact in legend])
+        sections.append(doc.Section((block,), always=True))
+    notes = [doc.Fact(c.letter, note, tone="dim") for c in columns for note in _notes(c, columns)]
     if notes:
         sections.append(doc.Section((doc.Facts(tuple(notes), "dim", ""),)))
     if options.verbose:
@@ -147,7 +170,7 @@ def _counts(columns: Sequence[_Column]) -> doc.Table:
         more = (f"{total - totals[0]:+,}" for total in totals[1:])
         rows.append(doc.Row((f"against {columns[0].letter}", "", *more)))
     if len(columns) > 1 and totals[0]:
-        rows.append(doc.Row(("", "", *(_ratio(total, totals[0]) for total in totals[1:]))))
+        rows.append(doc.Row(("", "", *(ratio(total, totals[0]) for total in totals[1:]))))
     hidden = ("total", "frozen", "buffers")
     metrics = [m for name, m in METRICS.items() if m.is_listed and name not in hidden]
     for metric in sorted(metrics, key=lambda metric: metric.unit == "bytes"):
@@ -164,14 +187,6 @@ def _counts(columns: Sequence[_Column]) -> doc.Table:
         rows.append(doc.Row((metric.label, *cells), rule=metric.name == "trainable"))
     names = [doc.Column(column.title, "number") for column in columns]
     return doc.Table((doc.Column(""), *names), tuple(rows), bands=True)
-
-
-def _ratio(count: int, first: int) -> str:
-    """Near the first in percent, else how many times as much."""
-    ratio = count / first
-    if 0.5 <= ratio < 2:
-        return f"{100 * (ratio - 1):+.2f} %"
-    return f"× {ratio:,.1f}" if ratio >= 10 else f"× {ratio:.3g}"
 
 
 def _parts(column: _Column) -> doc.Table:
@@ -212,9 +227,14 @@ def grouped(parts: Iterable[RolePart]) -> list[tuple[RolePart, int]]:
     return sorted(sums, key=lambda group: ROLES.index(group[0].role))
 
 
-def _notes(column: _Column) -> list[str]:
-    """What has no role, what is counted once though it has two names, and what is not counted."""
+def _notes(column: _Column, columns: Sequence[_Column]) -> list[str]:
+    """Which other count of it a total beside it is, what has no role, what is counted once though
+    it has two names, and what is not counted."""
     notes = []
+    for other in columns:
+        bounds = Bounds(other.total, other.total)
+        if measure := fitting_measure(f"the total of {other.letter}", [bounds], column.measured):
+            notes.append(clean(measure))
     if column.roles.counts["other"] > _NOTED * column.total:
         parts = [part for part, _ in grouped(column.roles.parts) if part.role == "other"]
         parts.sort(key=lambda part: -part.count)
@@ -275,8 +295,13 @@ class CompareSummary:
 
 @dataclass(kw_only=True)
 class CompareDocument(JsonDocument):
+    """`pairs`: of models that were counted, those that are furthest apart first, where `within`
+    says how far apart they may be."""
+
     error: str | None
     models: Sequence[MeasuredComparison | FailedComparison]
+    within: str | None
+    pairs: Sequence[PairRecord]
     summary: CompareSummary
 
 
@@ -289,7 +314,14 @@ def _data(comparison: Comparison) -> CompareDocument:
         not_measured=len(models) - measured,
         seconds=comparison.seconds,
     )
-    return CompareDocument(error=comparison.error, models=models, summary=summary)
+    distances = comparison.distances
+    return CompareDocument(
+        error=comparison.error,
+        models=models,
+        within=comparison.within.text if comparison.within else None,
+        pairs=distances.records(comparison.given) if distances else (),
+        summary=summary,
+    )
 
 
 def _model_data(compared: Compared) -> MeasuredComparison | FailedComparison:

@@ -1,0 +1,114 @@
+"""A number that does not fit a model is told which other count of the model it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from model_source import TORCH, model_class
+from sample_files import write_files
+
+FROZEN = (
+    "self.backbone = nn.Linear(10, 10).requires_grad_(False)",
+    "self.head = nn.Linear(10, 5)",
+)
+POSITIONS = (
+    "self.wte = nn.Embedding(50, 8)",
+    "self.wpe = nn.Embedding(16, 8)",
+    "self.fc = nn.Linear(8, 8)",
+)
+EXPERTS = (
+    "self.top_k = 2",
+    "self.gate = nn.Linear(8, 4, bias=False)",
+    "self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))",
+)
+BUFFER = ("self.fc = nn.Linear(4, 4)", "self.register_buffer('mask', torch.zeros(30))")
+NORM = ("self.conv = nn.Conv2d(3, 8, 3, bias=False)", "self.bn = nn.BatchNorm2d(8)")
+UNTIED = (
+    "self.transformer = nn.Sequential(nn.Linear(60, 60), nn.Linear(60, 60))",
+    "self.lm_head = nn.Linear(60, 90)",
+)
+MILLION = ("self.fc = nn.Linear(1000, 1000, bias=False)",)
+
+
+def explanations(tmp_path, nparam_lint, models):
+    """Of each (body, budget), what the finding about it says first; None where it has none."""
+    names = [f"Net{n}" for n in range(len(models))]
+    classes = [
+        model_class(name, *body, doc=f"A net.\n\n    {budget}\n    ")
+        for name, (body, budget) in zip(names, models, strict=True)
+    ]
+    files = {
+        "nparam-lint.toml": 'device = "meta"\n',
+        "net.py": "import torch\n" + TORCH + "\n\n".join(classes),
+    }
+    root = write_files(tmp_path / "project", files)
+    done = nparam_lint("--format", "json", cwd=root)
+    first = {f["target"]: f["detail"][0] for f in json.loads(done.stdout)["findings"]}
+    return [first.get(f"net.py::{name}") for name in names]
+
+
+MEASURES = [
+    (FROZEN, "nparam: 55", "55 is its trainable parameters"),
+    (FROZEN, "nparam: 0.11k", "0.11k is its frozen parameters: 110"),
+    (POSITIONS, "nparam: 72", "72 is its parameters without embeddings"),
+    (POSITIONS, "nparam: 472", "472 is its parameters without positions"),
+    (EXPERTS, "nparam: ~180", "~180 is its active parameters: 176"),
+    (BUFFER, "nparam: 50", "50 is its parameters and buffers"),
+    (NORM, "nparam: 224", "224 is it with each norm fused into its convolution"),
+    (NORM, "nparam: 216 ± 1", "216 ± 1 is it without the parameters of its norms: 216"),
+    (UNTIED, "nparam: 7_320", "7_320 is its transformer alone"),
+    (UNTIED, "nparam: 7.3k", "7.3k is its transformer alone: 7,320"),
+    (UNTIED, "nparam: 3.66k", "3.66k is its transformer.0 alone: 3,660"),
+    (UNTIED, "It has 7.3K parameters.", "7.3k is its transformer alone: 7,320"),
+    (MILLION, "nparam: 0.954M", "0.954M is its count divided by 1024², not by a million"),
+    (MILLION, "nparam: 4.0M", "4.0M is its megabytes in float32, not millions of parameters"),
+    (MILLION, "nparam: 3.81M", "3.81M is its mebibytes in float32, not millions of parameters"),
+    (
+        MILLION,
+        "nparam: 2.0M",
+        "2.0M is its megabytes in half precision, not millions of parameters",
+    ),
+    (
+        MILLION,
+        "nparam: 1.91M",
+        "1.91M is its mebibytes in half precision, not millions of parameters",
+    ),
+]
+
+
+def test_every_measure_that_a_number_may_be(tmp_path, nparam_lint):
+    given = [(body, budget) for body, budget, _ in MEASURES]
+    said = [sentence for _, _, sentence in MEASURES]
+    assert explanations(tmp_path, nparam_lint, given) == said
+
+
+SILENT = {
+    "it fits none": (UNTIED, "nparam: 5"),
+    "a limit": (UNTIED, "nparam: <= 7_320"),
+    "a range": (UNTIED, "nparam: 7k..8k"),
+    "of a module": (FROZEN, "nparam[head]: 110"),
+    "of another metric": (FROZEN, "nparam[trainable]: 110"),
+    # An exact number is a count: four times as many parameters are another model.
+    "exact, and its bytes": (MILLION, "nparam: 4_000_000"),
+    "few, and its bytes": (FROZEN, "nparam: 0.66k"),
+}
+
+
+def test_what_says_nothing_about_the_number(tmp_path, nparam_lint):
+    first = explanations(tmp_path, nparam_lint, [*SILENT.values()])
+    assert not any(" is it" in line for line in first)
+
+
+@pytest.mark.parametrize("budget", ["nparam: 165", "nparam: <= 200", "nparam[trainable]: 55"])
+def test_a_budget_that_holds_is_not_explained(tmp_path, nparam_lint, budget):
+    assert explanations(tmp_path, nparam_lint, [(FROZEN, budget)]) == [None]
+
+
+def test_a_part_inside_a_model_is_not_explained(tmp_path, nparam_lint):
+    inside = model_class("Inside", *FROZEN, doc="A net.\n\n    nparam(in Net): 55\n    ")
+    whole = model_class("Net", "self.inside = Inside()")
+    root = write_files(tmp_path, {"net.py": f"{TORCH}{inside}\n\n{whole}"})
+    (finding,) = json.loads(nparam_lint("--format", "json", cwd=root).stdout)["findings"]
+    assert "165" in finding["message"]
+    assert not any("trainable" in line for line in finding["detail"])
