@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import parse_selector, stated
@@ -283,6 +284,10 @@ class _Names:
                     return _Binding(models, "certain", f"beside it stands the file {name}")
                 if named := self._named(name):
                     return _Binding(named, "certain", f"beside it stands the name {name}")
+            around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
+            for rest, name in product(around, count.names):  # `resnet20` below "CIFAR-10"
+                if models := self.by_key.get(name_key(f"{rest} {name}")):
+                    return _Binding(models, "certain", f"{rest} {name} names it")
         for n, text in enumerate(() if count.is_name else count.names):
             if in_text := [*self._in_text(text)]:
                 name, nearest = in_text[0] if n == 1 else in_text[-1]

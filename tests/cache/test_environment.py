@@ -65,6 +65,7 @@ def all_recalled(checker: Checker) -> bool:
     return found.recalled == found.totals.keys()
 
 
+@pytest.mark.thorough
 def test_what_code_asks_for_and_nothing_else(made: Any) -> None:
     files = {f"{n}.py": net(*asked) for n, asked in enumerate(ASKED.values())}
     checker = made(files)

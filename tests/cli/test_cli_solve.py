@@ -206,11 +206,13 @@ each was built; no others are nearer
 """
 
 
+@pytest.mark.thorough
 def test_several_targets_and_budgets_give_one_table(solve):
     question = ["--budget", "100k,1M", "--vary", "hidden,n_embd,n_layer=1..12"]
     assert solve("nets.py::GPT", "nets.py::LSTM", *question).stdout == TABLE
 
 
+@pytest.mark.thorough
 def test_several_without_limits_keep_to_the_proportions_of_the_call(solve):
     question = ["nets.py::Encoder", "--budget", "5M", "--format", "json"]
     (found,) = answers(solve(*question, "--vary", "width,depth,hidden,heads"))

@@ -136,6 +136,7 @@ def public_calls() -> dict[str, str]:
     return calls
 
 
+@pytest.mark.thorough
 def test_every_question_in_a_constructor(tmp_path: Path) -> None:
     calls = {**{text: text for text in OBJECTS}, **public_calls()}
     found = run(tmp_path, write_nets(tmp_path / "m.py", [*calls.values()]))

@@ -253,6 +253,7 @@ def test_only_what_the_model_printed_is_shown(building: World) -> None:
     assert len(output) == 4000
 
 
+@pytest.mark.thorough
 @on_posix
 def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
     """Of some; the tests above do it of all, where they are asked for."""
@@ -269,6 +270,7 @@ def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
 WORLDS = ("building", "importing", "scripts", "layout")
 
 
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize("name", WORLDS)
 def test_nothing_is_written(request: pytest.FixtureRequest, mode: str, name: str) -> None:
     assert mode

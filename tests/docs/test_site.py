@@ -66,6 +66,7 @@ def test_the_schemas_are_published(site):
         assert json.loads((site / "schemas" / path.name).read_text("utf-8"))["$schema"]
 
 
+@pytest.mark.thorough
 def test_a_link_that_leads_nowhere_stops_the_build(tmp_path):
     for name in ("pyproject.toml", *(path.name for path in ROOT.glob("*.md"))):
         shutil.copy(ROOT / name, tmp_path)

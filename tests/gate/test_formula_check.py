@@ -284,6 +284,7 @@ def test_a_formula_that_holds_is_no_finding(check, name):
     assert check(RIGHT[name]) == []
 
 
+@pytest.mark.first_cases(8)
 @pytest.mark.parametrize("name", rows(WRONG))
 def test_a_formula_that_is_wrong_for_others(check, name):
     source, said, *missing = WRONG[name]

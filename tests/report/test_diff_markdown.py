@@ -153,6 +153,7 @@ def test_the_project_cannot_write_into_the_comment():
     assert f"no longer tied: {nasty}" in page.text
 
 
+@pytest.mark.thorough
 def test_what_is_too_long_is_cut_between_rows():
     before = [model(f"net{i}.py::Net", SIX) for i in range(600)]
     after = [model(f"net{i}.py::Net", SIX.replace("60", f"6{i}")) for i in range(600)]

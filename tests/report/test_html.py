@@ -218,6 +218,7 @@ def test_what_is_deeper_is_shown_by_a_command_that_can_be_pasted():
 # --- the whole --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_page_of_a_thousand_models_is_capped():
     parts = rows([(f"s{i // 10}.fc{i}", f"T{i}", 10 + i) for i in range(100)])
     value = many(1_000)

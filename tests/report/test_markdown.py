@@ -230,6 +230,7 @@ def test_what_was_cut_is_counted():
     )
 
 
+@pytest.mark.thorough
 def test_a_comment_is_what_github_takes():
     text = markdown(many(700))
     assert 60_000 < len(text.encode()) <= 65_536
@@ -241,6 +242,7 @@ def test_no_room_no_page(limit):
     assert summary(many(3), Options(), limit) == ""
 
 
+@pytest.mark.thorough
 def test_an_endless_message_does_not_displace_the_rest():
     value = failed("x" * 2_000_000)
     assert len(summary(value, Options())) < 2_000

@@ -229,6 +229,7 @@ def test_models_are_compared_beside_each_other(show):
         assert same[0] == same[1] == large > small
 
 
+@pytest.mark.thorough
 def test_ten_thousand_modules_open_at_once_and_stay_fluid(show):
     """In half a second where nothing else runs; allowed are two."""
     start = time.perf_counter()

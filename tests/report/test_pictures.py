@@ -82,6 +82,7 @@ def test_a_page_of_ten_thousand_distinct_modules_stays_small():
     )  # bytes; allowed: 6 MB
 
 
+@pytest.mark.thorough
 def test_a_page_of_three_hundred_models_stays_small():
     models = [model(f"zoo/m{i}.py::M{i}", measured(distinct(150, i))) for i in range(300)]
     assert len(page(*models)) < 3_000_000

@@ -42,8 +42,9 @@ class StatedCount:
     `text`: as it stands there. `readings`: what it may mean, the likeliest first: `7.0` in a column
     without a unit may be thousands or millions. `line`, `column`: of its first character. `names`:
     what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
-    row, a key), else a text in which one may stand. `in_file`: whether a file that builds one model
-    (a config, a checkpoint) says it of that. `weights`: the names of the tensors counted."""
+    row, a key), else a text in which one may stand. `above`: the heading; a name may be what it and
+    the row say together. `in_file`: whether a file that builds one model (a config, a checkpoint)
+    says it of that. `weights`: the names of the tensors counted."""
 
     text: str
     readings: tuple[Value, ...]
@@ -51,6 +52,7 @@ class StatedCount:
     line: int
     column: int
     names: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
     is_name: bool = False
     in_file: bool = False
     weights: tuple[str, ...] = ()

@@ -46,7 +46,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         stop = number + 1
         if _SIMPLE.match(lines[number]):
             stop = _simple_end(lines, number)
-            yield from counts_in_table(_simple_rows(lines, number, stop))
+            yield from counts_in_table(_simple_rows(lines, number, stop), headings[number])
         elif _is_table(lines, number):
             while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
                 stop += 1
@@ -55,7 +55,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
                 for n in range(number, stop)
                 if lines[n].strip() and not _RULE.match(lines[n])
             ]
-            yield from counts_in_table(rows)
+            yield from counts_in_table(rows, headings[number])
         elif lines[number].strip():
             is_heading = _HEADING.match(lines[number]) is not None
             while (

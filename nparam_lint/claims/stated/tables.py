@@ -39,8 +39,10 @@ class GridCell:
     source: str = ""
 
 
-def counts_in_table(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
-    """The counts of a table whose first rows are heads."""
+def counts_in_table(
+    rows: Sequence[Sequence[GridCell]], above: tuple[str, ...] = ()
+) -> Iterator[StatedCount]:
+    """The counts of a table whose first rows are heads. `above`: the heading over it."""
     start = next(
         (
             n
@@ -86,6 +88,7 @@ def counts_in_table(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]
                     cell.line,
                     cell.column + max(cell.source.find(text), 0),
                     tuple(names),
+                    above,
                     is_name=True,
                 )
 
