@@ -35,8 +35,9 @@ class Rule:
 
     `example_bad` is what is reported, `example_good` what is not. `enabled`: reported unless it is
     ignored; a rule that is off must be selected. A rule that needs source alone has a code from
-    NPL100 on, a function `check`, and cases: files with no finding (`valid`), and files with the
-    findings expected of them (`invalid`), each a line "line:column message".
+    NPL100 on, a function `check` of a class or `check_file`, and cases: files with no finding
+    (`valid`), and files with the findings expected of them (`invalid`), each a line "line:column
+    message".
     """
 
     code: str
@@ -51,6 +52,7 @@ class Rule:
     valid: tuple[str, ...] = ()
     invalid: Mapping[str, str] = field(default_factory=dict)
     check: Callable[..., Iterable[Any]] | None = None
+    check_file: Callable[..., Iterable[Any]] | None = None
 
 
 class _Catalogue(Mapping[str, Rule]):
@@ -94,7 +96,8 @@ def _read(name: str) -> Rule:
     names = vars(module)
     values = {f.name: names[f.name.upper()] for f in fields(Rule) if f.name.upper() in names}
     title = _code_and_name(name)
-    return Rule(*title, summary, explanation.strip(), check=names.get("check"), **values)
+    values |= {name: names.get(name) for name in ("check", "check_file")}
+    return Rule(*title, summary, explanation.strip(), **values)
 
 
 RULES = _Catalogue()

@@ -11,7 +11,7 @@ from nparam_lint.ground.rule_catalogue import RULES
 if TYPE_CHECKING:
     import ast
 
-    # What a rule finds in a class that is an `nn.Module`: where, what, and what to do.
+    # What a rule finds in a file or in a class that is an `nn.Module`: where, what, what to do.
     Found = tuple[ast.expr | ast.stmt, str, str]
 
 # --- how the rules write their cases: source in which positions are easy to see ---
@@ -55,12 +55,12 @@ _TRIGGERS = {
     "NPL103": (
         rb"def[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
     ),
+    "NPL107": rb"\bn(?:umel|element)\b",
 }
 
 
 def source_codes(source: bytes | None = None) -> list[str]:
-    """The codes of the rules that look at the classes of a source: of those that may find something
-    in this one."""
+    """The codes of the rules that need source alone: those that may find something in this one."""
     codes = [code for code in RULES if code.startswith("NPL1")]
     if source is None:
         return codes

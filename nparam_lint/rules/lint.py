@@ -24,11 +24,13 @@ from nparam_lint.ground.values import Position
 from nparam_lint.rules import source_codes, source_file, values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
+    from nparam_lint.ground.rule_catalogue import Rule
+    from nparam_lint.rules import Found
 
 _Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
@@ -61,7 +63,7 @@ def lint_files(
     findings: list[Finding] = []
     with rare_collection():
         for path, modules in files:
-            if modules and tree.facts(path).suspect is not False:
+            if tree.facts(path).suspect is not False:
                 try:
                     with time_limit(timeout):
                         findings += _remembered(tree, path, modules, memory)
@@ -77,8 +79,14 @@ def scan_and_lint(path: str, source: bytes) -> FileFacts:
     """The facts of the file, and whether the rules may find something in it."""
     parsed = parse_source(path, source)
     subclasses = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
-    codes = source_codes(source) if subclasses and is_hinted(source) else []
+    codes = _codes(source, subclasses) if is_hinted(source) else []
     return replace(parsed.facts, suspect=bool(_findings(parsed, subclasses, codes)))
+
+
+def _codes(source: bytes, modules: frozenset[str]) -> list[str]:
+    """The codes of the rules that may find something, where these classes are modules."""
+    codes = source_codes(source)
+    return codes if modules else [code for code in codes if RULES[code].check_file]
 
 
 def _remembered(
@@ -91,7 +99,7 @@ def _remembered(
     findings = memory.get(key)
     if findings is None:
         source = tree.source(path)
-        codes = source_codes(source)
+        codes = _codes(source, modules)
         findings = tuple(_findings(parse_source(path, source), modules, codes)) if codes else ()
         if digest(source) == tree.digest(path):  # it was not written to meanwhile
             memory.put(key, findings)
@@ -118,14 +126,21 @@ def _findings(
             findings.append(finding(_UNREADABLE_BUDGET, problem.position, problem.message, ""))
     try:
         for code in codes:
-            check = RULES[code].check
-            if check is None:
-                continue
-            for owner in file.module_classes:
-                for node, message, remedy in check(owner, constants):
-                    target = f"{path}::{owner.qualname}"
-                    at = Position(path, *file.place(node))
-                    findings.append(finding(code, at, message, target, [remedy]))
+            for target, (node, message, remedy) in _faults(RULES[code], file, constants):
+                at = Position(path, *file.place(node))
+                findings.append(finding(code, at, message, target, [remedy]))
     except RecursionError:  # expressions that are nested deeper than can be followed
         return []
     return sorted(findings, key=lambda f: (f.position.line, f.position.column, f.code))
+
+
+def _faults(
+    rule: Rule, file: source_file.SourceFile, constants: values.Values
+) -> Iterator[tuple[str, Found]]:
+    """What a rule finds, each with the class that it is about, if any."""
+    if rule.check_file:
+        yield from (("", fault) for fault in rule.check_file(file))
+    if rule.check:
+        for owner in file.module_classes:
+            target = f"{file.parsed.facts.path}::{owner.qualname}"
+            yield from ((target, fault) for fault in rule.check(owner, constants))

@@ -69,6 +69,13 @@ def plain_name(node: ast.AST) -> str:
     return dotted_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
 
 
+def last_name(node: ast.AST) -> str:
+    """`c` of `a.b.c` and of `f(x).c`; "" of what has no name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def arguments(call: ast.Call) -> list[tuple[str | None, ast.expr]]:
     """(keyword or None, value) of each argument; of `*x` and `**x` the value is x."""
     return [

@@ -39,7 +39,7 @@ class SourceFile:
     can be seen to be from this file alone."""
 
     def __init__(self, parsed: Parsed, modules: frozenset[str] | None) -> None:
-        self._parsed = parsed
+        self.parsed = parsed
         facts = replace(parsed.facts, path=_ALONE)
         self._models = Models(Names(SourceTree({_ALONE}, lambda _: b"", scan=lambda *_: facts)))
         self._names = self._models.names
@@ -65,7 +65,7 @@ class SourceFile:
 
     def place(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
         """The line and column of a node; `ast` counts the bytes of UTF-8."""
-        line = self._parsed.lines[node.lineno - 1]
+        line = self.parsed.lines[node.lineno - 1]
         return node.lineno, character(line, node.col_offset) + 1
 
     @cached_method
@@ -83,7 +83,7 @@ class SourceFile:
 
     def imports(self, name: str) -> bool:
         """Does an import of the file bind the name?"""
-        return any(item.bound == name for item in self._parsed.facts.imports)
+        return any(item.bound == name for item in self.parsed.facts.imports)
 
     def function(self, symbol: Symbol) -> FunctionFacts:
         """A function at the file's top level."""
@@ -101,7 +101,7 @@ class SourceFile:
     @cached_property
     def called_inits(self) -> set[str]:
         """The classes whose `__init__` the source calls by their name, as it is written."""
-        return {name for line in self._parsed.lines for name in _INIT.findall(line)}
+        return {name for line in self.parsed.lines for name in _INIT.findall(line)}
 
     def inherits_from_torch(self, qualname: str) -> bool:
         """Do all bases end at `torch.nn`, so that nothing of another package can interfere?"""

@@ -52,6 +52,21 @@ def test_what_a_plain_container_holds_is_no_parameter(source, expected):
         assert registered.isdisjoint(map(id, held))
 
 
+@invalid("NPL107")
+def test_a_number_in_a_unit_of_bytes_is_not_what_is_said(source, expected, capsys):
+    executed(source)
+    said = float(re.search(r"\d+(\.\d+)?(e-\d+)?", capsys.readouterr().out)[0])
+    net = torch.nn.Linear(1023, 1024)
+    count = sum(parameter.numel() for parameter in net.parameters())
+    if "MB" in expected:
+        size = sum(p.numel() * p.element_size() for p in net.parameters())
+        assert said == pytest.approx(size / 4 / 1e6, rel=0.05)
+    else:
+        missing = float(re.search(r"([\d.]+) % too small", expected)[1]) / 100
+        unit = 1e9 if "1,073" in expected else 1e6
+        assert said == pytest.approx(count / unit * (1 - missing), rel=0.002)
+
+
 @invalid("NPL102")
 def test_forward_calculates_with_what_no_optimiser_has_seen(source, expected):
     net = built(source)

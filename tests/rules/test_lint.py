@@ -12,7 +12,7 @@ from nparam_lint.discover import discover
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
-from nparam_lint.rules.lint import lint_files, lint_source, source_codes
+from nparam_lint.rules.lint import lint_files, lint_source, scan_and_lint, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
 NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST}"
@@ -96,6 +96,16 @@ def test_nested_and_conditional_classes_are_looked_at():
     assert (found.position.line, found.target) == (10, "net.py::Outer.Net")
 
 
+def test_a_file_without_classes_is_looked_at(tmp_path):
+    source = "import torch\nn_params = sum(p.numel() for p in net.parameters()) / 1024**2\n"
+    (tmp_path / "net.py").write_text(source)
+    (found,) = linted(tmp_path)
+    assert (found.code, found.position.line, found.target) == ("NPL107", 2, "")
+    assert scan_and_lint("net.py", source.encode()).suspect
+    assert not scan_and_lint("net.py", source.encode().replace(b" / 1024**2", b"")).suspect
+    assert not scan_and_lint("net.py", b"import torch\nlayers = [torch.nn.ReLU()]").suspect
+
+
 @pytest.mark.parametrize(
     ("content", "line", "column"),
     [
@@ -153,6 +163,7 @@ def test_every_statement_of_the_language_can_be_looked_at():
         ("super().__init__()\n        self.n = x, y", "NPL101"),
         ("self.n = n\n        super().__init__()", "NPL103"),
         ("super().__init__()\n    def forward(self, x):\n        return x[0]", "NPL102"),
+        ("super().__init__()\n        self.n = w.numel()", "NPL107"),
     ],
 )
 def test_a_rule_looks_at_the_sources_in_which_it_may_find_something(body, codes):
@@ -196,6 +207,15 @@ LONG = {
         + "    def f(self):\n"
         + "        g(1)\n" * n
     ),
+}
+
+
+COUNT = "import torch\nn = sum(p.numel() for p in net.parameters())\n"
+LONG |= {
+    "quotients": lambda n: COUNT + 'print(f"{n / 2**20:.2f}M")\n' * n,
+    "counts": lambda n: COUNT + "k = sum(p.numel() for p in x)\nprint(k / 2**20)\n" * n,
+    "variables": lambda n: COUNT + 'k = n / 2**20\nprint(f"{k}M")\n' * n,
+    "functions": lambda n: "".join(f"def f{i}(p):\n    return p.numel()\n" for i in range(n)),
 }
 
 

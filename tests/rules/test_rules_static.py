@@ -20,11 +20,13 @@ INVALID = [(rule, *case) for rule in CHECKED for case in rule.invalid.items()]
 
 
 def test_what_needs_source_alone_has_cases():
-    assert [rule.code for rule in CHECKED] == ["NPL002", "NPL101", "NPL102", "NPL103"]
+    assert [rule.code for rule in CHECKED] == ["NPL002", "NPL101", "NPL102", "NPL103", "NPL107"]
     assert all(rule.valid and rule.invalid for rule in CHECKED)
     others = [rule for rule in RULES.values() if rule not in CHECKED]
     assert not any(rule.valid or rule.invalid for rule in others)
-    assert [rule.code for rule in RULES.values() if rule.check] == source_codes()
+    checks = {rule.code: (rule.check, rule.check_file) for rule in RULES.values()}
+    assert [code for code, functions in checks.items() if any(functions)] == source_codes()
+    assert not any(all(functions) for functions in checks.values())
 
 
 @pytest.mark.parametrize("source", VALID)
