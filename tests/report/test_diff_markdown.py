@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from diff_samples import SIX, diff, measured, model, report, rows, samples
 from report_checks import Page, as_html
 
