@@ -5,13 +5,21 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nparam_lint import gate
 from nparam_lint.cli import common
 from nparam_lint.discover import place_of, within
 from nparam_lint.gate.stated_counts import claims_in_docstrings
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.claims_document import claims_document
 from nparam_lint.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nparam_lint.config.session import Session
+    from nparam_lint.gate.report import Report
 
 USAGE = "nparam-lint claims [PATH…] [options]"
 DESCRIPTION = (
@@ -31,17 +39,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     paths = common.checked_paths(options.paths, texts_too=True)
     session = common.session_for(options, paths[0] if paths else Path.cwd())
+    report = claims_below(paths, session)
+    # Where people read, the table says what the findings say.
+    has_findings = FORMATS[common.format_for(options, session.settings)] == "findings"
+    document = claims_document(report, with_findings=has_findings)
+    failed = any(o.verdict == "wrong" and o.strength == "certain" for o in report.stated)
+    return common.deliver(document, options, session, failed=failed)
+
+
+def claims_below(paths: Sequence[Path], session: Session) -> Report:
+    """The report on the project with what is stated below some paths, in docstrings too. Raises
+    UsageError where nothing could be measured."""
     with common.showing_progress(session) as shown:
         report = gate.check(shown, ())
+    if report.error:
+        raise UsageError(report.error)
     in_scope = within([place_of(path, session.root) for path in paths])
     outcomes = [*claims_in_docstrings(report), *report.stated]
-    outcomes = [outcome for outcome in outcomes if in_scope(outcome.position.path)]
-    findings = [
-        item for item in report.findings if item.code == "NPL013" and in_scope(item.position.path)
-    ]
-    report = replace(report, stated=tuple(outcomes), findings=tuple(findings))
-    # Where people read, the table says what the findings say.
-    has_findings = FORMATS[session.settings.format] == "findings"
-    document = claims_document(report, with_findings=has_findings)
-    failed = any(o.verdict == "wrong" and o.strength == "certain" for o in outcomes)
-    return common.deliver(document, options, session, failed=failed)
+    findings = [f for f in report.findings if f.code == "NPL013" and in_scope(f.position.path)]
+    return replace(
+        report,
+        stated=tuple(outcome for outcome in outcomes if in_scope(outcome.position.path)),
+        findings=tuple(findings),
+    )

@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint.cli import common
+from nparam_lint.cli.claims import claims_below
 from nparam_lint.cli.update import add_writing, carry_out
-from nparam_lint.rewrite.doc_suggestions import suggest, suggestions_document
+from nparam_lint.rewrite import stated_edits
 from nparam_lint.rewrite.new_budgets import Wishes, plan_init
 
 USAGE = "nparam-lint init [PATH…] [--diff] [options]"
@@ -37,25 +38,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--rounded", action="store_true", help="rounded counts: 86.6M")
     parser.add_argument("--all", action="store_true", help="also models that are parts of others")
     parser.add_argument(
-        "--docs",
+        "--claims",
         action="store_true",
-        help="write nothing; suggest comments for counts in Markdown and reStructuredText",
+        help="comments instead, for right counts that Markdown and reStructuredText state",
     )
     add_writing(parser, "list the models that got no budget, and why")
     common.add_building(parser)
 
 
 def run(options: Namespace) -> int:
-    paths = common.checked_paths(options.paths)
+    paths = common.checked_paths(options.paths, texts_too=options.claims)
     here = Path.cwd()
     session = common.session_for(options, paths[0] if paths else here)
     if session.settings.config is None and session.root.is_relative_to(here):
         # Where nothing marks the project, what is made must be found again from here.
         session = common.session_for(options, here)
-    if options.docs:
-        with common.showing_progress(session) as shown:
-            found = suggest(shown, paths)
-        return common.deliver(suggestions_document(*found), options, session)
+    if options.claims:
+        plan = stated_edits.plan_comments(claims_below(paths, session).stated, session)
+        return carry_out(plan, options, session, dry=options.diff, failed=bool(plan.left))
     wishes = Wishes(options.into, options.rounded, options.all)
     with common.showing_progress(session) as shown:
         plan = plan_init(shown, paths, wishes)

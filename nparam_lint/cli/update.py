@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nparam_lint.cli import common
+from nparam_lint.cli.claims import claims_below
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 from nparam_lint.repository import repository_top
+from nparam_lint.rewrite import stated_edits
 from nparam_lint.rewrite.budget_updates import plan_update, read_named
 from nparam_lint.rewrite.edits import Plan, write_all
 from nparam_lint.rewrite.plan_document import diff_of, plan_document
@@ -25,7 +27,8 @@ USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
 Write current counts into the budgets that do not hold, and keep their form: 124M becomes 126M,
 124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its ± 2%. Budgets that hold are not touched.
-Formulas, limits (<= 25k), ranges and prose are not changed, but reported.
+Formulas, limits (<= 25k) and ranges are not changed, but reported; counts that texts state are
+written with --claims.
 
 A TARGET names the budgets of one model, nets/vit.py::ViT or nets/vit.py::ViT(depth=24)[encoder],
 or those of a file or a directory. Without a TARGET, all budgets of the project are checked.
@@ -40,6 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="model, selector, or path")
+    parser.add_argument(
+        "--claims",
+        action="store_true",
+        help="instead, the counts that the texts at or below TARGET state, a file or a directory",
+    )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit code 1 if a budget would change"
     )
@@ -60,10 +68,15 @@ def run(options: Namespace) -> int:
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
     session = common.session_for(options, start)
+    dry = options.diff or options.check
+    if options.claims:
+        paths = common.checked_paths(options.targets, texts_too=True)
+        plan = stated_edits.plan_numbers(claims_below(paths, session).stated, session)
+        failed = bool(plan.left) or (options.check and bool(plan.edits))
+        return carry_out(plan, options, session, dry=dry, failed=failed)
     named = [read_named(text, session.root) for text in options.targets]
     with common.showing_progress(session) as shown:
         plan = plan_update(shown, named)
-    dry = options.diff or options.check
     broken = any(item.origin != "prose" for item in plan.left)
     failed = broken or (options.check and bool(plan.edits))
     return carry_out(plan, options, session, dry=dry, failed=failed)

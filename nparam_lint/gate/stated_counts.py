@@ -154,7 +154,8 @@ def _header(root: Path, path: str) -> bytes:
 def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]:
     """Where a file has a name twice, once with the right count, the other is likely a variant of
     that model: on other data, or in another table."""
-    right = {(o.model.target, o.name) for o in outcomes if o.verdict == "right" and o.model}
+    rows = [o for o in outcomes if o.count.is_name and o.model]
+    right = {(o.model.target, o.name) for o in rows if o.verdict == "right" and o.model}
     return [
         replace(o, strength="likely")
         if o.verdict == "wrong"

@@ -240,7 +240,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Re
     count = counts[0] if len(counts) == 1 else None
     value, declared = budget.value, results[0].value
     if budget.origin == "prose":
-        return _left(budget, "a count in prose is not rewritten; correct it by hand", count)
+        return _left(budget, "a count in prose: update --claims rewrites it", count)
     if any(isinstance(term, Formula) for term in value.terms):
         result = "" if declared is None else f", which gives {declared:,}"
         return _left(budget, f"a formula{result}", count)

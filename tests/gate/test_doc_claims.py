@@ -189,37 +189,46 @@ A Net has 110 parameters; large has 1.0M.
 """
 
 
-def test_numbers_that_are_counts_are_suggested(nparam_lint, tmp_path):
+COMMENTED = """\
+A Net has 110 <!-- nparam: net.py::Net --> parameters; large has 1.0M.
+
+<!-- nparam: Params (M)
+     small = net.py::small
+     Large = net.py::large
+-->
+| Model     | Params (M) | Acc. |
+|-----------|-----------:|-----:|
+| small     | 0.0101     | 81.1 |
+| **Large** | 1.0        | 1.0  |
+
+`large()` has 1,001,000 <!-- nparam: net.py::large --> parameters.
+"""
+
+
+def test_counts_that_are_right_are_bound_by_comments(nparam_lint, tmp_path):
     root = write_files(
-        tmp_path / "said", {"net.py": NET, "README.md": SAID, "a.rst": "large: 1M\n"}
+        tmp_path / "said", {"net.py": NET, "README.md": SAID, "a.rst": "large has 1M parameters\n"}
     )
     before = {path: path.read_bytes() for path in root.iterdir()}
-    done = nparam_lint("init", "--docs", cwd=root)
-    assert done.returncode == 0, done.stderr
+    shown = nparam_lint("init", "--claims", "--diff", cwd=root)
+    assert shown.returncode == 0, shown.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    done = nparam_lint("init", "--claims", cwd=root)
     assert (
         done.stdout
         == """\
-README.md:3  above this table, for 2 numbers:
-    <!-- nparam: Params (M)
-         small = net.py::small
-         Large = net.py::large
-    -->
-
-README.md:1  net.py::large has 1,001,000; behind 1.0M:
-    <!-- nparam: net.py::large -->
-
-a.rst:1  net.py::large has 1,001,000; above this paragraph:
-    .. nparam: net.py::large
-
-4 numbers could be checked · nothing was written
+README.md:1  net.py::Net  <!-- nparam: net.py::Net -->
+README.md:3  net.py::small  <!-- nparam: Params (M)      small = net.py::small      \
+Large = net.py::large -->
+a.rst:1  net.py::large  .. nparam: net.py::large
+3 budgets written in 2 files
 """
     )
-    assert {path: path.read_bytes() for path in before} == before
-    as_json = json.loads(nparam_lint("init", "--docs", "--format", "json", cwd=root).stdout)
-    comment = as_json["suggestions"][0]["comment"]
-    (root / "README.md").write_text(SAID.replace("| Model ", f"{comment}\n| Model ", 1))
-    checked = nparam_lint("--declared", "README.md", cwd=root)
-    assert "3 budgets hold" in checked.stdout
+    assert (root / "README.md").read_text() == COMMENTED
+    assert (root / "a.rst").read_text() == ".. nparam: net.py::large\n\nlarge has 1M parameters\n"
+    checked = nparam_lint("--declared", "README.md", "a.rst", cwd=root)
+    assert "5 budgets hold" in checked.stdout, checked.stdout
+    assert nparam_lint("init", "--claims", "--diff", cwd=root).stdout == ""
 
 
 def test_a_comment_silences_a_finding_in_its_line(nparam_lint, tmp_path):

@@ -84,7 +84,7 @@ VERDICTS = {
         "beside it stands the name net_b",
     ),
     "README.md:10": ("unknown", "", None, None, ""),
-    "MODEL_CARD.md:3": ("wrong", "likely", "nets.py::Net", 4160, "beside it stands the name Net"),
+    "MODEL_CARD.md:3": ("wrong", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),
     "MODEL_CARD.md:5": ("right", "certain", "nets.py::Net", 4160, "the text names Net"),
     "net.yaml:1": ("wrong", "certain", "nets.py::net_small", 10_100, "the text names net_small"),
     "paper/main.tex:1": ("wrong", "certain", "nets.py::Net", 4160, "beside it stands the name Net"),

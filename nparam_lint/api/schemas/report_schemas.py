@@ -18,7 +18,6 @@ from nparam_lint.ground.values import NameValue
 from nparam_lint.report.annotate_document import AnnotateDocument
 from nparam_lint.report.check_data import CheckDocument
 from nparam_lint.report.claims_document import ClaimsDocument
-from nparam_lint.rewrite.doc_suggestions import SuggestionsDocument
 from nparam_lint.rewrite.plan_document import PlanDocument
 
 NAME = "urn:nparam-lint:report:{}:1"  # with the version of the reports
@@ -35,7 +34,7 @@ REPORTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
     "history": HistoryDocument,
     "update": PlanDocument,
-    "init": PlanDocument | SuggestionsDocument,  # with `--docs` it suggests comments
+    "init": PlanDocument,
 }
 
 

@@ -1,0 +1,217 @@
+"""What `update --claims` and `init --claims` write: the right number, as the wrong one is written,
+where a text states a count; and comments that hold the right ones from now on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from nparam_lint.claims import TextError, is_doc, parse_target, read_expression
+from nparam_lint.claims.doc_comments import parse_docs
+from nparam_lint.claims.doc_text import COUNT, DocText, plain
+from nparam_lint.claims.grammar import Number, parse_value
+from nparam_lint.count.measured import Measured
+from nparam_lint.ground.values import Position
+from nparam_lint.report.style import grouped
+from nparam_lint.rewrite import number_style
+from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from nparam_lint.config.session import Session
+    from nparam_lint.gate.report import ModelReport, StatedOutcome
+    from nparam_lint.ground.values import Origin
+
+_About: TypeAlias = "tuple[Position, str, str, Origin]"  # of `Edit` and `Left`
+_WRITTEN = re.compile(
+    r"(?P<number>[0-9][0-9,_]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)"
+    r"(?P<suffix>\s?[kKmMbBgGtT](?![A-Za-z0-9]))?"
+)
+_SUFFIXES = {1: "", 10**3: "k", 10**6: "M", 10**9: "B", 10**12: "T"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Insertion:
+    """A text that takes the place of `old` at a place of a file, or stands before it."""
+
+    edit: Edit
+    old: str
+    new: str
+
+
+def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
+    """The right number for each count that is wrong for certain, as it is written there."""
+    insertions: list[_Insertion] = []
+    leftovers: list[Left] = []
+    held = 0
+    for outcome in outcomes:
+        if outcome.strength != "certain" or outcome.actual is None:
+            continue
+        if outcome.verdict == "right":
+            held += 1
+            continue
+        at, lines = outcome.position, _lines(session, outcome.position.path)
+        line = lines[at.line - 1] if at.line <= len(lines) else ""
+        written = _WRITTEN.match(line, at.column - 1)
+        number = _restated(written, outcome) if written else None
+        about: _About = (at, outcome.name, str(outcome.count.selector), "prose")
+        old = written[0] if written else outcome.count.text
+        if number is None:
+            reason = (
+                "it has no unit" if len(outcome.count.readings) > 1 else "it is no plain number"
+            )
+            leftovers.append(Left(*about, old, f"{reason}; correct it by hand", outcome.actual))
+        else:
+            edit = Edit(*about, old, number, outcome.actual)
+            insertions.append(_Insertion(edit, old, number))
+    return _plan(insertions, leftovers, session, held)
+
+
+def _restated(written: re.Match[str], outcome: StatedOutcome) -> str | None:
+    """The count in the form of the number that is written."""
+    term = outcome.count.value.terms[0]
+    if len(outcome.count.readings) > 1 or not isinstance(term, Number):
+        return None
+    value = parse_value(written["number"]).terms[0] if "." not in written["number"] else None
+    amount = (
+        value.value if isinstance(value, Number) else Fraction(written["number"].replace(",", ""))
+    )
+    suffix = _SUFFIXES.get(int(term.value / amount)) if amount else None
+    if suffix is None or outcome.actual is None:
+        return None
+    change = number_style.restate(
+        parse_value(written["number"] + suffix), outcome.actual, outcome.count.selector.metric
+    )
+    if change is None:
+        return None
+    return change.result.removesuffix(suffix) + (written["suffix"] or "")
+
+
+def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
+    """A comment for each count in Markdown and reStructuredText that is right for certain: one
+    above a table for its column, else behind the number."""
+    insertions: list[_Insertion] = []
+    leftovers: list[Left] = []
+    right = [o for o in outcomes if o.verdict == "right" and o.strength == "certain"]
+    by_path = grouped((o for o in right if is_doc(o.position.path)), lambda o: o.position.path)
+    held = 0
+    for path, inside in by_path.items():
+        text = "\n".join(_lines(session, path))
+        doc = DocText(path, text)
+        bound = {(number.line, number.column) for number in parse_docs(path, text)[0]}
+        columns: dict[tuple[int, int], list[tuple[str, str, StatedOutcome]]] = {}
+        for outcome in inside:
+            at, target = outcome.position, _target(outcome.model)
+            about: _About = (at, target, str(outcome.count.selector), "docs")
+            if (at.line, at.column) in bound:
+                held += 1
+                continue
+            if not target:
+                reason = "its call cannot be written as a target"
+                leftovers.append(Left(*about, outcome.count.text, reason, outcome.actual))
+                continue
+            cell = _cell(doc, at) if not doc.is_rest else None
+            if cell:
+                head, column, first = cell
+                columns.setdefault((head, column), []).append((first, target, outcome))
+                continue
+            number = COUNT.match(doc.lines[at.line - 1], at.column - 1)
+            if doc.is_rest:
+                top = next((p[0] for p in doc.paragraphs if at.line in p), at.line)
+                place, comment = Position(path, top), f".. nparam: {target}\n\n"
+                old, new = "", comment
+            else:
+                comment, place = f"<!-- nparam: {target} -->", at
+                old = number[0] if number else ""
+                new = f"{old} {comment}"
+            edit = Edit(place, target, about[2], "docs", "", comment.strip(), outcome.actual or 0)
+            insertions.append(_Insertion(edit, old, new))
+        for (head, column), rows in columns.items():
+            firsts = [first for first, _, _ in rows]
+            listed = "".join(
+                f"     {first} = {target}\n"
+                for first, target, _ in rows
+                if firsts.count(first) == 1
+            )
+            table = next(table for at, table in doc.tables if at == head)
+            comment = f"<!-- nparam: {plain(table.head[column].text)}\n{listed}-->\n"
+            first, target, outcome = rows[0]
+            edit = Edit(
+                Position(path, head), target, "", "docs", "", comment.strip(), outcome.actual or 0
+            )
+            insertions.append(_Insertion(edit, "", comment))
+    return _plan(insertions, leftovers, session, held)
+
+
+def _target(model: ModelReport | None) -> str:
+    """The target by which a comment names a model; "" where its call cannot be written as one."""
+    if model is None or not isinstance(model.measurement, Measured):
+        return ""
+    location, sign, _ = model.target.partition("::")
+    if model.way is None or not sign:
+        return model.target
+    try:
+        target = parse_target(f"{location}::{model.measurement.call}")
+        read_expression(f"f({target.arguments or ''})")
+    except TextError:
+        return ""
+    return str(target)
+
+
+def _cell(doc: DocText, at: Position) -> tuple[int, int, str] | None:
+    """Of a place in a table of Markdown: the line of its head, the column, and the first cell of
+    the row."""
+    for head, table in doc.tables:
+        for number, row in table.rows:
+            if number == at.line:
+                for column, cell in enumerate(row):
+                    if cell.start < at.column <= cell.end and column < len(table.head):
+                        return head, column, plain(row[0].text)
+    return None
+
+
+def _lines(session: Session, path: str) -> list[str]:
+    content = (session.root / path).read_bytes()
+    return [line.removesuffix("\r") for line in content.decode("utf-8", "replace").split("\n")]
+
+
+def _plan(
+    insertions: Sequence[_Insertion], leftovers: list[Left], session: Session, held: int
+) -> Plan:
+    def rewrite(
+        name: str, items: list[_Insertion]
+    ) -> tuple[bytes, bytes, Mapping[_Insertion, str]]:
+        old = (session.root / name).read_bytes()
+        try:
+            lines = old.decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            return old, old, dict.fromkeys(items, "the file is not UTF-8")
+        failures: dict[_Insertion, str] = {}
+        order: Callable[[_Insertion], tuple[int, int]] = lambda item: (  # noqa: E731
+            item.edit.position.line,
+            item.edit.position.column,
+        )
+        for item in sorted(items, key=order, reverse=True):
+            at = item.edit.position
+            line, start = lines[at.line - 1], at.column - 1
+            if not line.startswith(item.old, start):
+                failures[item] = "the file has changed since it was read"
+                continue
+            lines[at.line - 1] = line[:start] + item.new + line[start + len(item.old) :]
+        new = "\n".join(lines)
+        if is_doc(name) and len(parse_docs(name, new)[1]) > len(parse_docs(name, old.decode())[1]):
+            return old, old, dict.fromkeys(items, "the comment could not be read there")
+        return old, new.encode(), failures
+
+    placed = [(item.edit.position.path, item) for item in insertions]
+    files, failures = edit_files(placed, session, rewrite)
+    leftovers += [
+        Left(i.edit.position, i.edit.model, i.edit.selector, i.edit.origin, i.old, reason)
+        for i, reason in failures.items()
+    ]
+    edits = [item.edit for item in insertions if item not in failures]
+    edits.sort(key=lambda edit: (edit.position.path, edit.position.line, edit.position.column))
+    return Plan(tuple(edits), tuple(leftovers), tuple(files), held)
