@@ -1,6 +1,6 @@
 """A parameter count that a text states is wrong.
 
-Sentences like "a ~2K-parameter autoencoder" or "Params: 27M" are claims too, and
+Sentences like "a ~2K-parameter autoencoder" or "Params: 27M" are claims, and
 so are columns of tables, keys of configs, comments, model cards, checkpoints.
 They are checked if one model is named beside them and can be built, to the
 precision that they state. `nparam-lint claims` lists them all.

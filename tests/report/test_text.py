@@ -148,7 +148,7 @@ zoo/tiny.py
 
 zoo/tiny.py:3:5  NPL013  warning: the docstring says ~2K, TinyAE has 4,996
     parameters
-    Correct the sentence, or make it a budget: a line `nparam: …` with the exact
+    Correct the number, or make it a budget: a line `nparam: …` with the exact
       count.
 
 models/unet.py:10:1  NPL004  cannot build UNet: TypeError: UNet.__init__()
