@@ -85,6 +85,21 @@ class _NamedModel:
     measured: Measured
     name: str
 
+    @property
+    def callable(self) -> str:
+        """The class or factory, without arguments."""
+        return self.report.target.partition("(")[0]
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether it is declared with arguments."""
+        return self.report.way is None and self.report.target != self.callable
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody says how it is called."""
+        return self.report.way is None and not self.has_arguments
+
     def amount(self, count: StatedCount) -> int | None:
         """What it has of the measure that a count is about."""
         return self.measured.modules[0].of(count.selector.metric)
@@ -250,14 +265,15 @@ class _Names:
         fitting = next(((m, n) for m, n in amounts if _fits(count, m, n, tolerance)), None)
         if fitting is None and binding.confirms:
             return StatedOutcome(at, count)
-        model, amount = fitting or amounts[0]
         # Of several with different counts it may be about one that was not counted, unless the name
         # is that of a class or a factory whose defaults are one of them.
-        is_clear = fitting is not None or len({n for _, n in amounts}) == 1
-        if not is_clear and len({m.report.target for m, _ in amounts}) == 1:
-            defaults = [(m, n) for m, n in amounts if m.report.way is None]
-            is_clear = bool(defaults) and amounts[0][0].report.target not in self.unsure
-            amounts = [*defaults, *amounts]
+        defaults = [(m, n) for m, n in amounts if m.is_default]
+        model, amount = fitting or [*defaults, *amounts][0]
+        # Of a class whose budgets say its arguments, no other way to build it was tried.
+        is_only = len({n for _, n in amounts}) == 1 and not model.has_arguments
+        is_clear = fitting is not None or is_only
+        if defaults and len({m.callable for m, _ in amounts}) == 1:
+            is_clear |= model.callable not in self.unsure
         explanation = ""
         if fitting is None:
             bounds = [value.bounds(tolerance=tolerance) for value in count.readings]

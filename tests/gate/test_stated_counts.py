@@ -173,3 +173,43 @@ def test_a_config_that_names_the_model(tmp_path, nparam_lint):
         ("conf/grid.yaml", 1),
         ("conf/grid.yaml", 3),
     ]
+
+
+SIZED = """\
+from torch import nn
+
+
+class SizedNet(nn.Module):
+    '''{}'''
+
+    def __init__(self, d{}):
+        super().__init__()
+        self.fc = nn.Linear(d, 10)
+
+
+def small():
+    return SizedNet(d=9)
+
+
+def large():
+    return SizedNet(d=99)
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "doc", "stated"),
+    [
+        ("=19", "", 200),  # its defaults, and no other way fits
+        ("=19", "", 100),  # another way
+        ("", "", 200),  # nobody says which
+        ("", "nparam(d=19): 200", 300),  # a budget's arguments are no defaults
+    ],
+)
+def test_a_class_that_is_built_in_several_ways(tmp_path, nparam_lint, default, doc, stated):
+    files = {
+        "nets.py": SIZED.format(doc, default),
+        "README.md": f"SizedNet has {stated + (stated == 200)} parameters.\n",
+    }
+    wrong = [("README.md", 1, "SizedNet has 200 parameters, stated: 201 parameters (-0.50 %)")]
+    expected = wrong if (default, stated) == ("=19", 200) else []
+    assert told(tmp_path, nparam_lint, files) == expected
