@@ -38,7 +38,7 @@ from nparam_lint.gate.candidates import (
     Selection,
     select_models,
 )
-from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
+from nparam_lint.gate.judgements import assemble_report, complete_codes, in_order, judge_models
 from nparam_lint.gate.reading import read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
@@ -119,6 +119,9 @@ def check(
         elsewhere=elsewhere,
         seconds=time.monotonic() - start,
     )
+    if declared_only and session.is_staged and not (static_only or division):
+        with Aside("the counts that the commit states"):
+            report = _with_staged_counts(report, session)
     if static_only or declared_only:
         return report
     recipes = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
@@ -129,6 +132,22 @@ def check(
         )
     report = replace(report, test_files=len(source.found.left_out))
     return report if division else stated_counts.with_stated_counts(report, source)
+
+
+def _with_staged_counts(report: Report, session: Session) -> Report:
+    """With the findings about counts that the lines of the next commit state: of the models that
+    these name, which are built as in a run over all. A commit that states none pays nothing."""
+    counts = stated_counts.staged_counts(session)
+    if not counts:
+        return report
+    session.inputs.is_complete = False  # the next commit has other lines
+    whole = read_source(session, ())
+    selection = as_the_project_builds(whole, select_models(whole.candidates))
+    candidates = stated_counts.named_in(counts, selection.candidates)
+    built = measure(whole, replace(selection, candidates=candidates))
+    findings = stated_counts.judged(built, counts, whole)
+    every = dict.fromkeys([*report.findings, *findings])
+    return replace(report, findings=tuple(in_order(every)))
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:

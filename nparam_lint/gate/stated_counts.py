@@ -7,6 +7,7 @@ is only `likely` is never one. A number that fits one of several models accuses 
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections import defaultdict
@@ -17,7 +18,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import parse_selector, stated
+from nparam_lint.claims import DOC_SUFFIXES, parse_selector, stated
 from nparam_lint.claims.grammar import Number, Value
 from nparam_lint.claims.stated import StatedCount
 from nparam_lint.count.measured import Measured
@@ -26,17 +27,20 @@ from nparam_lint.gate import explanations, measures
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.values import Position, SourceLine, proportion
+from nparam_lint.repository.git import open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.gate.candidates import ProjectSource
+    from nparam_lint.config.session import Session
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.report import ModelReport, Report, Strength, Verdict
     from nparam_lint.ground.findings import Finding
 
@@ -72,6 +76,7 @@ _GENERAL = frozenset(
 )
 _WORDS_OF_NAME = 3
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
+_OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
@@ -164,6 +169,66 @@ def _header(root: Path, path: str) -> bytes:
     with (root / path).open("rb") as file:
         length = file.read(8)
         return length + file.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
+
+
+def staged_counts(session: Session) -> list[tuple[Position, StatedCount]]:
+    """The counts that the next commit states, in texts that a hook's answer rests on."""
+    try:
+        repository = open_repository(session.home, session.environ)
+        folder = os.path.relpath(session.home, repository.top).replace(os.sep, "/")
+        lines = repository.staged_lines("" if folder == "." else folder, _OF_A_HOOK)
+    except UsageError:  # no repository
+        return []
+    read_file, counts = reader(session.root), list[tuple[Position, StatedCount]]()
+    for path in filter(lines.get, listed(session, list_stating)):
+        with suppress(OSError):
+            counts += (
+                (Position(path, count.line, count.column), count)
+                for count in stated.stated_counts(path, read_file(path))
+                if count.line in lines[path]
+            )
+    return counts
+
+
+def named_in(
+    counts: Sequence[tuple[Position, StatedCount]], candidates: Iterable[Candidate]
+) -> list[Candidate]:
+    """The candidates that one of these counts may be about, by their names."""
+    texts = (" ".join((*count.names, *count.above, at.path)) for at, count in counts)
+    key = " ".join(map(name_key, texts))
+    return [
+        candidate
+        for candidate in candidates
+        if any(name_key(name) in key for name in _names_of_candidate(candidate))
+    ]
+
+
+def judged(
+    report: Report, counts: Sequence[tuple[Position, StatedCount]], source: ProjectSource
+) -> list[Finding]:
+    """The findings about some counts, of the models of a report."""
+    names, read_file = _Names(report), reader(source.session.root)
+    settings = source.session.settings
+    budgets = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
+    outcomes = [
+        names.outcome(at, count, settings.for_file(at.path).tolerance)
+        for at, count in counts
+        if (at.path, at.line) not in budgets
+    ]
+    findings = [
+        _disagreement(outcome, explanations.lines_of(read_file(outcome.position.path)))
+        for outcome in outcomes
+        if outcome.verdict == "wrong" and outcome.strength == "certain"
+    ]
+    return reported_findings(findings, source)
+
+
+def _names_of_candidate(candidate: Candidate) -> Iterator[str]:
+    target, recipe, way = candidate.target, candidate.build.recipe, candidate.way
+    yield target.callable.rpartition(".")[2] or posixpath.splitext(target.location)[0]
+    yield from _STRING.findall(f"{recipe.call} {recipe.arguments}")
+    if way and way.name:
+        yield way.name
 
 
 def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]:

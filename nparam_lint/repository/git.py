@@ -46,6 +46,8 @@ _PRIVATE = (
 _RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of the history
 _LINK, _SUBMODULE = "120000", "160000"
 
+_HUNK = re.compile(r"@@ -\S+ \+([0-9]+)(?:,([0-9]+))? @@")  # where new lines begin, how many
+
 
 class GitError(UsageError):
     """Git cannot do what was asked; the message says why, and the next step."""
@@ -177,6 +179,24 @@ class Repository:
         options = ("--find-renames", "-l0", "-z", "--name-status", "--diff-filter=R")
         fields = self.listed(command[0], *options, "--ignore-submodules=all", *command[1:])
         return {old: new for _, old, new in zip(*[iter(fields)] * 3, strict=True)}
+
+    def staged_lines(self, folder: str, suffixes: Iterable[str]) -> dict[str, set[int]]:
+        """The numbers of the lines that the next commit adds or changes, in files of some kinds
+        below a folder of the repository; the paths are relative to it."""
+        top = f":(top,glob){folder}/**/*" if folder else ":(top,glob)**/*"
+        options = ("--cached", "-U0", "--no-color", "--no-ext-diff", "--no-renames")
+        patch = self.run(
+            "-c", "core.quotePath=false", "diff", *options, "--", *(f"{top}{s}" for s in suffixes)
+        )
+        lines: dict[str, set[int]] = {}
+        path = ""
+        for line in patch.split("\n"):
+            if line.startswith("+++ "):
+                path = line.removeprefix("+++ ").removeprefix("b/").removeprefix(f"{folder}/")
+            elif hunk := _HUNK.match(line):
+                start, count = int(hunk[1]), int(hunk[2] or 1)
+                lines.setdefault(path.rstrip("\t"), set()).update(range(start, start + count))
+        return lines
 
     def is_changed(self, *, staged: bool) -> bool:
         """Whether a tracked file of the working tree, or of the index, differs from HEAD, or seems

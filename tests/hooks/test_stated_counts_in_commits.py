@@ -1,0 +1,70 @@
+"""A commit that states a wrong count is told of it: of its own lines, and of no older ones."""
+
+from __future__ import annotations
+
+import pytest
+from commits import accepted, refused
+
+NETS = """\
+from torch import nn
+
+
+class GridNet(nn.Module):
+    def __init__(self, width=10):
+        super().__init__()
+        self.fc = nn.Linear(9, width)
+
+
+def grid_large():
+    return GridNet(100)
+"""
+README = "GridNet has 120 parameters.\n"
+CONFIG = 'device = "meta"\n[severity]\nNPL013 = "error"\n'
+
+
+@pytest.fixture
+def sample(hooked):
+    """A repository whose README was wrong before there was a hook."""
+    return hooked({"nets.py": NETS, "README.md": README, "nparam-lint.toml": CONFIG})
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"README.md": README + "\ngrid_large has 7k parameters.\n"}, "README.md:3:16"),
+        ({"docs/a b.md": "| model | Params |\n|--|--|\n| grid-large | 7k |\n"}, "docs/a b.md:3:16"),
+        ({"conf/grid.yaml": "# 120 parameters\n_target_: nets.GridNet\n"}, "conf/grid.yaml:1:3"),
+        ({"train.py": "size = 1\nn = GridNet()  # 120k params\n"}, "train.py:2:18"),
+    ],
+)
+def test_a_wrong_count_is_refused_where_it_is_written(sample, files, place):
+    sample.add(files)
+    refused(sample.commit(), f"{place}  NPL013")
+    assert "README.md:1" not in sample.commit().stdout + sample.commit().stderr
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"README.md": README + "\ngrid_large has 1k parameters.\n"},  # it is right
+        {"README.md": README + "\nGridNet is fast.\n"},  # it states none
+        {"nets.py": NETS + "\n# 120 steps\n"},
+        {"README.md": "GridNet has 100 parameters.\n"},
+        {"README.md": None},
+    ],
+)
+def test_a_commit_that_states_nothing_wrong_is_made(sample, files):
+    sample.add(files)
+    assert sample.commit().returncode == 0
+
+
+def test_a_wrong_count_is_a_warning_unless_the_user_says_otherwise(hooked):
+    sample = hooked({"nets.py": NETS, "README.md": "", "nparam-lint.toml": 'device = "meta"\n'})
+    sample.add({"README.md": README})
+    accepted(sample.commit(), "README.md:1:13  NPL013  warning: GridNet has 100 parameters")
+
+
+def test_that_of_a_project_in_a_folder(hooked):
+    sample = hooked({"pkg/nets.py": NETS, "pkg/nparam-lint.toml": CONFIG, "README.md": ""})
+    sample.add({"pkg/README.md": README})
+    refused(sample.commit(), "README.md:1:13  NPL013")
