@@ -135,9 +135,10 @@ def check(
 
 
 def _with_staged_counts(report: Report, session: Session) -> Report:
-    """With the findings about counts that the lines of the next commit state: of the models that
-    these name, which are built as in a run over all. A commit that states none pays nothing."""
-    counts = stated_counts.staged_counts(session)
+    """With the findings about counts that the next commit states, or makes wrong: of the models
+    that these name, which are built as in a run over all. A commit that does neither pays for a
+    question to git."""
+    counts = stated_counts.staged_counts(session, report)
     if not counts:
         return report
     session.inputs.is_complete = False  # the next commit has other lines

@@ -171,22 +171,34 @@ def _header(root: Path, path: str) -> bytes:
         return length + file.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
 
 
-def staged_counts(session: Session) -> list[tuple[Position, StatedCount]]:
-    """The counts that the next commit states, in texts that a hook's answer rests on."""
+def staged_counts(session: Session, report: Report) -> list[tuple[Position, StatedCount]]:
+    """The counts that the next commit states, in texts that a hook's answer rests on; and those
+    that name a model whose count it changes: one of its budgets is broken, or is written anew."""
     try:
         repository = open_repository(session.home, session.environ)
         folder = os.path.relpath(session.home, repository.top).replace(os.sep, "/")
         lines = repository.staged_lines("" if folder == "." else folder, _OF_A_HOOK)
     except UsageError:  # no repository
         return []
+
+    def is_staged(at: Position) -> bool:
+        return at.line in lines.get(at.path, ())
+
+    changed = {
+        name_key(model.target.partition("::")[2].partition("(")[0].rpartition(".")[2])
+        for model in report.models
+        for budget in model.budgets
+        if budget.origin != "prose" and (not budget.ok or is_staged(budget.position))
+    } - {""}
     read_file, counts = reader(session.root), list[tuple[Position, StatedCount]]()
-    for path in filter(lines.get, listed(session, list_stating)):
+    paths = listed(session, list_stating) if changed else [*lines]
+    for path in (path for path in paths if path.lower().endswith(_OF_A_HOOK)):
         with suppress(OSError):
-            counts += (
-                (Position(path, count.line, count.column), count)
-                for count in stated.stated_counts(path, read_file(path))
-                if count.line in lines[path]
-            )
+            for count in stated.stated_counts(path, read_file(path)):
+                at = Position(path, count.line, count.column)
+                key = name_key(" ".join(count.names)) if changed else ""
+                if is_staged(at) or any(name in key for name in changed):
+                    counts.append((at, count))
     return counts
 
 

@@ -68,3 +68,16 @@ def test_that_of_a_project_in_a_folder(hooked):
     sample = hooked({"pkg/nets.py": NETS, "pkg/nparam-lint.toml": CONFIG, "README.md": ""})
     sample.add({"pkg/README.md": README})
     refused(sample.commit(), "README.md:1:13  NPL013")
+
+
+def test_a_commit_that_changes_a_model_is_told_of_the_counts_that_it_makes_wrong(hooked):
+    """Other counts that are wrong, of other models, were so before."""
+    declared = NETS.replace("(nn.Module):\n", '(nn.Module):\n    """nparam: 100"""\n\n', 1)
+    readme = "GridNet has 100 parameters.\n\ngrid_large has 7k parameters.\n"
+    sample = hooked({"nets.py": declared, "README.md": readme, "nparam-lint.toml": CONFIG})
+    wider = declared.replace("width=10", "width=11").replace("nparam: 100", "nparam: 110")
+    sample.add({"nets.py": wider})
+    refused(sample.commit(), "README.md:1:13  NPL013  GridNet has 110 parameters")
+    assert "README.md:3" not in sample.commit().stdout
+    sample.add({"README.md": readme.replace("100", "110")})
+    assert sample.commit().returncode == 0
