@@ -14,7 +14,7 @@ from nparam_lint.claims.doc_text import COUNT, DocText, plain
 from nparam_lint.claims.grammar import Number, parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.values import Position
-from nparam_lint.report.style import grouped
+from nparam_lint.report.style import grouped, plural
 from nparam_lint.rewrite import number_style
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
@@ -137,11 +137,11 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
                 if firsts.count(first) == 1
             )
             table = next(table for at, table in doc.tables if at == head)
-            comment = f"<!-- nparam: {plain(table.head[column].text)}\n{listed}-->\n"
-            first, target, outcome = rows[0]
-            edit = Edit(
-                Position(path, head), target, "", "docs", "", comment.strip(), outcome.actual or 0
-            )
+            name = plain(table.head[column].text)
+            comment = f"<!-- nparam: {name}\n{listed}-->\n"
+            _, target, outcome = rows[0]
+            shown = f"<!-- nparam: {name} … -->, for {plural(len(rows), 'row')}"
+            edit = Edit(Position(path, head), target, "", "docs", "", shown, outcome.actual or 0)
             insertions.append(_Insertion(edit, "", comment))
     return _plan(insertions, leftovers, session, held)
 
@@ -200,7 +200,11 @@ def _plan(
             if not line.startswith(item.old, start):
                 failures[item] = "the file has changed since it was read"
                 continue
-            lines[at.line - 1] = line[:start] + item.new + line[start + len(item.old) :]
+            before, longer = line[:start], len(item.new) - len(item.old)
+            if item.old and "|" in line and longer > 0:  # the columns of a table stay straight
+                blanks = len(before) - len(before.rstrip(" "))
+                before = before[: start - min(longer, max(blanks - 1, 0))]
+            lines[at.line - 1] = before + item.new + line[start + len(item.old) :]
         new = "\n".join(lines)
         if is_doc(name) and len(parse_docs(name, new)[1]) > len(parse_docs(name, old.decode())[1]):
             return old, old, dict.fromkeys(items, "the comment could not be read there")

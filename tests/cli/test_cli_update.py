@@ -85,8 +85,8 @@ nparam-lint.toml:6  net.py::Net  0.2k → 0.4k  (352)
 LEFT = """\
 ../shared.toml:2  torch.nn::Linear(2, 3)  8  left alone: cannot be rewritten: its file is \
 outside of the repository; counted: 9
-net.py:6  Net  ~2K parameters  left alone: a count in prose is not rewritten; correct it by \
-hand; counted: 352
+net.py:6  Net  ~2K parameters  left alone: a count in prose: update --claims rewrites it; \
+counted: 352
 net.py:13  Net  <= 300  left alone: a limit, which is never changed; counted: 352
 net.py:14  Net  1..300  left alone: a range, which is never changed; counted: 352
 net.py:15  Net  width*(3*width + 2)  left alone: a formula, which gives 320; counted: 352
