@@ -59,6 +59,7 @@ LATE = frozenset(
     gate.formula_check
     gate.inside
     gate.measures
+    gate.model_names
     gate.report
     gate.shards
     gate.stated_counts

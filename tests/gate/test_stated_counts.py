@@ -213,3 +213,30 @@ def test_a_class_that_is_built_in_several_ways(tmp_path, nparam_lint, default, d
     wrong = [("README.md", 1, "SizedNet has 200 parameters, stated: 201 parameters (-0.50 %)")]
     expected = wrong if (default, stated) == ("=19", 200) else []
     assert told(tmp_path, nparam_lint, files) == expected
+
+
+CHOSEN = """\
+from torch import nn
+
+
+class ChosenNet(nn.Module):
+    def __init__(self, name, weights=""):
+        super().__init__()
+        self.fc = nn.Linear({"mini": 9, "maxi": 99}[name], 10)
+
+
+def main():
+    ChosenNet("mini", weights="ImageNet")
+    ChosenNet(name="maxi")
+"""
+
+
+def test_a_string_that_chooses_a_model_names_it_and_no_other_string_does(tmp_path, nparam_lint):
+    files = {
+        "nets.py": CHOSEN,
+        "README.md": "| model | params |\n|--|--|\n| mini | 200k |\n| maxi | 1k |\n\n"
+        "ImageNet has 1.2M parameters.\n",
+    }
+    assert told(tmp_path, nparam_lint, files) == [
+        ("README.md", 3, "mini has 100 parameters, stated: 200k (params) (-99.95 %)")
+    ]

@@ -1,0 +1,242 @@
+"""Which model does a text name? The models that were counted by what texts call them, in any usual
+spelling."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from nparam_lint.count.measured import Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.gate.candidates import Candidate
+    from nparam_lint.gate.report import ModelReport, Report, Strength
+    from nparam_lint.ground.values import Position
+
+# Words for sizes, by which one name has several spellings: `ViT-B/16`, `vit_base_16`; and the
+# letters for them, where these stand alone.
+_SIZES = {
+    "nano": "N",
+    "tiny": "T",
+    "ti": "T",
+    "small": "S",
+    "base": "B",
+    "medium": "M",
+    "large": "L",
+    "xlarge": "XL",
+    "huge": "H",
+    "giant": "G",
+}
+_LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
+_PART = re.compile(r"[A-Za-z]+|[0-9]+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
+_WORD = re.compile(r"[A-Za-z][\w./+-]*")
+# A string that chooses a model: the first argument of a call, or one that is called so.
+_CHOICE = re.compile(
+    r"""(?:\w\(\s*|\b(?:\w*name|arch\w*|variant|size|version|\w*model\w*|config)\s*=\s*)
+    ['"]([A-Za-z][^'"\s]{2,80})['"]""",
+    re.VERBOSE,
+)
+_BLOB = re.compile(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
+# A class of configuration or of weights is called after the model.
+_OF_MODEL = re.compile(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_COMPOUND = re.compile(r"[0-9_]|[a-z][A-Z]|[A-Z]{2}")
+# Words that a text has whomever it is about.
+_GENERAL = frozenset(
+    "model network module encoder decoder backbone baseline head block layer main create build get"
+    " make transformer attention classifier discriminator generator".split()
+)
+_WORDS_OF_NAME = 3
+_SHORTEST_BEGINNING = 5  # letters of a name that begins another
+_ALIKE = 0.9  # of the modules of a model, and of a checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """A model that was counted, as a text may call it."""
+
+    report: ModelReport
+    measured: Measured
+    name: str
+
+    @property
+    def callable(self) -> str:
+        """The class or factory, without arguments."""
+        return self.report.target.partition("(")[0]
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether it is declared with arguments."""
+        return self.report.way is None and self.report.target != self.callable
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody says how it is called."""
+        return self.report.way is None and not self.has_arguments
+
+    def amount(self, count: StatedCount) -> int | None:
+        """What it has of the measure that a count is about."""
+        return self.measured.modules[0].of(count.selector.metric)
+
+    def has_tensors(self, weights: Iterable[str]) -> bool:
+        """Whether the names of a checkpoint's tensors are those of its modules."""
+        theirs = {name.rpartition(".")[0] for name in weights}
+        ours = {row.path for row in self.measured.modules if row.own or row.tied}
+        both = len(theirs & ours)
+        return bool(both) and both >= _ALIKE * len(ours) and both >= _ALIKE * len(theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The models that a count may be about, how sure that is, and `because` of what. `confirms`: a
+    number that fits none of them is about something else."""
+
+    models: Sequence[NamedModel] = ()
+    strength: Strength = ""
+    because: str = ""
+    confirms: bool = False
+
+
+def name_key(text: str) -> str:
+    """What is the same for all spellings of a name."""
+    key = ""
+    for part in _PART.findall(text):
+        if part.lower() in _LETTERS:
+            key += _LETTERS[part.lower()]
+        else:
+            pieces = _PIECE.findall(part) or [part]
+            key += "".join(_SIZES.get(piece.lower(), piece.lower()) for piece in pieces)
+    return key
+
+
+class ModelNames:
+    """The models that were counted, by what texts call them."""
+
+    def __init__(self, report: Report) -> None:
+        self.models: list[NamedModel] = []
+        self.by_key: dict[str, list[NamedModel]] = defaultdict(list)
+        self.by_path: dict[str, list[NamedModel]] = defaultdict(list)
+        for model in report.models:
+            measured = model.measurement
+            if not isinstance(measured, Measured) or model.host or not measured.counts.total:
+                continue
+            for name in _names_of(model, measured):
+                self.by_key[name_key(name)].append(NamedModel(model, measured, name))
+            location, _, called = model.target.partition("::")
+            if not called:
+                self.by_path[location].append(NamedModel(model, measured, location))
+            self.models.append(NamedModel(model, measured, called.partition("(")[0] or location))
+        self.by_key.pop("", None)
+        self.unsure = {failed.target for failed in report.failed_ways}
+        self.unsure |= {target for target, _ in report.ways_left}
+        # Of a project with models that could not be counted, a number may be about one of these.
+        top_level = {m.report.target for m in self.models if m.report.top_level}
+        is_whole = len(top_level) == 1 and not report.skipped
+        self.only = [m for m in self.models if m.report.target in top_level and is_whole]
+
+    def binding(self, at: Position, count: StatedCount) -> Binding:
+        models: list[NamedModel] | None
+        if count.weights:
+            models = [model for model in self.models if model.has_tensors(count.weights)]
+            return Binding(models, "certain", "its tensors have the names of this model's")
+        if count.is_name:
+            for name in count.names:
+                if models := self.by_path.get(_path_of(name, at.path)):
+                    return Binding(models, "certain", f"beside it stands the file {name}")
+                if named := self._named(name):
+                    return Binding(named, "certain", f"beside it stands the name {name}")
+            around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
+            for rest, name in product(around, count.names):  # `resnet20` below "CIFAR-10"
+                if models := self.by_key.get(name_key(f"{rest} {name}")):
+                    return Binding(models, "certain", f"{rest} {name} names it")
+        for n, text in enumerate(() if count.is_name else count.names):
+            if in_text := [*self._in_text(text)]:
+                name, nearest = in_text[0] if n == 1 else in_text[-1]
+                is_whole = n < 2 or name_key(text) == name_key(name)  # a heading
+                is_certain = is_whole and name.lower() not in _GENERAL
+                strength: Strength = "certain" if is_certain else "likely"
+                return Binding(nearest, strength, f"the text names {name}")
+        if count.in_file and (models := self.by_path.get(at.path)):
+            return Binding(models, "certain", "it stands in the config of this model")
+        for name in count.names if count.is_name else ():
+            if begun := self._begun(name):
+                return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
+        return Binding(self.only, "likely", "it is the only model")
+
+    def _named(self, name: str) -> Sequence[NamedModel]:
+        """The models of exactly this name; what stands in brackets behind it may be left out."""
+        spellings = [name, _BRACKETS.sub(" ", name), _OF_MODEL.sub("", name)]
+        if re.fullmatch(r"[\w.]+", name):  # a dotted name
+            spellings.append(name.rpartition(".")[2])
+        keys = map(name_key, spellings)
+        return next((models for key in keys if (models := self.by_key.get(key))), ())
+
+    def _begun(self, name: str) -> Sequence[NamedModel]:
+        """The models whose names begin with this name, or this with theirs."""
+        key = name_key(_BRACKETS.sub(" ", name))
+        if len(key) < _SHORTEST_BEGINNING:
+            return ()
+        longer = [m for k, ms in self.by_key.items() if k.startswith(key) for m in ms]
+        if longer:
+            return longer
+        shorter = [k for k in self.by_key if len(k) >= _SHORTEST_BEGINNING and key.startswith(k)]
+        return self.by_key[max(shorter, key=len)] if shorter else ()
+
+    def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[NamedModel]]]:
+        """The models that a text names, in its order; the longest name at each place."""
+        words = [match[0].rstrip(".-/") for match in _WORD.finditer(text)]
+        words = [w.rpartition(".")[2] if _DOTTED.fullmatch(w) else w for w in words]
+        n = 0
+        while n < len(words):
+            for length in range(min(_WORDS_OF_NAME, len(words) - n), 0, -1):
+                name = " ".join(words[n : n + length])
+                models = self.by_key.get(name_key(name), ())
+                is_compound = _COMPOUND.search(name) and len(name_key(name)) > 2
+                if models and (is_compound or any(model.name == name for model in models)):
+                    yield name, models
+                    n += length - 1
+                    break
+            n += 1
+
+
+def _names_of(model: ModelReport, measured: Measured) -> Iterable[str]:
+    """What a text may call a model."""
+    location, _, called = model.target.partition("::")
+    base = posixpath.basename(location)
+    if called:
+        names = {called.partition("(")[0].rpartition(".")[2]: None}
+    else:
+        names = dict.fromkeys((base, posixpath.splitext(base)[0]))
+    if model.way:
+        named = [model.way.name] if model.way.kind == "size" and model.way.name else []
+        named += _CHOICE.findall(measured.call)
+        names |= dict.fromkeys(named)
+    return names
+
+
+def _path_of(name: str, document: str) -> str:
+    """The file of the project that a link, or a path, leads to."""
+    name = name.partition("#")[0].strip()
+    if blob := _BLOB.match(name):
+        return blob[1]
+    if "/" not in name and "." not in name:
+        return ""
+    here = posixpath.dirname(document) if name.startswith(".") else ""
+    return posixpath.normpath(posixpath.join(here, name.lstrip("/")))
+
+
+def names_of_candidate(candidate: Candidate) -> Iterator[str]:
+    target, recipe, way = candidate.target, candidate.build.recipe, candidate.way
+    yield target.callable.rpartition(".")[2] or posixpath.splitext(target.location)[0]
+    yield from _CHOICE.findall(f"{recipe.call} f({recipe.arguments})")
+    if way and way.name:
+        yield way.name
