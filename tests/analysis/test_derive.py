@@ -172,6 +172,7 @@ def forms():
     return {name: derived(make, **base) for name, (make, base, _) in FORMS.items()}
 
 
+@pytest.mark.first_cases(3)
 @pytest.mark.parametrize("name", [n for n, (_, _, text) in FORMS.items() if text])
 def test_the_total_is_written_in_factors(forms, name):
     assert total(forms[name]) == FORMS[name][2]
@@ -603,6 +604,7 @@ UNLIKE = (
 )
 
 
+@pytest.mark.first_cases(10)
 @pytest.mark.parametrize(
     ("make", "base", "form", "rules"),
     [
@@ -685,6 +687,7 @@ def collatz(n=6, d=8):
 
 
 # hypothesis has a callback of the garbage collector, in which the signal may come.
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     monkeypatch.setattr(limits, "LAST_SECONDS", 1.0)

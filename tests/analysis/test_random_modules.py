@@ -134,6 +134,7 @@ def examples(number: int):
     return settings(max_examples=number, database=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.thorough
 @examples(2)
 @given(st.lists(PART, min_size=1, max_size=3))
 def test_a_form_is_right_everywhere_or_there_is_none(parts):

@@ -286,6 +286,7 @@ def test_a_cell_without_a_count_is_told(cell):
     assert said.startswith(f"4:7 found `{cell}`, expected one count; next: write `ROW = -`")
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     "part",
     ["<!--", "<!--\n", "<!-- nparam: a.py::A\n", "<!-- nparam: a.py::A -->\n", "` ", "<!---", " "],

@@ -436,6 +436,7 @@ def test_a_staircase_of_the_word_and_a_row_of_it_are_read_in_time() -> None:
     assert time.process_time() - start < 10
 
 
+@pytest.mark.thorough
 @PROPERTY
 @given(
     st.lists(

@@ -118,6 +118,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
         parse_formula(text)
 
 
+@pytest.mark.thorough
 def test_the_deepest_formula_that_is_read_can_be_evaluated() -> None:
     assert parse_formula("+".join(["1"] * 100)).evaluate({}) == 100
     assert parse_formula("(1 == " * 90 + "1" + ")" * 90).evaluate({}) == 1

@@ -240,6 +240,7 @@ def test_bounds_against_brute_force(digits: int, places: int, spread: str, sign:
             assert (x in bounds) is bool(holds(x)), (text, x)
 
 
+@pytest.mark.thorough
 @PROPERTY
 @given(
     st.text() | st.text("0123456789_,.kKMBGTie%±~<>=+-*/()#'n ") | st.text(" ٣²é\0\ud800.±"),

@@ -110,6 +110,7 @@ def test_a_gate_that_compares_nothing_does_not_pass(is_counted_then, sample, run
     run("diff", "HEAD", "--tolerance", "1%")  # there is no model
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -58,6 +58,7 @@ def test_it_builds_models(copy: PackageCopy) -> None:
     assert report["environment"]["reason"] == "threads://2, 1 machine"
 
 
+@pytest.mark.thorough
 def test_a_call_that_fails_is_repeated(copy: PackageCopy) -> None:
     done = copy.run("check", "--on", "failing://2", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr

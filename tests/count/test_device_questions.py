@@ -149,6 +149,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(root, [f"m.py::{name}" for name in (*numbered, "Buffers", "Frozen", "Raises")])
 
 
+@pytest.mark.first_cases(10)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_constructor_that_looks_at_the_device(found: Run, question: str) -> None:
     number = [*QUESTIONS].index(question)

@@ -85,6 +85,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(root, write_nets(root / "m.py", lines, IN_CONTEXT))
 
 
+@pytest.mark.first_cases(12)
 @pytest.mark.parametrize("value", MOVED)
 def test_a_parameter_that_is_moved(moved: Run, value: str) -> None:
     model = moved.measured(f"m.py::Net{[*MOVED].index(value)}")

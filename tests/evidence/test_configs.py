@@ -33,6 +33,7 @@ def keys_of(value, above=()):
         yield from keys_of(inner, (*above, key))
 
 
+@pytest.mark.thorough
 @given(data, st.sampled_from([2, 4]))
 def test_the_outline_of_yaml_is_what_yaml_reads(value, indent):
     text = yaml.safe_dump(value, default_flow_style=False, sort_keys=False, indent=indent)
@@ -42,6 +43,7 @@ def test_the_outline_of_yaml_is_what_yaml_reads(value, indent):
     assert all(str(entry.keys[-1]).strip("'")[:1] in lines[entry.line - 1] for entry in found)
 
 
+@pytest.mark.thorough
 @given(data)
 def test_the_outline_of_json_has_every_key(value):
     found = outline("a.json", json.dumps(value, indent=1))

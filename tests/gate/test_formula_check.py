@@ -279,6 +279,7 @@ def rows(table):
     return [pytest.param(n, marks=[pytest.mark.thorough] * (n in AT_NIGHT)) for n in table]
 
 
+@pytest.mark.first_cases(4)
 @pytest.mark.parametrize("name", rows(RIGHT))
 def test_a_formula_that_holds_is_no_finding(check, name):
     assert check(RIGHT[name]) == []

@@ -96,6 +96,7 @@ def models(draw):
     return model(target, measured(parts), budgets=(made,), findings=() if made.ok else (found,))
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize("name", CHECKS)
 @given(
     value=st.builds(

@@ -175,6 +175,7 @@ def test_sums_are_those_of_what_is_drawn(show):
         assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
 
 
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     "document",
     [

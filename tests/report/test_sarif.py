@@ -112,6 +112,7 @@ def test_a_failure_is_an_unsuccessful_invocation():
     }
 
 
+@pytest.mark.thorough
 def test_the_worst_five_thousand_are_kept_and_the_rest_is_counted():
     # Not against the schema, which takes seconds for what holds for one result as well.
     (run,) = json.loads(rendered("sarif", many(5_002), Options()))["runs"]
