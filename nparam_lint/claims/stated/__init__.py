@@ -62,7 +62,7 @@ class StatedCount:
         return self.readings[0]
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """`module`: the file here whose `stated_counts(path, text)` reads texts of these names."""
 
     suffixes: tuple[str, ...]
@@ -71,14 +71,14 @@ class _Source(NamedTuple):
 
 # The first that a file's name ends with reads it.
 SOURCES = (
-    _Source((".safetensors.index.json", ".bin.index.json", ".safetensors"), "checkpoints"),
-    _Source(DOC_SUFFIXES, "documents"),
-    _Source((".html", ".htm"), "documents"),
-    _Source((".ipynb",), "notebooks"),
-    _Source((".py",), "python_source"),
-    _Source(CONFIG_SUFFIXES, "config_keys"),
-    _Source((".tex",), "latex"),
-    _Source((".csv", ".tsv"), "result_tables"),
+    Source((".safetensors.index.json", ".bin.index.json", ".safetensors"), "checkpoints"),
+    Source(DOC_SUFFIXES, "documents"),
+    Source((".html", ".htm"), "documents"),
+    Source((".ipynb",), "notebooks"),
+    Source((".py",), "python_source"),
+    Source(CONFIG_SUFFIXES, "config_keys"),
+    Source((".tex",), "latex"),
+    Source((".csv", ".tsv"), "result_tables"),
 )
 SUFFIXES = tuple(suffix for source in SOURCES for suffix in source.suffixes)
 
