@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from nparam_lint.gate.report import Report
 
 USAGE = "nparam-lint claims [PATH…] [options]"
+EPILOG = """\
+exit codes: 0 no stated count is wrong for certain, 1 one is, 2 nothing could be measured
+"""
 DESCRIPTION = (
     "Every count of parameters that the repository states, in tables, sentences, comments, keys, "
     "model cards and checkpoints: which model it is about, and why; the wrong ones first. -v lists "
@@ -30,6 +33,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = EPILOG
     common.add_paths(parser)
     common.add_all_ways(parser)
     common.add_output(parser, "findings", verbose="also what is about no model", depth="")
