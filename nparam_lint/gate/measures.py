@@ -26,6 +26,8 @@ _MISTAKEN = (
 )
 _POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
 _NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
+_LINEAR = re.compile(r"(?:^|\.)Linear$")
+_CLASSES = (10, 100, 200, 1000, 21_841, 21_843)  # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-22k
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _FEWEST = 10**5  # that people write in millions
 
@@ -53,6 +55,8 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
         return f"{text} is {what}" + ("" if repeats else f": {amount:,}")
 
     root = measured.modules[0]
+    if classes := other_classes(bounds, measured):
+        return f"{text} is it with {classes:,} classes"
     for what, amount in _measures(measured):
         if amount != root.total and fits(amount):
             return sentence(what, amount)
@@ -68,6 +72,23 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
         if amount >= _FEWEST and fits(amount, rounded):
             return f"{text} is {what}"
     return ""
+
+
+def other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
+    """With how many classes a classifier would have a number of parameters: of a usual data set,
+    where its last linear layers have as many outputs as another; None where there is no such
+    number."""
+    linear = [row.own for row in measured.modules if row.own and _LINEAR.search(row.type)]
+    if not linear:
+        return None
+    heads = linear[-1] * linear.count(linear[-1])  # one for each teacher
+    rest = measured.modules[0].total - heads
+    for outputs in _CLASSES if rest else ():
+        weights, remainder = divmod(heads, outputs)
+        for classes in _CLASSES if not remainder and weights > 1 else ():
+            if classes != outputs and any(rest + classes * weights in b for b in bounds):
+                return classes
+    return None
 
 
 def _measures(measured: Measured) -> Iterator[tuple[str, int]]:

@@ -232,6 +232,8 @@ def _outcome(
     if fitting is None:
         bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
         explanation = measures.fitting_measure("this", bounds, model.measured)
+        # Then it is about another data set.
+        is_clear &= measures.other_classes(bounds, model.measured) is None
     return StatedOutcome(
         at,
         count,

@@ -240,3 +240,12 @@ def test_a_string_that_chooses_a_model_names_it_and_no_other_string_does(tmp_pat
     assert told(tmp_path, nparam_lint, files) == [
         ("README.md", 3, "mini has 100 parameters, stated: 200k (params) (-99.95 %)")
     ]
+
+
+def test_a_count_of_another_data_set_accuses_no_model(tmp_path, nparam_lint):
+    body = ("self.body = nn.Linear(8, 8)", "self.head = nn.Linear(8, 1000)")
+    files = {
+        "nets.py": TORCH + model_class("ClassNet", *body),
+        "README.md": "ClassNet has 162 parameters.\n\nClassNet has 172 parameters.\n",
+    }
+    assert [line for _, line, _ in told(tmp_path, nparam_lint, files)] == [3]
