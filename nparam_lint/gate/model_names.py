@@ -50,6 +50,8 @@ _BLOB = re.compile(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
 _OF_MODEL = re.compile(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _COMPOUND = re.compile(r"[0-9_]|[a-z][A-Z]|[A-Z]{2}")
+_ARTICLE = re.compile(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
+_IS = re.compile(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
@@ -162,7 +164,9 @@ class ModelNames:
             if in_text := [*self._in_text(text)]:
                 name, nearest = in_text[0] if n == 1 else in_text[-1]
                 is_whole = n < 2 or name_key(text) == name_key(name)  # a heading
-                is_certain = is_whole and name.lower() not in _GENERAL
+                # "X uses Y, and a 7M parameter model": the count is that of what follows it.
+                is_of_next = n == 0 and _ARTICLE.search(text) and not _IS.search(text)
+                is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
                 strength: Strength = "certain" if is_certain else "likely"
                 return Binding(nearest, strength, f"the text names {name}")
         if count.in_file and (models := self.by_path.get(at.path)):

@@ -132,6 +132,8 @@ def test_a_wrong_count_is_a_warning_where_it_stands(tmp_path, nparam_lint):
     assert told(tmp_path, nparam_lint, files) == [
         ("README.md", 1, "GridNet has 100 parameters, stated: 120 parameters (-16.67 %)")
     ]
+    files["README.md"] = "GridNet is a 120k parameter model.\n"
+    assert len(told(tmp_path, nparam_lint, files)) == 1
 
 
 def test_an_error_if_the_user_says_so(tmp_path, nparam_lint):
@@ -149,6 +151,7 @@ def test_an_error_if_the_user_says_so(tmp_path, nparam_lint):
         "GridNet has 100 parameters.",
         "OtherNet has 120 parameters.",
         "GridNet has fewer than half of the 120 parameters of OtherNet.",
+        "It has a GridNet for the audio, and a 120k parameter language model.",
         "GridNet saw 120M images, v1.2, 76.1 % and 120k steps.",
         "| Backbone | Params | mAP |\n|--|--|--|\n| GridNet | 120M | 41 |",
         "## GridNet and what came after\n\nIt has 120 parameters.",
