@@ -104,20 +104,20 @@ def staged_counts(session: Session, report: Report) -> list[tuple[Position, Stat
     def is_staged(at: Position) -> bool:
         return at.line in lines.get(at.path, ())
 
-    changed = {
+    changed_names = {
         model_names.name_key(model.target.partition("::")[2].partition("(")[0].rpartition(".")[2])
         for model in report.models
         for budget in model.budgets
         if budget.origin != "prose" and (not budget.ok or is_staged(budget.position))
     } - {""}
     read_file, counts = reader(session.root), list[tuple[Position, StatedCount]]()
-    paths = listed(session, list_stating) if changed else [*lines]
+    paths = listed(session, list_stating) if changed_names else [*lines]
     for path in (path for path in paths if path.lower().endswith(_OF_A_HOOK)):
         with suppress(OSError):
             for count in stated.stated_counts(path, read_file(path)):
                 at = Position(path, count.line, count.column)
-                key = model_names.name_key(" ".join(count.names)) if changed else ""
-                if is_staged(at) or any(name in key for name in changed):
+                key = model_names.name_key(" ".join(count.names)) if changed_names else ""
+                if is_staged(at) or any(name in key for name in changed_names):
                     counts.append((at, count))
     return counts
 

@@ -46,12 +46,12 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
     """The right number for each count that is wrong for certain, as it is written there."""
     insertions: list[_Insertion] = []
     leftovers: list[Left] = []
-    held = 0
+    valid_count = 0
     for outcome in outcomes:
         if outcome.strength != "certain" or outcome.actual is None:
             continue
         if outcome.verdict == "right":
-            held += 1
+            valid_count += 1
             continue
         at, lines = outcome.position, _lines(session, outcome.position.path)
         line = lines[at.line - 1] if at.line <= len(lines) else ""
@@ -67,27 +67,24 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
         else:
             edit = Edit(*about, old, number, outcome.actual)
             insertions.append(_Insertion(edit, old, number))
-    return _plan(insertions, leftovers, session, held)
+    return _plan(insertions, leftovers, session, valid_count)
 
 
-def _restated(written: re.Match[str], outcome: StatedOutcome) -> str | None:
-    """The count in the form of the number that is written."""
+def _restated(number: re.Match[str], outcome: StatedOutcome) -> str | None:
+    """The count in the form of the number that stands there."""
     term = outcome.count.value.terms[0]
     if len(outcome.count.readings) > 1 or not isinstance(term, Number):
         return None
-    value = parse_value(written["number"]).terms[0] if "." not in written["number"] else None
-    amount = (
-        value.value if isinstance(value, Number) else Fraction(written["number"].replace(",", ""))
-    )
+    amount = Fraction(re.sub("[,_]", "", number["number"]))
     suffix = _SUFFIXES.get(int(term.value / amount)) if amount else None
     if suffix is None or outcome.actual is None:
         return None
     change = number_style.restate(
-        parse_value(written["number"] + suffix), outcome.actual, outcome.count.selector.metric
+        parse_value(number["number"] + suffix), outcome.actual, outcome.count.selector.metric
     )
     if change is None:
         return None
-    return change.result.removesuffix(suffix) + (written["suffix"] or "")
+    return change.result.removesuffix(suffix) + (number["suffix"] or "")
 
 
 def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
@@ -97,7 +94,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
     leftovers: list[Left] = []
     right = [o for o in outcomes if o.verdict == "right" and o.strength == "certain"]
     by_path = grouped((o for o in right if is_doc(o.position.path)), lambda o: o.position.path)
-    held = 0
+    valid_count = 0
     for path, inside in by_path.items():
         text = "\n".join(_lines(session, path))
         doc = DocText(path, text)
@@ -107,7 +104,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             at, target = outcome.position, _target(outcome.model)
             about: _About = (at, target, str(outcome.count.selector), "docs")
             if (at.line, at.column) in bound:
-                held += 1
+                valid_count += 1
                 continue
             if not target:
                 reason = "its call cannot be written as a target"
@@ -143,7 +140,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             shown = f"<!-- nparam: {name} … -->, for {plural(len(rows), 'row')}"
             edit = Edit(Position(path, head), target, "", "docs", "", shown, outcome.actual or 0)
             insertions.append(_Insertion(edit, "", comment))
-    return _plan(insertions, leftovers, session, held)
+    return _plan(insertions, leftovers, session, valid_count)
 
 
 def _target(model: ModelReport | None) -> str:
@@ -179,7 +176,7 @@ def _lines(session: Session, path: str) -> list[str]:
 
 
 def _plan(
-    insertions: Sequence[_Insertion], leftovers: list[Left], session: Session, held: int
+    insertions: Sequence[_Insertion], leftovers: list[Left], session: Session, valid_count: int
 ) -> Plan:
     def rewrite(
         name: str, items: list[_Insertion]
@@ -218,4 +215,4 @@ def _plan(
     ]
     edits = [item.edit for item in insertions if item not in failures]
     edits.sort(key=lambda edit: (edit.position.path, edit.position.line, edit.position.column))
-    return Plan(tuple(edits), tuple(leftovers), tuple(files), held)
+    return Plan(tuple(edits), tuple(leftovers), tuple(files), valid_count)

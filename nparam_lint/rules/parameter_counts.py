@@ -182,17 +182,17 @@ def number(node: ast.AST) -> float | None:
         return value if isinstance(value, (int, float)) and abs(value) < 1e30 else None
     if not isinstance(node, ast.BinOp):
         return None
-    left, right = number(node.left), number(node.right)
-    if left is None or right is None:
+    operand, right = number(node.left), number(node.right)
+    if operand is None or right is None:
         return None
     if isinstance(node.op, ast.Mult):
-        return left * right
+        return operand * right
     if isinstance(node.op, ast.Div) and right:
-        return left / right
-    is_small = 0 <= right <= _LARGEST_POWER and abs(left) < 1e4
-    if isinstance(node.op, ast.Pow) and is_small and left > 0:
-        return math.pow(left, right)
-    return float(left) * 2.0**right if isinstance(node.op, ast.LShift) and is_small else None
+        return operand / right
+    is_small = 0 <= right <= _LARGEST_POWER and abs(operand) < 1e4
+    if isinstance(node.op, ast.Pow) and is_small and operand > 0:
+        return math.pow(operand, right)
+    return float(operand) * 2.0**right if isinstance(node.op, ast.LShift) and is_small else None
 
 
 def counters(functions: Iterable[Function]) -> frozenset[str]:

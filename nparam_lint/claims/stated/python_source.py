@@ -83,16 +83,16 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
             entries = [pair for statement in body for pair in _assigned(statement)]
         case _:
             entries = []
-    named = [(key, value) for key, value in entries if key]
+    entries_by_key = [(key, value) for key, value in entries if key]
     beside = (
-        *_strings(value for _, value in named),
+        *_strings(value for _, value in entries_by_key),
         *_strings(node.args if isinstance(node, ast.Call) else ()),
     )
     if isinstance(node, ast.Module):
         beside = ()
     if isinstance(node, ast.ClassDef):
         beside = (*beside, node.name)
-    for key, value in named:
+    for key, value in entries_by_key:
         unit = key_unit(key)
         number = value.operand if isinstance(value, ast.UnaryOp) else value
         if unit is None or not isinstance(number, ast.Constant) or number is not value:
@@ -116,7 +116,7 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         around = (node.name, *around)
     if isinstance(node, ast.Assign):
         around = (*(t.id for t in node.targets if isinstance(t, ast.Name)), *around)
-    inner: dict[int, str] = {id(value): key for key, value in named}
+    inner: dict[int, str] = {id(value): key for key, value in entries_by_key}
     # What a dictionary or a call says of its model is said of the counts in what it holds, too.
     outer = around if isinstance(node, (ast.Module, *_SCOPES)) else (*beside, *around)
     for child in ast.iter_child_nodes(node):

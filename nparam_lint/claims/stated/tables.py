@@ -58,20 +58,20 @@ def counts_in_table(
     head = rows[start]
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
     columns = {n for n, *_ in counts}
-    named = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
+    name_columns = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
     is_of_part = any(_PART.fullmatch(cell.text.strip(" *_`")) for cell in head)
     is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
-    if not named and not is_of_part:
-        named = [0] if 0 not in columns else []
+    if not name_columns and not is_of_part:
+        name_columns = [0] if 0 not in columns else []
     last = ""  # a cell over several rows names the model once
     for row in rows[start + 1 :]:
         if len(row) != len(head):
             continue
         names: list[str] = []
-        for n in named:
+        for n in name_columns:
             names += [row[n].text, *filter(None, (a or b for a, b in _LINK.findall(row[n].source)))]
-        if named and len(named) > 1 and row[named[0]].text:
-            names.append(" ".join(row[n].text for n in named))
+        if name_columns and len(name_columns) > 1 and row[name_columns[0]].text:
+            names.append(" ".join(row[n].text for n in name_columns))
         names = [name for name in names if name.strip()] or [last]
         last = names[0]
         if is_of_part or not names[0]:
