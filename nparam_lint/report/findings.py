@@ -15,9 +15,10 @@ from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
-from nparam_lint.report.style import Paint, by_place, clean
+from nparam_lint.report.style import Paint, by_place, clean, plural
 
 _ALIKE = 3
+_STATED = 10  # counts in texts: a table of results may have hundreds
 _CHANGES = 6  # lines about what changed
 _DRIFT = ("NPL001", "NPL013")
 
@@ -31,6 +32,9 @@ def findings_lines(
     lines: list[str] = []
     shown: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
+    stated = [finding for finding in ordered if finding.code == "NPL013"]
+    hidden = set(map(id, stated[_STATED:]))
+    ordered = [finding for finding in ordered if id(finding) not in hidden]
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
         for finding in alike[:_ALIKE]:
@@ -48,6 +52,9 @@ def findings_lines(
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     evident = {"NPL001"} if brief else set()
     codes = sorted({finding.code for finding in findings if finding.code in RULES} - evident)
+    if hidden:
+        more = f"… and {plural(len(hidden), 'more stated count')}: nparam-lint claims"
+        lines += ["", paint("dim", more)]
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]

@@ -252,3 +252,12 @@ def test_a_count_of_another_data_set_accuses_no_model(tmp_path, nparam_lint):
         "README.md": "ClassNet has 162 parameters.\n\nClassNet has 172 parameters.\n",
     }
     assert [line for _, line, _ in told(tmp_path, nparam_lint, files)] == [3]
+
+
+def test_of_many_the_first_are_shown(tmp_path, nparam_lint):
+    rows = "".join(f"| GridNet | {n}k |\n" for n in range(20, 32))
+    files = {"nets.py": ONE, "README.md": f"| model | Params |\n|--|--|\n{rows}"}
+    assert len(told(tmp_path, nparam_lint, files)) == 12
+    done = nparam_lint(cwd=tmp_path)
+    assert done.stdout.count("GridNet has 100 parameters, stated: ") == 10
+    assert "… and 2 more stated counts: nparam-lint claims" in done.stdout
