@@ -12,7 +12,6 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import DOC_SUFFIXES, parse_selector, stated
@@ -49,28 +48,28 @@ _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
     findings."""
-    session = source.session
-    read_file, in_scope = reader(session.root), within(source.places)
-    contents: dict[str, bytes] = {}
+    session, in_scope = source.session, within(source.places)
+    digests: dict[str, str] = {}
+    stating: dict[str, tuple[list[StatedCount], bytes]] = {}
     for path in filter(in_scope, listed(session, list_stating)):
         with suppress(OSError):
-            is_checkpoint = path.lower().endswith(_CHECKPOINT)
-            read = partial(_header, session.root) if is_checkpoint else read_file
-            contents[path] = read(path)
-    session.inputs.add_source(str(session.home), contents, lambda path: digest(contents[path]))
+            content = _content(session.root, path)
+            digests[path] = digest(content)
+            if counts := [*stated.stated_counts(path, content)]:
+                stating[path] = counts, content
+    session.inputs.add_source(str(session.home), digests, digests.__getitem__)
+    if not stating:
+        return report
     # What is a budget, or a claim in a model's own docstring, is judged as such.
     judged = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
-    counts = {path: [*stated.stated_counts(path, content)] for path, content in contents.items()}
-    if not any(counts.values()):
-        return report
     names = model_names.ModelNames(report)
     outcomes: list[StatedOutcome] = []
     findings: list[Finding] = []
-    for path, content in contents.items():
+    for path, (counts, content) in stating.items():
         tolerance = session.settings.for_file(path).tolerance
         of_file = [
             _outcome(names, Position(path, count.line, count.column), count, tolerance)
-            for count in counts[path]
+            for count in counts
             if (path, count.line) not in judged
         ]
         of_file = _without_namesakes(of_file)
@@ -83,12 +82,14 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
 
-def _header(root: Path, path: str) -> bytes:
-    """What a safetensors file begins with: the length of its header, and that; never its tensors.
-    A length that lies gives what there is."""
+def _content(root: Path, path: str) -> bytes:
+    """Of a text all; nothing of one that is larger than any that people write. Of a checkpoint what
+    it begins with: the length of its header, and that; a length that lies gives what there is."""
     with (root / path).open("rb") as file:
-        length = file.read(8)
-        return length + file.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
+        if path.lower().endswith(_CHECKPOINT):
+            length = file.read(8)
+            return length + file.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
+        return file.read() if os.fstat(file.fileno()).st_size <= stated.LARGEST else b""
 
 
 def staged_counts(session: Session, report: Report) -> list[tuple[Position, StatedCount]]:

@@ -261,3 +261,9 @@ def test_of_many_the_first_are_shown(tmp_path, nparam_lint):
     done = nparam_lint(cwd=tmp_path)
     assert done.stdout.count("GridNet has 100 parameters, stated: ") == 10
     assert "… and 2 more stated counts: nparam-lint claims" in done.stdout
+
+
+def test_what_is_too_large_for_a_text_is_not_read(tmp_path, nparam_lint):
+    table = "model,params\nGridNet,7M\n"
+    files = {"nets.py": ONE, "small.csv": table, "large.csv": table + "x,1\n" * 1_500_000}
+    assert [path for path, *_ in told(tmp_path, nparam_lint, files)] == ["small.csv"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.grammar import Value
 
-_LARGEST = 20_000_000  # bytes of a text: what is longer are data
+LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
     rb"[0-9](?:[0-9.,_]*[0-9])?(?:[\s-]?(?:[kKmMbBtT]n?\b|thousand|[mMbB]illion)"
@@ -88,7 +88,7 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     name = path.lower()
     source = next((s for s in SOURCES if name.endswith(s.suffixes)), None)
     is_binary = name.endswith(".safetensors")
-    if source is None or (len(content) > _LARGEST and not is_binary):
+    if source is None or (len(content) > LARGEST and not is_binary):
         return ()
     has_word = _has_count(content) if name.endswith(".py") else _has_word(content)
     if not (is_binary or has_word):
