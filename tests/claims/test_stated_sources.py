@@ -258,6 +258,9 @@ def test_a_damaged_checkpoint_states_nothing(content):
         ("a.yaml", " params: 7000000\n" * 2_000 + "a: b\n" * 2_000),
         ("a.ipynb", "[" * 100_000 + "params 7M"),
         ("a.py", "x = " + "(" * 100_000 + "  # 7M params"),
+        ("a.py", "x = a" + ".b" * 900 + "\nn_params = 7_000_000\n"),
+        ("a.html", "<table><tr><td>params<![bad[ <td>7M"),
+        ("a.csv", "model,params\na,7M\0\n" + '"' * 200_000),
     ],
 )
 def test_what_is_endless_or_never_closed_is_read_in_time(path, text):

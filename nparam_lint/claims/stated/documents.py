@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -180,7 +181,8 @@ class _Tables(HTMLParser):
 
 def _html_tables(text: str) -> Iterator[StatedCount]:
     parser = _Tables()
-    parser.feed(text)
-    parser.close()
+    with suppress(AssertionError):  # so it tells of a declaration that is none
+        parser.feed(text)
+        parser.close()
     for rows in parser.tables:
         yield from counts_in_table(rows)

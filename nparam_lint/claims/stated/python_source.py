@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.comment_budgets import python_comments
@@ -30,7 +31,8 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     lines = text.split("\n")
-    yield from _keys(tree, (), lines)
+    with suppress(RecursionError):  # of what is nested deeper than anybody writes
+        yield from _keys(tree, (), lines)
     yield from _docstrings(tree, lines)
     block: list[DocLine] = []
     for comment in python_comments(text):
