@@ -28,6 +28,7 @@ _POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
 _NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
 _LINEAR = re.compile(r"(?:^|\.)Linear$")
 _CLASSES = (10, 100, 200, 1000, 21_841, 21_843)  # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-22k
+_MOST_FEATURES = 8193  # and a bias, of one class
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _FEWEST = 10**5  # that people write in millions
 
@@ -85,7 +86,8 @@ def other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     rest = measured.modules[0].total - heads
     for outputs in _CLASSES if rest else ():
         weights, remainder = divmod(heads, outputs)
-        for classes in _CLASSES if not remainder and weights > 1 else ():
+        is_usual = not remainder and 1 < weights <= _MOST_FEATURES  # no vocabulary
+        for classes in _CLASSES if is_usual else ():
             if classes != outputs and any(rest + classes * weights in b for b in bounds):
                 return classes
     return None
