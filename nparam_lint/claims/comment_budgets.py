@@ -33,7 +33,7 @@ def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed
     """Every budget in the comments of a file, and every claim there that cannot be read as one."""
     budgets: list[Declared] = []
     faults: list[Malformed] = []
-    for block in _blocks(_comments(path, text)):
+    for block in _blocks(comments(path, text)):
         declared, malformed = parse_docstring(block)
         faults += malformed
         for budget in declared:
@@ -51,8 +51,8 @@ def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed
     return budgets, faults
 
 
-def _comments(path: str, text: str) -> Iterator[DocLine]:
-    """The text of each comment, without its sign."""
+def comments(path: str, text: str) -> Iterator[DocLine]:
+    """The text of each comment of a file, without its sign."""
     if path.endswith(".py"):
         yield from python_comments(text)
     elif path.lower().endswith(WITH_COMMENTS):

@@ -136,8 +136,8 @@ class DocText:
         head, *below = [*self.paragraph_below(line), 0]
         if not head or len(below) < 2 or not _RULE.fullmatch(self.lines[below[0] - 1]):
             return None
-        rows = [(n, _cells(self.lines[n - 1])) for n in below[1:-1] if "|" in self.lines[n - 1]]
-        return MarkdownTable(_cells(self.lines[head - 1]), rows)
+        rows = [(n, cells(self.lines[n - 1])) for n in below[1:-1] if "|" in self.lines[n - 1]]
+        return MarkdownTable(cells(self.lines[head - 1]), rows)
 
 
 def without_code_spans(text: str) -> str:
@@ -159,7 +159,8 @@ def is_row(line: str) -> bool:
     return line.lstrip().startswith("|") or line.count("|") > 1
 
 
-def _cells(line: str) -> list[TableCell]:
+def cells(line: str) -> list[TableCell]:
+    """Those of a row of a table."""
     start = len(line) - len(line.lstrip()) + line.lstrip().startswith("|")
     ends = [m.start() for m in re.finditer(r"(?<!\\)\|", line) if m.start() >= start]
     if line.rstrip() and not (ends and ends[-1] == len(line.rstrip()) - 1):

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.comment_budgets import WITH_COMMENTS, comment_sign
+from nparam_lint.claims.comment_budgets import comment_sign
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.sentences import counts_in_comments
 from nparam_lint.claims.stated.words import key_unit, readings_of, selector_of
-from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,17 +38,7 @@ _SHORT = 4  # digits of a number that a key such as `params` may have as an opti
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     lines = text.replace("\r\n", "\n").split("\n")
     yield from counts_in_keys(lines, in_file=True)
-    if not path.lower().endswith(WITH_COMMENTS):
-        return
-    block: list[DocLine] = []
-    for number, line in enumerate([*lines, ""], 1):
-        sign = comment_sign(line) if "#" in line and len(line) <= _LONGEST_LINE else None
-        if sign is not None:
-            block.append(DocLine(line[sign.end() :], number, sign.end() + 1))
-        elif block:
-            code = lines[block[-1].line - 1][: block[-1].column - 2]
-            yield from counts_in_text(block, code=code or line, in_file=True)
-            block = []
+    yield from counts_in_comments(path, text, in_file=True)
 
 
 def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[StatedCount]:

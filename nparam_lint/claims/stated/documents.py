@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import is_doc
-from nparam_lint.claims.doc_text import DocText, is_row, plain
+from nparam_lint.claims.doc_text import DocText, cells, is_row, plain
 from nparam_lint.claims.stated.config_keys import counts_in_keys
 from nparam_lint.claims.stated.sentences import counts_in_text
 from nparam_lint.claims.stated.tables import GridCell, counts_in_table
@@ -24,7 +24,6 @@ _UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")
 _RULE = re.compile(
     r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
 )
-_CELL_END = re.compile(r"(?<!\\)\|")
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
 _FRONT = "---"
 _MOST_COLUMNS = 200
@@ -52,7 +51,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
                 stop += 1
             rows = [
-                _cells(lines[n], n + 1)
+                [_cell(cell.text, n + 1, cell.start) for cell in cells(lines[n])]
                 for n in range(number, stop)
                 if lines[n].strip() and not _RULE.match(lines[n])
             ]
@@ -98,20 +97,6 @@ def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
 def _seen(line: str) -> str:
     """A line of text, in which the addresses of links are blanks, so that places stay."""
     return re.sub(r"\]\([^)]*\)|<[^>]*>|`", lambda m: " " * len(m[0]), line)
-
-
-def _cells(line: str, number: int) -> list[GridCell]:
-    body = line.rstrip()
-    start = len(body) - len(body.lstrip())
-    start += body[start : start + 1] == "|"
-    ends = [match.start() for match in _CELL_END.finditer(body, start)]
-    if not ends or ends[-1] != len(body) - 1:
-        ends.append(len(body))
-    cells = []
-    for end in ends:
-        cells.append(_cell(body[start:end], number, start))
-        start = end + 1
-    return cells
 
 
 def _cell(source: str, number: int, start: int) -> GridCell:

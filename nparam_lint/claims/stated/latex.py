@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.sentences import counts_in_paragraphs
 from nparam_lint.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.values import DocLine
 
@@ -39,13 +39,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         yield from counts_in_table(rows)
     outside = _TABULAR.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = [DocLine(_blanked(line), n, 1) for n, line in enumerate(outside.split("\n"), 1)]
-    part: list[DocLine] = []
-    for line in [*lines, DocLine("", 0, 1)]:
-        if line.text.strip():
-            part.append(line)
-        elif part:
-            yield from counts_in_text(part)
-            part = []
+    yield from counts_in_paragraphs(lines)
 
 
 def _parts(sign: re.Pattern[str], text: str, at: int) -> Iterator[tuple[str, int]]:

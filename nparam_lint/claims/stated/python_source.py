@@ -9,9 +9,8 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.comment_budgets import python_comments
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.sentences import counts_in_text
+from nparam_lint.claims.stated.sentences import counts_in_comments, counts_in_paragraphs
 from nparam_lint.claims.stated.words import key_unit, readings_of, selector_of
 from nparam_lint.ground.values import DocLine
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_QUOTES = re.compile(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
 _LONGEST_NAME = 120
 _LEAST = 10_000  # what a key such as `params` may mean otherwise
 
@@ -33,45 +33,18 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     lines = text.split("\n")
     with suppress(RecursionError):  # of what is nested deeper than anybody writes
         yield from _keys(tree, (), lines)
-    yield from _docstrings(tree, lines)
-    block: list[DocLine] = []
-    for comment in python_comments(text):
-        code = lines[comment.line - 1][: comment.column - 2].strip()
-        if block and (block[-1].line + 1 < comment.line or code):
-            yield from counts_in_text(block, code=_code_below(block, lines))
-            block = []
-        block.append(comment)
-        if code:
-            yield from counts_in_text(block, code=code)
-            block = []
-    yield from counts_in_text(block, code=_code_below(block, lines)) if block else ()
+    yield from counts_in_paragraphs(_docstring(tree, lines))
+    yield from counts_in_comments(path, text)
 
 
-def _code_below(block: Sequence[DocLine], lines: Sequence[str]) -> str:
-    """The line that a comment stands above."""
-    below = block[-1].line
-    return lines[below].strip() if below < len(lines) else ""
-
-
-def _docstrings(tree: ast.Module, lines: Sequence[str]) -> Iterator[StatedCount]:
-    """Those of the module and of functions; what a class or a factory says of itself is a claim
-    that the check reads with its definition."""
-    text = _text(tree.body[0].value) if tree.body and isinstance(tree.body[0], ast.Expr) else None
-    if text is None:
+def _docstring(tree: ast.Module, lines: Sequence[str]) -> Iterator[DocLine]:
+    """The lines of the module's docstring; what a class or a factory says of itself is a claim that
+    the check reads with its definition."""
+    first = tree.body[0] if tree.body else None
+    if not isinstance(first, ast.Expr) or _text(first.value) is None:
         return
-    node = tree.body[0]
-    part: list[DocLine] = []
-    for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-        line = lines[number - 1]
-        body = re.sub(
-            r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$", lambda m: " " * len(m[0]), line
-        )
-        if body.strip():
-            part.append(DocLine(body, number, 1))
-        elif part:
-            yield from counts_in_text(part)
-            part = []
-    yield from counts_in_text(part) if part else ()
+    for number in range(first.lineno, (first.end_lineno or first.lineno) + 1):
+        yield DocLine(_QUOTES.sub(lambda m: " " * len(m[0]), lines[number - 1]), number, 1)
 
 
 def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Iterator[StatedCount]:
@@ -96,21 +69,20 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         beside = (*beside, node.name)
     for key, value in entries_by_key:
         unit = key_unit(key)
-        number = value.operand if isinstance(value, ast.UnaryOp) else value
-        if unit is None or not isinstance(number, ast.Constant) or number is not value:
+        if unit is None or not isinstance(value, ast.Constant):
             continue
-        written = lines[number.lineno - 1].encode()[number.col_offset : number.end_col_offset]
+        written = lines[value.lineno - 1].encode()[value.col_offset : value.end_col_offset]
         text = written.decode("utf-8", "replace").strip("\"'")
-        readings = readings_of(text, unit[0]) if isinstance(number.value, (int, float, str)) else ()
-        is_large = not isinstance(number.value, int) or number.value >= _LEAST
-        if readings and not isinstance(number.value, bool) and (unit[1] or is_large):
-            column = len(lines[number.lineno - 1].encode()[: number.col_offset].decode()) + 1
+        readings = readings_of(text, unit[0]) if isinstance(value.value, (int, float, str)) else ()
+        is_large = not isinstance(value.value, int) or value.value >= _LEAST
+        if readings and not isinstance(value.value, bool) and (unit[1] or is_large):
+            column = len(lines[value.lineno - 1].encode()[: value.col_offset].decode()) + 1
             yield StatedCount(
                 f"{key}={text}",
                 readings,
                 selector_of(key),
-                number.lineno,
-                column + isinstance(number.value, str),
+                value.lineno,
+                column + isinstance(value.value, str),
                 (*beside, *around),
                 is_name=True,
             )

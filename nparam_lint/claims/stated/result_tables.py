@@ -7,7 +7,6 @@ import io
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.stated.tables import GridCell, counts_in_table
-from nparam_lint.claims.stated.words import head_unit, key_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             line = lines[number - 1] if number <= len(lines) else ""
             for cell in row:
                 at = max(line.find(cell, at), 0)
-                cells.append(GridCell(_head(cell) if not rows else cell, number, at + 1, cell))
+                cells.append(GridCell(cell, number, at + 1, cell))
                 at += len(cell)
             rows.append(cells)
             if len(rows) > _MOST:
@@ -37,11 +36,3 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     except csv.Error:
         return
     yield from counts_in_table(rows)
-
-
-def _head(cell: str) -> str:
-    """A head as tables of text have it: `param_count` is `params`."""
-    if head_unit(cell) is not None or (named := key_unit(cell.strip())) is None:
-        return cell
-    unit, _ = named
-    return f"params ({unit})" if unit else "params"

@@ -1,16 +1,17 @@
-"""Counts in running text: comments, paragraphs, docstrings of what is no model."""
+"""Counts in running text: paragraphs, comments, docstrings of what is no model."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from nparam_lint.claims.comment_budgets import comments
 from nparam_lint.claims.docstring_budgets import place_in
 from nparam_lint.claims.prose import SENTENCE_END, phrases
 from nparam_lint.claims.stated import StatedCount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.ground.values import DocLine
 
@@ -44,3 +45,33 @@ def counts_in_text(
                 (before, after, *around),
                 in_file=in_file,
             )
+
+
+def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
+    """The counts of a text, whose paragraphs are parted by blank lines."""
+    for has_text, paragraph in groupby(lines, key=lambda line: bool(line.text.strip())):
+        if has_text:
+            yield from counts_in_text([*paragraph])
+
+
+def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:
+    """The counts of a file's comments: of one behind code, about that; of successive ones that
+    stand alone, about the line below."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    block: list[DocLine] = []
+
+    def of_block() -> Iterator[StatedCount]:
+        if block:
+            below = lines[block[-1].line] if block[-1].line < len(lines) else ""
+            yield from counts_in_text(block, code=below.strip(), in_file=in_file)
+
+    for comment in comments(path, text):
+        code = lines[comment.line - 1][: comment.column - 2].strip()
+        if block and (code or block[-1].line + 1 < comment.line):
+            yield from of_block()
+            block = []
+        if code:
+            yield from counts_in_text([comment], code=code, in_file=in_file)
+        else:
+            block.append(comment)
+    yield from of_block()

@@ -12,6 +12,8 @@ from nparam_lint.claims.stated.words import head_unit, readings_of, selector_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.claims.grammar import Value
+
 # Of what a row is about.
 _NAMED = re.compile(
     r"(?:the\s+)?(?:model|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
@@ -70,7 +72,7 @@ def counts_in_table(
         names: list[str] = []
         for n in name_columns:
             names += [row[n].text, *filter(None, (a or b for a, b in _LINK.findall(row[n].source)))]
-        if name_columns and len(name_columns) > 1 and row[name_columns[0]].text:
+        if len(name_columns) > 1 and row[name_columns[0]].text:
             names.append(" ".join(row[n].text for n in name_columns))
         names = [name for name in names if name.strip()] or [last]
         last = names[0]
@@ -81,16 +83,7 @@ def counts_in_table(
             texts = cell.text.split("/") if of > 1 else [cell.text]
             text = texts[part].strip(" *_`$") if len(texts) == of else ""
             if readings := readings_of(text, unit):
-                yield StatedCount(
-                    f"{text} ({head[n].text.strip()})",
-                    readings,
-                    selector_of(head[n].text),
-                    cell.line,
-                    cell.column + max(cell.source.find(text), 0),
-                    tuple(names),
-                    above,
-                    is_name=True,
-                )
+                yield _count(cell, text, readings, head[n], names, above)
 
 
 def _count_parts(head: str) -> list[tuple[int, int, str]]:
@@ -112,12 +105,25 @@ def _turned(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
             continue
         for name, cell in zip(head[1:], row[1:], strict=True):
             if name.text.strip() and (readings := readings_of(cell.text.strip(" *_`$"), unit)):
-                yield StatedCount(
-                    f"{cell.text.strip()} ({row[0].text.strip()})",
-                    readings,
-                    selector_of(row[0].text),
-                    cell.line,
-                    cell.column + max(cell.source.find(cell.text.strip()), 0),
-                    (name.text,),
-                    is_name=True,
-                )
+                yield _count(cell, cell.text.strip(), readings, row[0], [name.text])
+
+
+def _count(
+    cell: GridCell,
+    text: str,
+    readings: tuple[Value, ...],
+    head: GridCell,
+    names: Sequence[str],
+    above: tuple[str, ...] = (),
+) -> StatedCount:
+    """The count that a text in a cell is, which `head` calls one."""
+    return StatedCount(
+        f"{text} ({head.text.strip()})",
+        readings,
+        selector_of(head.text),
+        cell.line,
+        cell.column + max(cell.source.find(text), 0),
+        tuple(names),
+        above,
+        is_name=True,
+    )

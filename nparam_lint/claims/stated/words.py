@@ -45,9 +45,13 @@ _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands
 
 
 def head_unit(text: str) -> str | None:
-    """The unit that a head of counts names, "" where it names none; None for another head."""
-    head = _HEAD.fullmatch(text.strip(" *_`$\\:").strip())
-    return None if head is None else _unit(head["unit"])
+    """The unit that a head of counts names, "" where it names none; None for another head. A key is
+    one, too."""
+    name = text.strip(" *_`$\\:").strip()
+    if head := _HEAD.fullmatch(name):
+        return _unit(head["unit"])
+    key = key_unit(name)
+    return key and key[0]
 
 
 def key_unit(key: str) -> tuple[str, bool] | None:
