@@ -141,15 +141,15 @@ def _with_staged_counts(report: Report, session: Session) -> Report:
     """With the findings about counts that the next commit states, or makes wrong: of the models
     that these name, which are built as in a run over all. A commit that does neither pays for a
     question to git."""
-    counts = stated_counts.staged_counts(session, report)
-    if not counts:
+    stating, places = stated_counts.staged_counts(session, report)
+    if not places:
         return report
     session.inputs.is_complete = False  # the next commit has other lines
     whole = read_source(session, ())
     selection = as_the_project_builds(whole, select_models(whole.candidates))
-    candidates = stated_counts.named_in(counts, selection.candidates)
+    candidates = stated_counts.named_in(stating, selection.candidates)
     built = measure(whole, replace(selection, candidates=candidates))
-    findings = stated_counts.judged(built, counts, whole)
+    findings = stated_counts.findings_at(places, stating, built, whole)
     every = dict.fromkeys([*report.findings, *findings])
     return replace(report, findings=tuple(in_order(every)))
 

@@ -108,6 +108,12 @@ class Binding:
     confirms: bool = False
 
 
+def called(target: str) -> str:
+    """The last part of the name of a class or factory: `GPT` of `nets/gpt.py::GPT(n_layer=2)`; ""
+    of a config file."""
+    return target.partition("::")[2].partition("(")[0].rpartition(".")[2]
+
+
 def name_key(text: str) -> str:
     """What is the same for all spellings of a name."""
     key = ""
@@ -133,10 +139,10 @@ class ModelNames:
                 continue
             for name in _names_of(model, measured):
                 self.by_key[name_key(name)].append(NamedModel(model, measured, name))
-            location, _, called = model.target.partition("::")
-            if not called:
+            location, sign, name = model.target.partition("::")
+            if not sign:
                 self.by_path[location].append(NamedModel(model, measured, location))
-            self.models.append(NamedModel(model, measured, called.partition("(")[0] or location))
+            self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
         self.by_key.pop("", None)
         self.unsure = {failed.target for failed in report.failed_ways}
         self.unsure |= {target for target, _ in report.ways_left}
@@ -214,11 +220,10 @@ class ModelNames:
 
 def _names_of(model: ModelReport, measured: Measured) -> Iterable[str]:
     """What a text may call a model."""
-    location, _, called = model.target.partition("::")
-    base = posixpath.basename(location)
-    if called:
-        names = {called.partition("(")[0].rpartition(".")[2]: None}
+    if callable_name := called(model.target):
+        names = {callable_name: None}
     else:
+        base = posixpath.basename(model.target)
         names = dict.fromkeys((base, posixpath.splitext(base)[0]))
     if model.way:
         named = [model.way.name] if model.way.kind == "size" and model.way.name else []
@@ -240,7 +245,7 @@ def _path_of(name: str, document: str) -> str:
 
 def names_of_candidate(candidate: Candidate) -> Iterator[str]:
     target, recipe, way = candidate.target, candidate.build.recipe, candidate.way
-    yield target.callable.rpartition(".")[2] or posixpath.splitext(target.location)[0]
+    yield called(str(target)) or posixpath.splitext(target.location)[0]
     yield from _CHOICE.findall(f"{recipe.call} f({recipe.arguments})")
     if way and way.name:
         yield way.name

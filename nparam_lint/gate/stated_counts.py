@@ -12,12 +12,12 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nparam_lint.claims import DOC_SUFFIXES, parse_selector, stated
 from nparam_lint.claims.grammar import Number, Value
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.discover.files import list_stating, reader, within
+from nparam_lint.discover.files import list_stating, within
 from nparam_lint.gate import explanations, measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
@@ -30,7 +30,7 @@ from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.report import Report, Verdict
     from nparam_lint.ground.findings import Finding
 
+Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
@@ -48,9 +49,18 @@ _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
     findings."""
-    session, in_scope = source.session, within(source.places)
+    stating = _stating(source.session, within(source.places))
+    if not stating:
+        return report
+    outcomes, findings = _judged(stating, report, source)
+    every = [*report.findings, *findings]
+    return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
+
+
+def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
+    """The files that state counts. An answer rests on all that were looked at."""
     digests: dict[str, str] = {}
-    stating: dict[str, tuple[list[StatedCount], bytes]] = {}
+    stating: Stating = {}
     for path in filter(in_scope, listed(session, list_stating)):
         with suppress(OSError):
             content = _content(session.root, path)
@@ -58,28 +68,31 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
             if counts := [*stated.stated_counts(path, content)]:
                 stating[path] = counts, content
     session.inputs.add_source(str(session.home), digests, digests.__getitem__)
-    if not stating:
-        return report
-    # What is a budget, or a claim in a model's own docstring, is judged as such.
-    judged = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
-    names = model_names.ModelNames(report)
+    return stating
+
+
+def _judged(
+    stating: Stating, report: Report, source: ProjectSource
+) -> tuple[list[StatedOutcome], list[Finding]]:
+    """What comes of the counts of some files, by the models of a report; and the findings. What is
+    a budget, or a claim in a model's own docstring, is judged as such."""
+    names, settings = model_names.ModelNames(report), source.session.settings
+    declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: list[StatedOutcome] = []
     findings: list[Finding] = []
     for path, (counts, content) in stating.items():
-        tolerance = session.settings.for_file(path).tolerance
-        of_file = [
+        tolerance = settings.for_file(path).tolerance
+        of_file = _without_namesakes(
             _outcome(names, Position(path, count.line, count.column), count, tolerance)
             for count in counts
-            if (path, count.line) not in judged
-        ]
-        of_file = _without_namesakes(of_file)
+            if (path, count.line) not in declared
+        )
         outcomes += of_file
         if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
             is_text = not path.lower().endswith(_CHECKPOINT)
             lines = explanations.lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
-    every = [*report.findings, *reported_findings(findings, source)]
-    return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
+    return outcomes, reported_findings(findings, source)
 
 
 def _content(root: Path, path: str) -> bytes:
@@ -92,42 +105,49 @@ def _content(root: Path, path: str) -> bytes:
         return file.read() if os.fstat(file.fileno()).st_size <= stated.LARGEST else b""
 
 
-def staged_counts(session: Session, report: Report) -> list[tuple[Position, StatedCount]]:
-    """The counts that the next commit states, in texts that a hook's answer rests on; and those
-    that name a model whose count it changes: one of its budgets is broken, or is written anew."""
+def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Position]]:
+    """The places of the counts that the next commit states, in texts that a hook's answer rests on;
+    and of those that name a model whose count it changes: one of its budgets is broken, or is
+    written anew. With all counts of their files, as a name that stands there twice is judged by
+    both."""
     try:
         repository = git.open_repository(session.home, session.environ)
         folder = os.path.relpath(session.home, repository.top).replace(os.sep, "/")
         lines = repository.staged_lines("" if folder == "." else folder, _OF_A_HOOK)
     except UsageError:  # no repository
-        return []
+        return {}, set()
 
     def is_staged(at: Position) -> bool:
         return at.line in lines.get(at.path, ())
 
     changed_names = {
-        model_names.name_key(model.target.partition("::")[2].partition("(")[0].rpartition(".")[2])
+        model_names.name_key(model_names.called(model.target))
         for model in report.models
         for budget in model.budgets
         if budget.origin != "prose" and (not budget.ok or is_staged(budget.position))
     } - {""}
-    read_file, counts = reader(session.root), list[tuple[Position, StatedCount]]()
-    paths = listed(session, list_stating) if changed_names else [*lines]
-    for path in (path for path in paths if path.lower().endswith(_OF_A_HOOK)):
-        with suppress(OSError):
-            for count in stated.stated_counts(path, read_file(path)):
-                at = Position(path, count.line, count.column)
-                key = model_names.name_key(" ".join(count.names)) if changed_names else ""
-                if is_staged(at) or any(name in key for name in changed_names):
-                    counts.append((at, count))
-    return counts
+    stating = _stating(
+        session,
+        lambda path: path.lower().endswith(_OF_A_HOOK) and (path in lines or changed_names),
+    )
+    places = set()
+    for path, (counts, _) in stating.items():
+        for count in counts:
+            at = Position(path, count.line, count.column)
+            key = model_names.name_key(" ".join(count.names)) if changed_names else ""
+            if is_staged(at) or any(name in key for name in changed_names):
+                places.add(at)
+    files = {at.path for at in places}
+    return {path: counts for path, counts in stating.items() if path in files}, places
 
 
-def named_in(
-    counts: Sequence[tuple[Position, StatedCount]], candidates: Iterable[Candidate]
-) -> list[Candidate]:
+def named_in(stating: Stating, candidates: Iterable[Candidate]) -> list[Candidate]:
     """The candidates that one of these counts may be about, by their names."""
-    texts = (" ".join((*count.names, *count.above, at.path)) for at, count in counts)
+    texts = (
+        " ".join((*count.names, *count.above, path))
+        for path, (counts, _) in stating.items()
+        for count in counts
+    )
     key = " ".join(map(model_names.name_key, texts))
     return [
         candidate
@@ -138,29 +158,17 @@ def named_in(
     ]
 
 
-def judged(
-    report: Report, counts: Sequence[tuple[Position, StatedCount]], source: ProjectSource
+def findings_at(
+    places: set[Position], stating: Stating, report: Report, source: ProjectSource
 ) -> list[Finding]:
-    """The findings about some counts, of the models of a report."""
-    names, read_file = model_names.ModelNames(report), reader(source.session.root)
-    settings = source.session.settings
-    budgets = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
-    outcomes = [
-        _outcome(names, at, count, settings.for_file(at.path).tolerance)
-        for at, count in counts
-        if (at.path, at.line) not in budgets
-    ]
-    findings = [
-        _disagreement(outcome, explanations.lines_of(read_file(outcome.position.path)))
-        for outcome in outcomes
-        if outcome.verdict == "wrong" and outcome.strength == "certain"
-    ]
-    return reported_findings(findings, source)
+    """The findings about the counts at some places, as a run over all models has them."""
+    return [item for item in _judged(stating, report, source)[1] if item.position in places]
 
 
-def _without_namesakes(outcomes: Sequence[StatedOutcome]) -> list[StatedOutcome]:
+def _without_namesakes(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     """Where a file has a name twice, once with the right count, the other is likely a variant of
     that model: on other data, or in another table."""
+    outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
     right = {(o.model.target, o.name) for o in rows if o.verdict == "right" and o.model}
     return [

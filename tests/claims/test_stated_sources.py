@@ -130,6 +130,19 @@ OTHERS = {
     ),
     "CSV": ("r.csv", "model,param_count\nNet,7.00\n", [("2:5", "7.00M", "", "Net")]),
     "CSV with units": ("r.csv", 'name;params_m\n"Net, v2";7\n', [("2:11", "7M", "", "Net, v2")]),
+    "CSV of a measure": (
+        "r.csv",
+        "name,numTrainableParams\na,7M\n",
+        [("2:3", "7M", "trainable", "a")],
+    ),
+    "comments behind code of YAML": (
+        "m.yaml",
+        "n: 1 # net_n has 7M parameters\ns: 2 # 9M parameters\n",
+        [
+            ("1:18", "7M", "", "n: 1  net_n has", "7M parameters"),
+            ("2:8", "9M", "", "s: 2", "9M parameters"),
+        ],
+    ),
     "CSV without names": ("r.csv", "params\n7000000\n", []),
     "YAML": (
         "models.yaml",

@@ -20,6 +20,7 @@ def grid_large():
 """
 README = "GridNet has 120 parameters.\n"
 CONFIG = 'device = "meta"\n[severity]\nNPL013 = "error"\n'
+CONFIG = f'exclude = ["left/"]\n{CONFIG}'
 
 
 @pytest.fixture
@@ -51,6 +52,9 @@ def test_a_wrong_count_is_refused_where_it_is_written(sample, files, place):
         {"nets.py": NETS + "\n# 120 steps\n"},
         {"README.md": "GridNet has 100 parameters.\n"},
         {"README.md": None},
+        # A row beside the right one is likely of another table, as in a run over all; and left out.
+        {"a.md": "| m | params |\n|--|--|\n| grid_large | 1k |\n| grid_large | 7k |\n"},
+        {"left/a.md": "grid_large has 7k parameters.\n"},
     ],
 )
 def test_a_commit_that_states_nothing_wrong_is_made(sample, files):
