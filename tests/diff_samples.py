@@ -77,7 +77,7 @@ def model(
     name = target.partition("::")[2]
     if isinstance(found, str):
         found = measured(found, name if "(" in name else f"{name}()")
-    declared = any(budget.origin != "prose" for budget in budgets)
+    declared = bool(budgets)
     values = {"declared": declared} | more
     at = Position(target.partition("::")[0], line, 1)
     return ModelReport(target, at, found, budgets, **values)  # type: ignore[arg-type]

@@ -143,10 +143,10 @@ def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
 
 
 def _budgets(report: ModelReport) -> list[_Budget]:
-    """The budgets about parameters; a count in prose is not a budget."""
+    """The budgets about parameters."""
     groups: dict[object, list[BudgetResult]] = {}
     for result in report.budgets:
-        if result.origin != "prose" and parse_selector(result.selector).metric != "buffers":
+        if parse_selector(result.selector).metric != "buffers":
             key = (result.declared, result.selector, result.position)
             groups.setdefault(key, []).append(result)
     return [_Budget(group) for group in groups.values()]

@@ -210,15 +210,6 @@ def parse_docstring(lines: Sequence[DocLine]) -> tuple[list[Declared], list[Malf
     return declared, [result for result in results if isinstance(result, Malformed)]
 
 
-def has_prose_count(lines: Sequence[DocLine]) -> bool:
-    """Whether a count may be claimed in plain words: a line outside of the budgets mentions
-    parameters. `claims.prose` finds out."""
-    if not any(MENTION.search(line.text) for line in lines):
-        return False
-    budgets = budget_lines(lines)
-    return any(MENTION.search(line.text) for n, line in enumerate(lines) if n not in budgets)
-
-
 def budget_lines(lines: Sequence[DocLine]) -> frozenset[int]:
     """The indices of the lines that belong to budgets, so that none is read as prose."""
     return frozenset(index for span, _ in _entries(lines) for index in span)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from nparam_lint import gate
 from nparam_lint.cli import common
 from nparam_lint.discover import place_of, within
-from nparam_lint.gate.stated_counts import claims_in_docstrings
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.claims_document import claims_document
 from nparam_lint.report.formats import FORMATS
@@ -52,17 +51,16 @@ def run(options: Namespace) -> int:
 
 
 def claims_below(paths: Sequence[Path], session: Session) -> Report:
-    """The report on the project with what is stated below some paths, in docstrings too. Raises
-    UsageError where nothing could be measured."""
+    """The report on the project with what is stated below some paths. Raises UsageError where
+    nothing could be measured."""
     with common.showing_progress(session) as shown:
         report = gate.check(shown, ())
     if report.error:
         raise UsageError(report.error)
     in_scope = within([place_of(path, session.root) for path in paths])
-    outcomes = [*claims_in_docstrings(report), *report.stated]
     findings = [f for f in report.findings if f.code == "NPL013" and in_scope(f.position.path)]
     return replace(
         report,
-        stated=tuple(outcome for outcome in outcomes if in_scope(outcome.position.path)),
+        stated=tuple(outcome for outcome in report.stated if in_scope(outcome.position.path)),
         findings=tuple(findings),
     )

@@ -77,8 +77,7 @@ def run(options: Namespace) -> int:
     named = [read_named(text, session.root) for text in options.targets]
     with common.showing_progress(session) as shown:
         plan = plan_update(shown, named)
-    broken = any(item.origin != "prose" for item in plan.left)
-    failed = broken or (options.check and bool(plan.edits))
+    failed = bool(plan.left) or (options.check and bool(plan.edits))
     return carry_out(plan, options, session, dry=dry, failed=failed)
 
 

@@ -63,8 +63,8 @@ class Candidate:
 
     @property
     def is_declared(self) -> bool:
-        """Whether a budget is declared for it; a count mentioned in prose is none."""
-        return any(budget.origin != "prose" for budget in self.budgets)
+        """Whether a budget is declared for it."""
+        return bool(self.budgets)
 
     @property
     def is_open(self) -> bool:

@@ -79,7 +79,7 @@ def count_resized(
 
 def names_in(budgets: Sequence[Budget]) -> list[str]:
     """The names in formulas that are checked with other arguments."""
-    return sorted({n for b in budgets if b.origin != "prose" for n in b.value.names})[:MAX_NAMES]
+    return sorted({n for b in budgets for n in b.value.names})[:MAX_NAMES]
 
 
 def resized_candidates(candidate: Candidate) -> Iterator[Candidate]:
@@ -90,7 +90,7 @@ def resized_candidates(candidate: Candidate) -> Iterator[Candidate]:
     changes = [((name, *change),) for name in names for change in CHANGES]
     changes += [tuple((n, *c) for n in names) for c in COMMON_CHANGES if len(names) > 1]
     yield from (candidate.with_build(device="meta", change=change) for change in changes)
-    formulas = [b.value.formula for b in candidate.budgets if b.origin != "prose"]
+    formulas = [b.value.formula for b in candidate.budgets]
     bounds = dict.fromkeys(bound for formula in formulas if formula for bound in formula.bounds)
     for name, number in [*bounds][:MAX_NAMES]:
         for value in (number + 1, number, number - 1):

@@ -41,7 +41,7 @@ def judge(
     where, selector = budget.position, budget.selector
     parts = _parts(budget, measured)
     if isinstance(parts, Finding):
-        return [], [parts] if budget.origin != "prose" else []
+        return [], [parts]
     metric = METRICS[selector.metric]
     if metric.needs_routing and measured.no_routing:
         message = f"the {metric.words} of {measured.call} are unknown: {measured.no_routing}"
@@ -234,8 +234,7 @@ def _broken(
     if measure := measures.explain_budget(budget, bounds, part):
         detail.append(measure)
     detail.append(_next_step(budget, actual, staged))
-    code = "NPL013" if budget.origin == "prose" else "NPL001"
-    broken = finding(code, budget.position, message, str(budget.target), detail)
+    broken = finding("NPL001", budget.position, message, str(budget.target), detail)
     return replace(broken, result=_result(budget, row, bounds))
 
 
@@ -281,8 +280,6 @@ def heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
 
 def _next_step(budget: Budget, actual: int, staged: bool) -> str:
     where = budget.position
-    if budget.origin == "prose":
-        return f"correct the docstring at {where}, or declare the count there: nparam: {actual:_}"
     if budget.value.names:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):

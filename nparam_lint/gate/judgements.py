@@ -148,8 +148,7 @@ def judge_models(
 
 
 def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session) -> _Judged:
-    declared = [budget for budget in candidate.budgets if budget.origin != "prose"]
-    if not declared:
+    if not candidate.budgets:
         return [], []
     settings, copy = session.settings.for_file(candidate.target.location), session.snapshot
     hints = arguments_entry(candidate.target, failure.missing, settings)
@@ -157,9 +156,9 @@ def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session)
         # A file of the working tree that is missing in the index.
         fault = copy.at_fault(failure.reason, settings.root)
         hints = (fault, *hints) if fault else hints
-    position, target = declared[0].position, str(candidate.target)
+    position, target = candidate.budgets[0].position, str(candidate.target)
     findings = [judge_not_measured(failure, position, target, hints)]
-    return [no_result(budget) for budget in declared], findings
+    return [no_result(budget) for budget in candidate.budgets], findings
 
 
 def _judge_measured(
@@ -174,7 +173,7 @@ def _judge_measured(
         experts_hint = experts_entry(candidate.target, settings)
     for budget in candidate.budgets:
         judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
-        results += judged or [no_result(budget)] * (budget.origin != "prose")
+        results += judged or [no_result(budget)]
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
         sizes = [size for variant, size in resized if variant.build.varied <= names]

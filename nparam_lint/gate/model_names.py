@@ -156,6 +156,10 @@ class ModelNames:
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
             return Binding(models, "certain", "its tensors have the names of this model's")
+        if count.definition:
+            target = f"{at.path}::{count.definition}"
+            models = [model for model in self.models if model.callable == target]
+            return Binding(models, "certain", "it stands in the model's docstring")
         if count.is_name:
             for name in count.names:
                 if models := self.by_path.get(_path_of(name, at.path)):

@@ -17,13 +17,11 @@ from nparam_lint.claims import (
     Target,
     comment_budgets,
     doc_comments,
-    prose,
 )
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.docstring_budgets import (
     Declared,
     Malformed,
-    has_prose_count,
     mentions,
     parse_docstring,
 )
@@ -424,8 +422,7 @@ def _claiming(path: str, content: bytes, findings: list[Finding]) -> str:
 
 
 def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[Budget]:
-    """The budgets and the claims in prose of a definition's docstrings; what cannot be read is
-    added to the findings."""
+    """The budgets of a definition's docstrings; what cannot be read is added to the findings."""
     path, name = definition.path, definition.qualname
     budgets: list[Budget] = []
     for lines in definition.docstrings:
@@ -440,12 +437,6 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[
                 continue
             target = Target(path, name, line.arguments, line.host)
             budgets.append(_budget(line, target, "docstring", path, line.text))
-        if has_prose_count(lines):
-            target = Target(path, name)
-            budgets += [
-                _budget(claim, target, "prose", path, claim.text)
-                for claim in prose.find_claims(lines)
-            ]
     defined_at = Position(path, definition.line, definition.column)
     return [replace(budget, definition=defined_at) for budget in budgets]
 

@@ -11,12 +11,9 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from nparam_lint.claims import DOC_SUFFIXES, parse_selector, stated
-from nparam_lint.claims.grammar import Number, Value
-from nparam_lint.claims.stated import StatedCount
+from nparam_lint.claims import DOC_SUFFIXES, stated
 from nparam_lint.discover.files import list_stating, within
 from nparam_lint.gate import explanations, measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
@@ -34,10 +31,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.claims.stated import StatedCount
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
-    from nparam_lint.gate.report import Report, Verdict
+    from nparam_lint.gate.report import Report
     from nparam_lint.ground.findings import Finding
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
@@ -124,7 +122,7 @@ def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Positi
         model_names.name_key(model_names.called(model.target))
         for model in report.models
         for budget in model.budgets
-        if budget.origin != "prose" and (not budget.ok or is_staged(budget.position))
+        if not budget.ok or is_staged(budget.position)
     } - {""}
     stating = _stating(
         session,
@@ -197,25 +195,6 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     number = re.match(r"[^\s|&<,;)}\]\"']+", text[at.column - 1 :])
     marked = (SourceLine(at, text, len(number[0])),) if number else ()
     return replace(disagreement, lines=marked)
-
-
-def claims_in_docstrings(report: Report) -> list[StatedOutcome]:
-    """What comes of the counts that models' own docstrings mention."""
-    outcomes = []
-    for model in report.models:
-        for claim in model.budgets:
-            if claim.origin == "prose" and claim.actual is not None:
-                at, selector = claim.position, parse_selector(claim.selector)
-                value = Number(Fraction(claim.value or 0))
-                reading = Value(claim.declared, "plain", (value,))
-                count = StatedCount(claim.declared, (reading,), selector, at.line, at.column)
-                verdict: Verdict = "right" if claim.ok else "wrong"
-                name = model.target.partition("::")[2]
-                because = "it stands in the model's docstring"
-                outcomes.append(
-                    StatedOutcome(at, count, verdict, "certain", model, name, claim.actual, because)
-                )
-    return outcomes
 
 
 def _outcome(

@@ -33,7 +33,6 @@ LATE = frozenset(
     claims.comment_budgets
     claims.doc_comments
     claims.expression
-    claims.prose
     claims.suppressions
     cli.main
     cli.progress

@@ -9,7 +9,7 @@ from typing import Literal
 Severity = Literal["error", "warning"]
 
 # comment: of a config file of models; docs: a number in Markdown or reStructuredText
-Origin = Literal["docstring", "comment", "config", "docs", "prose"]
+Origin = Literal["docstring", "comment", "config", "docs"]
 
 NameValue = int | float | str | bool | None
 

@@ -18,7 +18,7 @@ from nparam_lint.report.style import grouped
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that differs from the budget is a failure; with these states there is no answer.
 UNANSWERED = ("NPL002", "NPL003", "NPL004", "NPL005", "NPL007", "NPL008", "NPL009")
-_ON_RESULTS = ("NPL001", "NPL013")
+_ON_RESULTS = ("NPL001",)
 # A formula without a value; a selector that selects nothing; a definition that is not used.
 _UNJUDGED = ("NPL002", "NPL007", "NPL008")
 ON_BUDGETS = (*_ON_RESULTS, *_UNJUDGED, "NPL011")
@@ -64,10 +64,6 @@ class JudgedBudget:
     model: ModelReport
     results: tuple[BudgetResult, ...]
     findings: tuple[Finding, ...]
-
-    @property
-    def prose(self) -> bool:
-        return self.results[0].origin == "prose"
 
     @property
     def declared(self) -> str:
@@ -134,8 +130,8 @@ def all_budgets(report: Report) -> list[JudgedBudget]:
 
 
 def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
-    """The budgets that are not prose, with their findings."""
-    declared = [claim for claim in all_budgets(report) if not claim.prose]
+    """All budgets, with their findings."""
+    declared = all_budgets(report)
     return declared, {finding for claim in declared for finding in claim.findings}
 
 

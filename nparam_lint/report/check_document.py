@@ -25,7 +25,6 @@ from nparam_lint.report import (
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
     State,
-    all_budgets,
     declared_budgets,
     is_empty,
     is_undeclared,
@@ -42,7 +41,7 @@ _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
-_TONES |= {"prose": "", "errors": "red", "warnings": "yellow"}
+_TONES |= {"stated": "", "errors": "red", "warnings": "yellow"}
 _WORST_FIRST = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
 
 
@@ -124,10 +123,9 @@ def _verdicts(report: Report) -> dict[str, str]:
         state: f"{plural(n, 'budget')} {'hold' if state == 'holds' and n > 1 else state}"
         for state, n in Counter(budget.state for budget in budgets).items()
     }
-    true = sum(claim.prose and claim.state == "holds" for claim in all_budgets(report))
-    true += sum(o.verdict == "right" and o.strength == "certain" for o in report.stated)
+    true = sum(o.verdict == "right" and o.strength == "certain" for o in report.stated)
     if true:
-        verdicts["prose"] = f"{plural(true, 'stated count')} {'holds' if true == 1 else 'hold'}"
+        verdicts["stated"] = f"{plural(true, 'stated count')} {'holds' if true == 1 else 'hold'}"
     for severity in ("error", "warning"):
         every = [finding for finding in report.findings if finding.severity == severity]
         if besides := sum(finding not in on_budgets for finding in every):
@@ -183,7 +181,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
 
 
 def _is_broken(model: ModelReport) -> bool:
-    return any(not budget.ok and budget.origin != "prose" for budget in model.budgets)
+    return any(not budget.ok for budget in model.budgets)
 
 
 # --- what to do next ------------------------------------------------------------------------------

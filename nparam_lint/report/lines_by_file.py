@@ -143,7 +143,7 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
     marks = [worst([finding]) for finding in stray]
     claims = budgets_of(model)
     totals = (c for c in claims if not (c.results[0].selector or c.results[0].module))
-    main = min(totals, key=lambda claim: claim.prose, default=None)
+    main = next(totals, None)
     lines = [line for claim in claims if claim is not main for line in _claim_lines(claim)]
     if main is not None:
         verdict, tail = _verdict(main.results[0])
@@ -159,7 +159,7 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
 def _mark(claim: JudgedBudget) -> str:
     """✗ or ! also where a budget does not hold and its finding was silenced."""
     holds = claim.state == "holds"
-    return worst(claim.findings) or ("✓" if holds else "!" if claim.prose else "✗")
+    return worst(claim.findings) or ("✓" if holds else "✗")
 
 
 def _claim_lines(claim: JudgedBudget) -> list[_Line]:
@@ -192,18 +192,16 @@ def _modules(budgets: Sequence[BudgetResult]) -> str:
 
 
 def _verdict(budget: BudgetResult) -> tuple[str, str]:
-    declared, prose = style.clean(budget.declared), budget.origin == "prose"
+    declared = style.clean(budget.declared)
     if budget.actual is None:
         return f"declared {declared}", "  not measured"
     if not budget.ok:
-        verb = "prose says" if prose else "declared"
-        return f"{verb} {declared}", f"  {style.drift(budget)}".rstrip()
-    where = " (prose)" if prose else ""
+        return f"declared {declared}", f"  {style.drift(budget)}".rstrip()
     if budget.low == budget.high:
         plain = declared.replace("_", "").replace(",", "").isdecimal()
-        return "exact" if plain else f"= {declared}", where
+        return "exact" if plain else f"= {declared}", ""
     bare = declared[:1].isdecimal() and not any(sign in declared for sign in ("..", "±", "+/-"))
-    return f"≈ {declared}" if bare else declared, where
+    return f"≈ {declared}" if bare else declared, ""
 
 
 # --- listings -------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def plan_update(session: Session, requests: Sequence[Named]) -> Plan:
             elif item:
                 leftovers.append(item)
             else:
-                valid_count += budget.origin != "prose"
+                valid_count += 1
 
     placed = [(item.edit.position.path, item) for item in rewrites]
     files, failures = edit_files(placed, session, partial(_rewritten, source=source))
@@ -102,12 +102,11 @@ def _order(position: Position) -> tuple[str, int, int]:
 
 
 def _only_named(model: Candidate, requests: Sequence[Named]) -> Candidate:
-    """The model with only the budgets that are named, and the claims in its prose."""
+    """The model with only the budgets that are named."""
     budgets = [
         b
         for b in model.budgets
         if not requests
-        or b.origin == "prose"
         or any(item.covers(b.target, b.selector, b.position.path) for item in requests)
     ]
     return replace(model, budgets=budgets)
@@ -201,9 +200,7 @@ def _same_host(request: Target | None, declaration: Target | None) -> bool:
 
 def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path) -> None:
     """Raises UsageError for the first argument that names none of the declared budgets."""
-    budgets = [
-        b for candidate in source.candidates for b in candidate.budgets if b.origin != "prose"
-    ]
+    budgets = [b for candidate in source.candidates for b in candidate.budgets]
     for item in requests:
         if any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             continue
@@ -226,8 +223,6 @@ def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path
 def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Rewrite | Left | None:
     """None for a budget that holds."""
     if isinstance(measurement, NotMeasured):
-        if budget.origin == "prose":
-            return None  # no check relies on it
         hint = f" ({measurement.hint})" if measurement.hint else ""
         return _left(budget, f"not measured: {measurement.reason}{hint}")
     tolerance = settings.for_file(budget.target.location).tolerance
@@ -239,8 +234,6 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Re
     counts = sorted({result.actual for result in results if result.actual is not None})
     count = counts[0] if len(counts) == 1 else None
     value, declared = budget.value, results[0].value
-    if budget.origin == "prose":
-        return _left(budget, "a count in prose: update --claims rewrites it", count)
     if any(isinstance(term, Formula) for term in value.terms):
         result = "" if declared is None else f", which gives {declared:,}"
         return _left(budget, f"a formula{result}", count)
@@ -263,8 +256,7 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Re
 
 
 def _left(budget: Budget, reason: str, count: int | None = None) -> Left:
-    old = budget.declared if budget.origin == "prose" else budget.value.text
-    return Left(*_about(budget), old, reason, count)
+    return Left(*_about(budget), budget.value.text, reason, count)
 
 
 def _about(budget: Budget) -> tuple[Position, str, str, Origin]:

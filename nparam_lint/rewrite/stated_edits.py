@@ -57,7 +57,7 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
         line = lines[at.line - 1] if at.line <= len(lines) else ""
         written = _WRITTEN.match(line, at.column - 1)
         number = _restated(written, outcome) if written else None
-        about: _About = (at, outcome.name, str(outcome.count.selector), "prose")
+        about: _About = (at, outcome.name, str(outcome.count.selector), "docs")
         old = written[0] if written else outcome.count.text
         if number is None:
             reason = (

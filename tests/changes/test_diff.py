@@ -580,10 +580,9 @@ def test_a_formula_that_follows_the_arguments_explains():
     assert judged((old,), (stuck,))[0] is False
 
 
-def test_what_prose_says_or_what_only_buffers_are_declared_explains_nothing():
-    prose = budget("~211", 211, origin="prose")
+def test_a_budget_of_buffers_explains_nothing():
     buffers = budget("3", 3, selector="buffers")
-    assert judged((), (prose, buffers))[2] == ["NPL014"]
+    assert judged((), (buffers,))[2] == ["NPL014"]
 
 
 def test_a_glob_explains_where_it_holds_for_each_module():

@@ -62,7 +62,7 @@ MEASURES = [
     (UNTIED, "nparam: 7_320", "7_320 is its transformer alone"),
     (UNTIED, "nparam: 7.3k", "7.3k is its transformer alone: 7,320"),
     (UNTIED, "nparam: 3.66k", "3.66k is its transformer.0 alone: 3,660"),
-    (UNTIED, "It has 7.3K parameters.", "7.3k is its transformer alone: 7,320"),
+    (UNTIED, "It has 7.3K parameters.", "this is its transformer alone: 7,320"),
     (MILLION, "nparam: 0.954M", "0.954M is its count divided by 1024², not by a million"),
     (MILLION, "nparam: 4.0M", "4.0M is its megabytes in float32, not millions of parameters"),
     (MILLION, "nparam: 3.81M", "3.81M is its mebibytes in float32, not millions of parameters"),

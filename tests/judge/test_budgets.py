@@ -399,14 +399,6 @@ def test_drift_is_measured_from_the_declared_number_also_where_it_holds(text, to
     assert (result.ok, result.value, result.drift) == (text != "0", value, drift)
 
 
-def test_a_wrong_claim_in_prose_is_a_warning_that_says_how_to_mend_it():
-    _, (finding,) = verdict("~2K", model(1_290), origin="prose")
-    assert (finding.code, finding.severity) == ("NPL013", "warning")
-    assert "nparam: 1_290" in finding.detail[-1]
-    assert "net.py:7" in finding.detail[-1]
-    assert verdict("~1.3K", model(1_290), origin="prose")[1] == []
-
-
 # --- devices, hidden parameters, failures ---------------------------------------------------
 
 

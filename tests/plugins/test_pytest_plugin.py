@@ -280,9 +280,8 @@ def test_a_budget_that_does_not_hold_never_passes(ran):
 
 def test_warnings_are_summarised_whatever_the_filters_say(ran, mixed):
     summary = ran.stdout.partition("warnings summary")[2]
-    said = f"{mixed / 'model.py'}:5: NparamWarning: NPL013 Right has 40 parameters, declared ~5K"
-    assert f"\nmodel.py:5\n  {said}" in summary
-    assert "quiet.py:5: NparamWarning: NPL001 Warned has 40 parameters" in summary
+    said = f"{mixed / 'quiet.py'}:5: NparamWarning: NPL001 Warned has 40 parameters"
+    assert f"\nquiet.py:5\n  {said}" in summary
 
 
 def test_the_short_summary_names_the_drift(run, mixed):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report_samples import broken_net, budget, glob_gpt, measured, model, net, prose, report
+from report_samples import broken_net, budget, glob_gpt, measured, model, net, report
 
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.ground.findings import Finding
@@ -30,8 +30,8 @@ def found(code, severity="error", at=AT):
     return Finding(code, severity, at, f"{code} it is", "net.py::Net")
 
 
-def test_a_glob_is_one_case_whatever_it_matches_and_prose_is_none():
-    assert cases(report(glob_gpt(), prose()), ROOT, Options()) == [
+def test_a_glob_is_one_case_whatever_it_matches():
+    assert cases(report(glob_gpt()), ROOT, Options()) == [
         Case("nanogpt/model.py::GPT[124_373_760]", "/project/nanogpt/model.py", 120),
         Case("nanogpt/model.py::GPT[transformer.h.*: 7_079_424]", "/project/nanogpt/model.py", 121),
         Case("nanogpt/model.py::GPT[trainable: <= 130M]", "/project/model.py", 12),

@@ -9,6 +9,7 @@ from render_samples import rendered
 from report_checks import CHECKS, commands
 from report_samples import (
     HOSTILE,
+    MISSTATED,
     broken_net,
     budget,
     everything,
@@ -20,9 +21,9 @@ from report_samples import (
     model,
     needs,
     net,
-    prose,
     report,
     rows,
+    tiny,
     unmeasured,
 )
 
@@ -37,7 +38,7 @@ REPORTS = {
     "pass": report(glob_gpt()),
     "drift": report(broken_net()),
     "not measured": report(unmeasured()),
-    "warning": report(prose()),
+    "warning": report(tiny(), besides=(MISSTATED,)),
     "everything": everything(),
     "many": many(300),
     "failure": failed(),

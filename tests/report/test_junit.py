@@ -6,6 +6,7 @@ import pytest
 from render_samples import rendered
 from report_checks import check_junit
 from report_samples import (
+    MISSTATED,
     broken_net,
     budget,
     failed,
@@ -14,8 +15,8 @@ from report_samples import (
     model,
     needs,
     net,
-    prose,
     report,
+    tiny,
     unmeasured,
 )
 
@@ -117,10 +118,10 @@ def test_a_broken_budget_that_is_but_a_warning_has_not_passed():
 def test_other_findings_have_cases_of_their_own():
     value = report(
         unmeasured(),
-        prose(),
+        tiny(),
         findings=(
             *unmeasured().findings,
-            *prose().findings,
+            MISSTATED,
             Finding("NPL008", "error", Position("pyproject.toml", 9), "gone", "old.py::Net"),
             Finding("NPL999", "error", Position("a.py", 9), "new"),
         ),

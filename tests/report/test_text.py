@@ -8,6 +8,7 @@ import pytest
 from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,
+    MISSTATED,
     broken_net,
     budget,
     everything,
@@ -17,9 +18,9 @@ from report_samples import (
     measured,
     model,
     net,
-    prose,
     report,
     rows,
+    tiny,
     unicode_net,
     unmeasured,
 )
@@ -139,12 +140,12 @@ Nothing is declared yet. To hold a count, write it in the docstring of Net
 
 def test_failures_and_warnings():
     assert (
-        text(report(unmeasured(), prose(), environment=None), tables=0)
+        text(report(unmeasured(), tiny(), besides=(MISSTATED,), environment=None), tables=0)
         == """\
 models/unet.py
   ✗ UNet        –  not measured: TypeError: UNet.__init__() missing 1 required…
 zoo/tiny.py
-  ! TinyAE  4,996  prose says ~2K  +2,496 (+99.84 %)
+  – TinyAE  4,996  no budget
 
 zoo/tiny.py:3:5  NPL013  warning: the docstring says ~2K, TinyAE has 4,996
     parameters

@@ -7,6 +7,7 @@ import pytest
 from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,
+    MISSTATED,
     broken_finding,
     broken_net,
     budget,
@@ -15,13 +16,14 @@ from report_samples import (
     model,
     needs,
     net,
-    prose,
     report,
     rows,
+    tiny,
     unmeasured,
 )
 
 from nparam_lint.count.measured import DeviceResult, NotMeasured
+from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
@@ -350,9 +352,9 @@ def test_budgets_that_hold_and_that_are_broken_are_counted():
     )
     silenced = replace(broken_net(), findings=())
     assert last(report(silenced)) == "1 model: 1 measured · 1 budget ignored · 1.8 s"
-    assert last(report(prose())) == "1 model: 1 measured · 1 warning · 1.8 s"
-    right = replace(declared("10", 10), origin="prose")
-    assert last(report(counted("a.py::A", budgets=(right,)))) == (
+    assert last(report(tiny(), besides=(MISSTATED,))) == "1 model: 1 measured · 1 warning · 1.8 s"
+    right = StatedOutcome(Position("a.md"), None, "right", "certain")
+    assert last(report(counted("a.py::A"), stated=(right,))) == (
         "1 model: 1 measured · 1 stated count holds · 1.8 s"
     )
 
@@ -374,7 +376,6 @@ def test_a_budget_that_was_not_checked_does_not_hold():
         [broken_net(), replace(unmeasured(), budgets=(budget(None, None, None, "1M"),))],
         [unmeasured()],
         [broken_net(), unmeasured()],
-        [glob_gpt(), prose()],
     ],
 )
 def test_the_headline_and_the_summary_count_alike(models):

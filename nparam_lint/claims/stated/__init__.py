@@ -24,7 +24,7 @@ LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
     rb"[0-9](?:[0-9.,_]*[0-9])?(?:[\s-]?(?:[kKmMbBtT]n?\b|thousand|[mMbB]illion)"
-    rb"|(?<=[0-9]{4})|(?<=[,_][0-9]{3}))"
+    rb"|(?<=[0-9]{3})|(?<=[,_][0-9]{3}))"
 )
 _NEAR = re.compile(  # in Python, where nearly every file names parameters
     _COUNT
@@ -44,7 +44,8 @@ class StatedCount:
     what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
     row, a key), else a text in which one may stand. `above`: the heading; a name may be what it and
     the row say together. `in_file`: whether a file that builds one model (a config, a checkpoint)
-    says it of that. `weights`: the names of the tensors counted."""
+    says it of that. `definition`: the class or factory in whose docstring it stands. `weights`: the
+    names of the tensors counted."""
 
     text: str
     readings: tuple[Value, ...]
@@ -55,6 +56,7 @@ class StatedCount:
     above: tuple[str, ...] = ()
     is_name: bool = False
     in_file: bool = False
+    definition: str = ""
     weights: tuple[str, ...] = ()
 
     @property

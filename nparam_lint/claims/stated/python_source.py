@@ -1,22 +1,27 @@
-"""Counts in Python: the keys of dictionaries, calls and assignments, comments, and docstrings of
-what is no model."""
+"""Counts in Python: the keys of dictionaries, calls and assignments, comments, docstrings."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
+from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.sentences import counts_in_comments, counts_in_paragraphs
+from nparam_lint.claims.stated.sentences import (
+    counts_in_comments,
+    counts_in_docstring,
+    counts_in_paragraphs,
+)
 from nparam_lint.claims.stated.words import key_unit, readings_of, selector_of
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_Documented: TypeAlias = "ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _QUOTES = re.compile(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
 _LONGEST_NAME = 120
@@ -34,13 +39,31 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     with suppress(RecursionError):  # of what is nested deeper than anybody writes
         yield from _keys(tree, (), lines)
     yield from counts_in_paragraphs(_docstring(tree, lines))
+    definitions = [*_definitions(tree)]
+    times = Counter(name for name, node in definitions if getattr(node, "name", "") != "__init__")
+    for name, node in definitions:
+        if times[name] == 1:  # else it depends on the environment which of them there is
+            yield from counts_in_docstring([*_docstring(node, lines)], name)
     yield from counts_in_comments(path, text)
 
 
-def _docstring(tree: ast.Module, lines: Sequence[str]) -> Iterator[DocLine]:
-    """The lines of the module's docstring; what a class or a factory says of itself is a claim that
-    the check reads with its definition."""
-    first = tree.body[0] if tree.body else None
+def _definitions(node: ast.AST, outer: str = "") -> Iterator[tuple[str, _Documented]]:
+    """The classes and functions that a file's models may be, by their names in it; the constructor
+    by that of its class."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _SCOPES):
+            is_constructor = outer and child.name == "__init__"
+            name = outer[:-1] if is_constructor else f"{outer}{child.name}"
+            yield name, child
+            if isinstance(child, ast.ClassDef):
+                yield from _definitions(child, f"{name}.")
+        elif isinstance(child, (ast.If, ast.Try, ast.ExceptHandler, ast.With)):
+            yield from _definitions(child, outer)
+
+
+def _docstring(node: _Documented, lines: Sequence[str]) -> Iterator[DocLine]:
+    """The lines of a docstring, as they are written."""
+    first = node.body[0] if node.body else None
     if not isinstance(first, ast.Expr) or _text(first.value) is None:
         return
     for number in range(first.lineno, (first.end_lineno or first.lineno) + 1):

@@ -1,4 +1,4 @@
-"""Counts in running text: paragraphs, comments, docstrings of what is no model."""
+"""Counts in running text: paragraphs, comments, docstrings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims.comment_budgets import comments
 from nparam_lint.claims.docstring_budgets import place_in
-from nparam_lint.claims.prose import SENTENCE_END, phrases
+from nparam_lint.claims.prose import SENTENCE_END, find_claims, phrases
 from nparam_lint.claims.stated import StatedCount
 
 if TYPE_CHECKING:
@@ -52,6 +52,21 @@ def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
     for has_text, paragraph in groupby(lines, key=lambda line: bool(line.text.strip())):
         if has_text:
             yield from counts_in_text([*paragraph])
+
+
+def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[StatedCount]:
+    """The counts that a class or a factory says that it has."""
+    for claim in find_claims(lines):
+        yield StatedCount(
+            claim.text,
+            (claim.value,),
+            claim.selector,
+            claim.line,
+            claim.column,
+            (definition.rpartition(".")[2],),
+            is_name=True,
+            definition=definition,
+        )
 
 
 def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:

@@ -78,7 +78,7 @@ def plan(
             wishes = new_budgets.Wishes(every=True, only=data["target"])
             changes = new_budgets.plan_init(session, [path], wishes)
         files = changes.files
-        reasons = "; ".join(left.reason for left in changes.left if left.origin != "prose")
+        reasons = "; ".join(left.reason for left in changes.left)
         reasons = changes.error or reasons
     if not files:
         raise UsageError(f"nothing was changed: {reasons or 'it has been done already'}")

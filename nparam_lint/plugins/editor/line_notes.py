@@ -135,7 +135,7 @@ def _title(models: Sequence[ModelReport]) -> str:
     else:
         name = first.target.partition("::")[2]
         parts = [f"not counted: {style.short_reason(first.measurement.reason, name)}"]
-    results = [b for model in models for b in model.budgets if b.origin != "prose"]
+    results = [b for model in models for b in model.budgets]
     broken = [result for result in results if not result.ok]
     if len(broken) == len(results) == 1 and broken[0].actual is not None:
         parts.append(f"budget is broken: {style.drift(broken[0])}")

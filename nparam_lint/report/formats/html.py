@@ -180,8 +180,7 @@ def failing_budgets(models: Sequence[ModelReport]) -> Iterator[str]:
 
 def _budget_row(row: BudgetRow, name: str) -> str:
     at = row.claim.results[0].position
-    prose = "in prose, " if row.claim.prose else ""
-    place = f'<span class="place">{prose}{escape(at.path)}:{at.line}</span>'
+    place = f'<span class="place">{escape(at.path)}:{at.line}</span>'
     cells = (
         ("", "", name),
         ("declared", "", f"{code_html(row.claim.declared)} {place}"),
@@ -233,7 +232,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
     where, _, title = model.target.partition("::")
     at = model.position
     place = f"{at.path}:{at.line}" if at.path == where else f"{where}, {at.path}:{at.line}"
-    states = [claim.state for claim in claims if not claim.prose]
+    states = [claim.state for claim in claims]
     state = f"budget {states[0]}" if states else "no budget"
     if model.way:
         state = f"as built in {model.way.position}"
