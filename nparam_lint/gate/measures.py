@@ -104,6 +104,9 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     if root.active:
         yield "its active parameters", root.active
     yield "its parameters and buffers", root.total + root.buffers
+    if measured.fused:
+        method, total = measured.fused
+        yield f"it after its {method}()", total
     if norms := sum(row.own for row in rows if _NORM.search(row.type)):
         # Of its weight and bias the convolution keeps a bias.
         yield "it with each norm fused into its convolution", root.total - norms // 2

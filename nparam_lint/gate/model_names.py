@@ -139,9 +139,9 @@ class ModelNames:
                 continue
             for name in _names_of(model, measured):
                 self.by_key[name_key(name)].append(NamedModel(model, measured, name))
-            location, sign, name = model.target.partition("::")
-            if not sign:
-                self.by_path[location].append(NamedModel(model, measured, location))
+            location, _, name = model.target.partition("::")
+            if config := _config_of(model):
+                self.by_path[config].append(NamedModel(model, measured, config))
             self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
         self.by_key.pop("", None)
         self.unsure = {failed.target for failed in report.failed_ways}
@@ -222,13 +222,17 @@ class ModelNames:
             n += 1
 
 
+def _config_of(model: ModelReport) -> str:
+    """The config file that says how a model is built; "" where none does."""
+    if model.way:
+        return model.way.name if model.way.kind == "config" else ""
+    return "" if "::" in model.target else model.target
+
+
 def _names_of(model: ModelReport, measured: Measured) -> Iterable[str]:
     """What a text may call a model."""
-    if callable_name := called(model.target):
-        names = {callable_name: None}
-    else:
-        base = posixpath.basename(model.target)
-        names = dict.fromkeys((base, posixpath.splitext(base)[0]))
+    base = posixpath.basename(_config_of(model))
+    names = dict.fromkeys((called(model.target), base, posixpath.splitext(base)[0]))
     if model.way:
         named = [model.way.name] if model.way.kind == "size" and model.way.name else []
         named += _CHOICE.findall(measured.call)

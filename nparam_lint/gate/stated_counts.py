@@ -11,9 +11,12 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from nparam_lint.claims import DOC_SUFFIXES, stated
+from nparam_lint.claims import DOC_SUFFIXES, Selector, stated
+from nparam_lint.claims.grammar import parse_value
+from nparam_lint.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating, within
 from nparam_lint.gate import explanations, measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
@@ -27,11 +30,10 @@ from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.claims.grammar import Tolerance
-    from nparam_lint.claims.stated import StatedCount
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
+_SIZE_IN_NAME = re.compile(
+    r"(?<![A-Za-z0-9.])(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
+)
+_ROUNDED = Fraction(3, 2)
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
@@ -48,9 +54,9 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
     findings."""
     stating = _stating(source.session, within(source.places))
-    if not stating:
-        return report
-    outcomes, findings = _judged(stating, report, source)
+    names = model_names.ModelNames(report)
+    outcomes, findings = _judged(stating, report, names, source)
+    outcomes += _of_names(names)
     every = [*report.findings, *findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
@@ -70,11 +76,11 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 
 
 def _judged(
-    stating: Stating, report: Report, source: ProjectSource
+    stating: Stating, report: Report, names: model_names.ModelNames, source: ProjectSource
 ) -> tuple[list[StatedOutcome], list[Finding]]:
     """What comes of the counts of some files, by the models of a report; and the findings. What is
     a budget, or a claim in a model's own docstring, is judged as such."""
-    names, settings = model_names.ModelNames(report), source.session.settings
+    settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: list[StatedOutcome] = []
     findings: list[Finding] = []
@@ -90,7 +96,33 @@ def _judged(
             is_text = not path.lower().endswith(_CHECKPOINT)
             lines = explanations.lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
+        findings += _misnamed_units(of_file)
     return outcomes, reported_findings(findings, source)
+
+
+def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
+    """NPL107 of each head of a table that calls megabytes what are millions of parameters."""
+    said = set()
+    for outcome in of_file:
+        head, model = outcome.count.bytes_head, outcome.model
+        if head is None or head in said or model is None or outcome.strength != "certain":
+            continue
+        bounds = [value.bounds() for value in outcome.count.readings]
+        are_bytes = any(n in b for b in bounds for n in _sizes(outcome.actual or 0))
+        if outcome.verdict == "right" and not are_bytes:
+            said.add(head)
+            stated, millions = outcome.count.text, (outcome.actual or 0) / 10**6
+            message = f"{stated} is no size: {outcome.name} has {millions:,.3g} million parameters"
+            at = Position(outcome.position.path, *head)
+            yield finding("NPL107", at, message, model.target)
+
+
+def _sizes(amount: int) -> Iterator[int]:
+    """The bytes of so many parameters in a usual dtype; of mebibytes, what their number is taken
+    for: millions of bytes."""
+    for element_size in (2, 4):
+        yield amount * element_size
+        yield amount * element_size * 10**6 // 2**20
 
 
 def _content(root: Path, path: str) -> bytes:
@@ -160,7 +192,35 @@ def findings_at(
     places: set[Position], stating: Stating, report: Report, source: ProjectSource
 ) -> list[Finding]:
     """The findings about the counts at some places, as a run over all models has them."""
-    return [item for item in _judged(stating, report, source)[1] if item.position in places]
+    findings = _judged(stating, report, model_names.ModelNames(report), source)[1]
+    return [item for item in findings if item.position in places]
+
+
+def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
+    """Models that are called after a number of parameters, such as `olmo2_1M` or `7B.yml`, and have
+    another. As people round it at will, no such name is wrong for certain, nor one by less than a
+    half."""
+    said = set()
+    for models in names.by_key.values():
+        named = models[0]
+        match = _SIZE_IN_NAME.search(named.name)
+        if match is None or not all(model.report.top_level for model in models):
+            continue
+        last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
+        texts = dict.fromkeys((re.sub("[_p]", ".", match["number"]), last))
+        readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
+        amounts = [model.measured.counts.total for model in models]
+        sizes = [value.bounds().declared or 0 for value in readings]
+        if any(size / _ROUNDED <= n <= size * _ROUNDED for size in sizes for n in amounts):
+            continue
+        at = named.report.way.position if named.report.way else named.report.position
+        count = StatedCount(named.name, readings, Selector("total"), at.line, at.column)
+        if (at, match[0]) not in said:
+            said.add((at, match[0]))
+            because = f"{match[0]} stands in its name"
+            yield StatedOutcome(
+                at, count, "wrong", "likely", named.report, named.name, amounts[0], because
+            )
 
 
 def _without_namesakes(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
@@ -222,6 +282,15 @@ def _outcome(
         explanation = measures.fitting_measure("this", bounds, model.measured)
         # Then it is about another data set.
         is_clear &= measures.other_classes(bounds, model.measured) is None
+        if not explanation and count.is_name:
+            file = model.callable.partition("::")[0]
+            beside = [
+                m.name
+                for m in names.models
+                if m.callable.startswith(f"{file}::")
+                and _fits(count, m, m.amount(count) or 0, tolerance)
+            ]
+            explanation = f"this is what {beside[0]} has" if beside else ""
     return StatedOutcome(
         at,
         count,
@@ -239,5 +308,7 @@ def _fits(count: StatedCount, model: NamedModel, amount: int, tolerance: Toleran
     root = model.measured.modules[0]
     # A checkpoint holds the buffers, too.
     amounts = {amount, root.total + root.buffers} if count.weights else {amount}
+    if count.bytes_head:
+        amounts.update(_sizes(amount))
     bounds = (value.bounds(tolerance=tolerance) for value in count.readings)
     return any(n in admitted for admitted in bounds for n in amounts)

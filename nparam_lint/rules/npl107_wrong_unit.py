@@ -43,7 +43,7 @@ print(f"Params: {n_params / 1024**2:.1f}M")"""
 EXAMPLE_GOOD = """\
 n_params = sum(p.numel() for p in model.parameters())
 print(f"Params: {n_params / 1e6:.1f}M")"""
-REMEDY = "Divide by 1e6 and call it M, or multiply by `element_size()` for bytes."
+REMEDY = "Divide by 1e6 and call it M (`Params (M)`), or multiply by `element_size()` for bytes."
 
 
 class _Meaning(Enum):

@@ -254,6 +254,106 @@ def test_a_count_of_another_data_set_accuses_no_model(tmp_path, nparam_lint):
     assert [line for _, line, _ in told(tmp_path, nparam_lint, files)] == [3]
 
 
+def test_a_row_that_links_to_the_config_of_a_model(tmp_path, nparam_lint):
+    files = {
+        "nets.py": SIZED.format("", "=19"),
+        "conf/wide.yaml": "_target_: nets.SizedNet\nd: 39\n",
+        "README.md": "| config | params |\n|---|---|\n| [a net](conf/wide.yaml) | 1,400 |\n",
+    }
+    (told_of,) = told(tmp_path, nparam_lint, files)
+    assert told_of[:2] == ("README.md", 3)
+
+
+BRANCHES = """
+class Branches(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.width = width
+        self.wide, self.narrow = nn.Conv2d(8, 8, 3), nn.Conv2d(8, 8, 1)
+
+    def switch_to_deploy(self{more}
+        self.deployed = nn.Conv2d(8, 8, 3)
+        weight = self.narrow.weight.data
+        self.deployed.weight.data = self.wide.weight.data + nn.functional.pad(weight, [1, 1, 1, 1])
+        del self.wide, self.narrow
+
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(8, 10, bias=False), nn.BatchNorm1d(10)
+
+    @torch.no_grad()
+    def fuse(self):
+        return nn.Linear(8, 10, bias=bool(self.norm.weight.numel()))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(Branches(), Norm())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("):", "this is it after its fuse and switch_to_deploy(): 674"),
+        (", checkpoint):", None),  # nobody knows what with
+        ("):\n        raise SystemExit(1)", None),
+    ],
+    ids=["its own methods", "one that needs arguments", "one that fails"],
+)
+def test_the_count_for_inference_is_that_of_the_models_own_methods(
+    tmp_path, nparam_lint, more, said
+):
+    nets = "import torch\n" + TORCH + BRANCHES.replace("{more}", more)
+    files = {"nets.py": nets, "README.md": "`Net` has 674 parameters.\n"}
+    done = nparam_lint("--format", "json", cwd=write_files(tmp_path / "p", files))
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["message"].startswith("Net has 756 parameters, stated: 674 parameters")
+    assert finding["detail"] == ([said] if said else [])
+
+
+def test_the_count_of_another_size_is_called_that(tmp_path, nparam_lint):
+    readme = "| model | params |\n|---|---|\n| net_small | 1,001,000 |\n"
+    files = {"nets.py": NETS, "README.md": readme}
+    done = nparam_lint("--format", "json", cwd=write_files(tmp_path / "p", files))
+    details = [f["detail"] for f in json.loads(done.stdout)["findings"] if f["path"] != "nets.py"]
+    assert details == [["this is what net_base has"]]
+
+
+def test_a_column_of_megabytes_may_hold_either_but_is_named_where_it_holds_counts(
+    tmp_path, nparam_lint
+):
+    readme = (
+        "| model | Params (MB) |\n|---|---|\n| net_small | 0.0404 |\n| net_base | 4.004 |\n\n"
+        "| model | Params (MB) |\n|---|---|\n| net_small | 0.0101 |\n| net_base | 1.001 |\n"
+    )
+    nets = NETS.replace("9.9M", "4,160").replace("5M", "4,160").replace("7_000_000", "4160")
+    root = write_files(tmp_path / "p", {"nets.py": nets, "README.md": readme})
+    done = nparam_lint("--format", "concise", cwd=root)
+    assert done.stdout == (
+        "README.md:6:11: warning: NPL107 0.0101 (Params (MB)) is no size: net_small has 0.0101 "
+        "million parameters\n"
+    )
+
+
+def test_a_model_that_is_called_after_another_count_is_listed(tmp_path, nparam_lint):
+    factories = "\n\n".join(
+        f"def {name}():\n    return Net({width})"
+        for name, width in [("net_1M", 1000), ("net_2M", 1000), ("net2_5_1M", 1100), ("v8m", 100)]
+    )
+    configs = {f"conf/{size}.yaml": "_target_: nets.Net\nd: 1000\n" for size in ("1M", "7B")}
+    nets = NETS.replace("9.9M", "4,160").replace("5M", "4,160").replace("7_000_000", "4160")
+    root = write_files(tmp_path / "p", {"nets.py": nets + "\n\n" + factories, **configs})
+    assert nparam_lint("--format", "concise", cwd=root).stdout == ""
+    done = nparam_lint("claims", "--format", "json", cwd=root)
+    listed = {c["text"]: c["strength"] for c in json.loads(done.stdout)["claims"]}
+    del listed["4,160 parameters"], listed["n_parameters=4160"]
+    assert listed == {"net_2M": "likely", "7B.yaml": "likely"}
+
+
 def test_of_many_the_first_are_shown(tmp_path, nparam_lint):
     rows = "".join(f"| GridNet | {n}k |\n" for n in range(20, 32))
     files = {"nets.py": ONE, "README.md": f"| model | Params |\n|--|--|\n{rows}"}

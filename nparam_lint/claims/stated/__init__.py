@@ -44,8 +44,9 @@ class StatedCount:
     what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
     row, a key), else a text in which one may stand. `above`: the heading; a name may be what it and
     the row say together. `in_file`: whether a file that builds one model (a config, a checkpoint)
-    says it of that. `definition`: the class or factory in whose docstring it stands. `weights`: the
-    names of the tensors counted."""
+    says it of that. `definition`: the class or factory in whose docstring it stands. `bytes_head`:
+    the line and column of the head of its column, if that calls it megabytes. `weights`: the names
+    of the tensors counted."""
 
     text: str
     readings: tuple[Value, ...]
@@ -57,6 +58,7 @@ class StatedCount:
     is_name: bool = False
     in_file: bool = False
     definition: str = ""
+    bytes_head: tuple[int, int] | None = None
     weights: tuple[str, ...] = ()
 
     @property

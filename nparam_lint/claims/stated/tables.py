@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.words import head_unit, readings_of, selector_of
+from nparam_lint.claims.stated.words import head_unit, readings_of, says_bytes, selector_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,6 +117,7 @@ def _count(
     above: tuple[str, ...] = (),
 ) -> StatedCount:
     """The count that a text in a cell is, which `head` calls one."""
+    blanks = len(head.source) - len(head.source.lstrip())
     return StatedCount(
         f"{text} ({head.text.strip()})",
         readings,
@@ -126,4 +127,5 @@ def _count(
         tuple(names),
         above,
         is_name=True,
+        bytes_head=(head.line, head.column + blanks) if says_bytes(head.text) else None,
     )

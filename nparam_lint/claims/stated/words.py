@@ -22,7 +22,7 @@ _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?tr
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
     (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?\s?\#?(?:[\s_]*(?:count|number|size))?
-    (?:[\s,_]*(?:in[\s_]+)?[(\[/]?\s*(?P<unit>[kmgbt]|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|1e[36]|10\^?[36])\s*[)\]]?)?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|1e[36]|10\^?[36])\s*[)\]]?)?
     (?:\s*[(\[]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -35,13 +35,20 @@ _KEY = re.compile(
 )
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
 _UNITS = {"k": "k", "thousand": "k", "m": "M", "mil": "M", "mn": "M", "million": "M"}
+_UNITS |= {"mb": "M", "mib": "M", "megabyte": "M"}  # said of counts as often as of bytes
 _UNITS |= {"b": "B", "g": "G", "bn": "B", "billion": "B", "t": "T", "6": "M", "3": "k"}
 _CELL = re.compile(
     r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?""",
     re.VERBOSE,
 )
+_MEGABYTES = re.compile(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
 _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
+
+
+def says_bytes(head: str) -> bool:
+    """Whether a head of counts calls them megabytes."""
+    return _MEGABYTES.search(head) is not None
 
 
 def head_unit(text: str) -> str | None:

@@ -1,0 +1,46 @@
+"""A model as its own methods make it ready for inference, with branches and norms in one layer."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+
+# Of RepVGG, of MobileOne and FastViT, of LeViT and YOLO.
+METHODS = ("switch_to_deploy", "reparameterize", "fuse")
+
+
+def fused_model(torch, model, modules):
+    """The name of the method, and a copy of the model on which it was called, wherever a module has
+    one; None where none has, or one fails. `modules`: all of the model. As in timm, a layer that a
+    method gives takes the place of its own."""
+    names = {method_of(type(module)) for module in modules} - {None}
+    if not names:
+        return None
+    with contextlib.suppress(Exception, SystemExit), torch.no_grad():
+        return " and ".join(sorted(names)), fused(torch, copy.deepcopy(model))
+    return None
+
+
+def method_of(kind):
+    for name in METHODS:
+        method = getattr(kind, name, None)
+        if inspect.isfunction(method):
+            needed = [
+                p for p in inspect.signature(method).parameters.values() if p.default is p.empty
+            ]
+            if len(needed) == 1:  # `self`
+                return name
+    return None
+
+
+def fused(torch, module):
+    name = method_of(type(module))
+    result = getattr(module, name)() if name else None
+    if isinstance(result, torch.nn.Module):
+        module = result
+    for path, child in list(module.named_children()):
+        replacement = fused(torch, child)
+        if replacement is not child:
+            setattr(module, path, replacement)
+    return module
