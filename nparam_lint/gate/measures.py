@@ -29,6 +29,7 @@ _NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
 _LINEAR = re.compile(r"(?:^|\.)Linear$")
 _CLASSES = (10, 100, 200, 1000, 21_841, 21_843)  # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-22k
 _MOST_FEATURES = 8193  # and a bias, of one class
+OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _FEWEST = 10**5  # that people write in millions
 
@@ -56,11 +57,11 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
         return f"{text} is {what}" + ("" if repeats else f": {amount:,}")
 
     root = measured.modules[0]
-    if classes := other_classes(bounds, measured):
-        return f"{text} is it with {classes:,} classes"
     for what, amount in _measures(measured):
         if amount != root.total and fits(amount):
             return sentence(what, amount)
+    if classes := _other_classes(bounds, measured):
+        return f"{text} is it with {classes:,}{OF_OTHER_DATA}"
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
@@ -75,7 +76,7 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     return ""
 
 
-def other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
+def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     """With how many classes a classifier would have a number of parameters: of a usual data set,
     where its last linear layers have as many outputs as another; None where there is no such
     number."""

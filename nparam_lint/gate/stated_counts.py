@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.claims.grammar import Bounds, Tolerance
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
@@ -47,6 +47,10 @@ _SIZE_IN_NAME = re.compile(
     r"(?<![A-Za-z0-9.])(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
 _ROUNDED = Fraction(3, 2)
+_ROUNDED_UP = Fraction(1005, 1000)
+_TASK = re.compile(
+    r"detection|segmentation|pose|downstream|(?<![a-z])(?:seg|det)(?![a-z])", re.IGNORECASE
+)
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
@@ -280,8 +284,6 @@ def _outcome(
     if fitting is None:
         bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
         explanation = measures.fitting_measure("this", bounds, model.measured)
-        # Then it is about another data set.
-        is_clear &= measures.other_classes(bounds, model.measured) is None
         if not explanation and count.is_name:
             file = model.callable.partition("::")[0]
             beside = [
@@ -291,6 +293,9 @@ def _outcome(
                 and _fits(count, m, m.amount(count) or 0, tolerance)
             ]
             explanation = f"this is what {beside[0]} has" if beside else ""
+        is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
+        is_clear &= not any(_is_rounded_up(amount, admitted) for admitted in bounds)
+        is_clear &= _tasks(model.callable) <= _tasks(at.path)
     return StatedOutcome(
         at,
         count,
@@ -302,6 +307,18 @@ def _outcome(
         binding.because,
         explanation,
     )
+
+
+def _is_rounded_up(amount: int, bounds: Bounds) -> bool:
+    """Whether a number is so little too large that somebody rounded it up."""
+    declared, unit = bounds.declared or 0, (bounds.high or 0) + 1 - (bounds.declared or 0)
+    return declared - unit < amount < declared <= amount * _ROUNDED_UP
+
+
+def _tasks(path: str) -> set[str]:
+    """The downstream tasks that folders of a path are called after: there a model of the same name
+    often has no head."""
+    return {match[0].lower() for match in _TASK.finditer(path.rpartition("/")[0])}
 
 
 def _fits(count: StatedCount, model: NamedModel, amount: int, tolerance: Tolerance | None) -> bool:

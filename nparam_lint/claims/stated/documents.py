@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from nparam_lint.claims.stated import StatedCount
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
 _UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")
 _RULE = re.compile(
     r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
 )
+_LEVELS = {"=": 1, "-": 2}  # of headings that are underlined
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
 _FRONT = "---"
 _MOST_COLUMNS = 200
@@ -82,15 +83,23 @@ def _is_table(lines: Sequence[str], number: int) -> bool:
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each line the heading above it."""
-    heading: tuple[str, ...] = ()
-    above = []
+    """For each line the headings that it stands below, nearest first; of "RepViT: a mobile CNN" the
+    name, too."""
+    open_headings: list[tuple[int, str]] = []
+    above: list[tuple[str, ...]] = []
     for n, line in enumerate(lines):
+        level, heading = 0, ""
         if match := _HEADING.match(line):
-            heading = (plain(match[1]),)
-        elif n and _UNDERLINE.match(line) and lines[n - 1].strip() and "|" not in lines[n - 1]:
-            heading = (plain(lines[n - 1]),)
-        above.append(heading)
+            level, heading = len(match[1]), plain(match[2])
+        elif n and (rule := _UNDERLINE.match(line)) and "|" not in lines[n - 1]:
+            level, heading = _LEVELS.get(rule[1], 3), plain(lines[n - 1])
+        if heading:
+            open_headings = [h for h in open_headings if h[0] < level] + [(level, heading)]
+            texts = [text for _, text in reversed(open_headings)]
+            names = (text.partition(":")[0] for text in texts if ":" in text)
+            above.append((*texts, *names))
+        else:
+            above.append(above[-1] if above else ())
     return above
 
 
