@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover import Discovery
 
-Kind = Literal["hydra", "lightning", "target", "architectures", "script", "registry"]
+Kind = Literal["hydra", "lightning", "target", "architectures", "type", "script", "registry"]
 
 _KINDS: dict[str, Kind] = {
     "_target_": "hydra",
     "class_path": "lightning",
     "target": "target",
     "architectures": "architectures",
+    "type": "type",
 }
 _MARKS = re.compile(
-    rb"_target_|class_path|\btarget\b|\"architectures\"|^defaults\s*:", re.MULTILINE
+    rb"_target_|class_path|\btarget\b|\"architectures\"|^defaults\s*:"
+    rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:",
+    re.MULTILINE,
 )
+_NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
@@ -108,9 +112,15 @@ class ConfigFiles:
             kind = _KINDS.get(str(keys[-1]))
             if kind == "architectures":
                 continue
+            if kind == "type" and not (len(keys) == 2 and _NETWORK.match(str(keys[0]))):
+                continue
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
+            if kind == "type":
+                symbol = self._registered(value)
+                # The first network of a file is its model; what follows judges that.
+                kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
             if kind and symbol and self.makes_model(symbol):
                 nodes[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
         placed = [
@@ -118,6 +128,13 @@ class ConfigFiles:
             for keys, node in nodes.items()
         ]
         return sorted(placed, key=lambda node: (node.is_inner, node.line))
+
+    def values_below(self, node: ModelNode) -> Iterator[tuple[Keys, str]]:
+        """The values of a node, by their keys in it."""
+        file, depth = self.file(node.path), len(node.keys)
+        for keys, _, value in file.entries if file else ():
+            if keys[:depth] == node.keys:
+                yield keys[depth:], value
 
     def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
         """The class of the project that the file names somewhere, and the line."""
@@ -153,6 +170,15 @@ class ConfigFiles:
         paths = self._classes.get(name, ())
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
         return symbol if self.discovery.models.is_model(symbol) else None
+
+    def _registered(self, name: str) -> Symbol | None:
+        """The class of a name that the project registers; if it registers none, the one it has."""
+        entry = re.compile(
+            rb"^@[\w.]+\.register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
+        )
+        source = self.discovery.tree.source
+        paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
+        return Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name)
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:

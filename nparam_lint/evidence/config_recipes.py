@@ -36,6 +36,8 @@ class ConfigRecipes:
             recipe = _by_jsonargparse(node)
         elif node.kind == "target":
             recipe = self._by_target(node, file)
+        elif node.kind == "type":
+            recipe = _by_type(node)
         else:
             recipe = self._by_hydra(node, file)
         return self._importable(recipe, node)
@@ -122,6 +124,16 @@ def _by_jsonargparse(node: ModelNode) -> Recipe:
     )
     call = "build(parser.parse_object({'model': config})).model"
     return Recipe(setup="\n".join(lines), call=call, file=node.home)
+
+
+def _by_type(node: ModelNode) -> Recipe:
+    """As BasicSR and its kin do it: the other keys are the arguments."""
+    lines = (
+        "import yaml",
+        f"config = yaml.safe_load(open({node.path!r}))[{node.keys[0]!r}]",
+        "del config['type']",
+    )
+    return Recipe(setup="\n".join(lines), call=f"{node.symbol.name}(**config)", file=node.home)
 
 
 def _access(keys: Keys) -> str:

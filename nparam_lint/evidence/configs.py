@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.orders import Recipe
 
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
+_OF_TESTS = re.compile(r"(?<![a-z])test", re.IGNORECASE)
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too
 
 
@@ -59,9 +61,16 @@ class ConfigModels:
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
         for node, recipe in self._recipes.of_wholes(wholes):
             yield ConfigModel(node, recipe)
-        for path in self._files.paths:
+        networks = set()
+        # What a model is trained with stands for what it is tested with, which is the same.
+        for path in sorted(self._files.paths, key=lambda path: bool(_OF_TESTS.search(path))):
             nodes = marked.get(path, ())
             for node in nodes:
+                if node.kind == "type":
+                    network = (node.symbol, *self._files.values_below(node))
+                    if network in networks:
+                        continue
+                    networks.add(network)
                 if recipe_of_node := self._recipes.recipe(node):
                     yield ConfigModel(node, recipe_of_node)
             file = None if nodes else self._files.file(path)

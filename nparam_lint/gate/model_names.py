@@ -38,6 +38,7 @@ _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = re.compile(r"[A-Za-z]+|[0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
+_MARK = re.compile("[†‡§]")  # of another variant
 _WORD = re.compile(r"[A-Za-z][\w./+-]*")
 # A string that chooses a model: the first argument of a call, or one that is called so.
 _CHOICE = re.compile(
@@ -153,6 +154,7 @@ class ModelNames:
 
     def binding(self, at: Position, count: StatedCount) -> Binding:
         models: list[NamedModel] | None
+        strength: Strength
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
             return Binding(models, "certain", "its tensors have the names of this model's")
@@ -164,8 +166,12 @@ class ModelNames:
             for name in count.names:
                 if models := self.by_path.get(_path_of(name, at.path)):
                     return Binding(models, "certain", f"beside it stands the file {name}")
+                because = f"beside it stands the name {name}"
                 if named := self._named(name):
-                    return Binding(named, "certain", f"beside it stands the name {name}")
+                    strength = "likely" if _MARK.search(name) else "certain"
+                    return Binding(named, strength, because)
+                if named := self._named(_BRACKETS.sub(" ", name)):
+                    return Binding(named, "likely", because)
             around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
             for rest, name in product(around, count.names):  # `resnet20` below "CIFAR-10"
                 if models := self.by_key.get(name_key(f"{rest} {name}")):
@@ -177,7 +183,7 @@ class ModelNames:
                 # "X uses Y, and a 7M parameter model": the count is that of what follows it.
                 is_of_next = n == 0 and _ARTICLE.search(text) and not _IS.search(text)
                 is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
-                strength: Strength = "certain" if is_certain else "likely"
+                strength = "certain" if is_certain else "likely"
                 return Binding(nearest, strength, f"the text names {name}")
         if count.in_file and (models := self.by_path.get(at.path)):
             return Binding(models, "certain", "it stands in the config of this model")
@@ -187,21 +193,24 @@ class ModelNames:
         return Binding(self.only, "likely", "it is the only model")
 
     def _named(self, name: str) -> Sequence[NamedModel]:
-        """The models of exactly this name; what stands in brackets behind it may be left out."""
-        spellings = [name, _BRACKETS.sub(" ", name), _OF_MODEL.sub("", name)]
+        """The models of exactly this name."""
+        spellings = [name, _OF_MODEL.sub("", name)]
         if re.fullmatch(r"[\w.]+", name):  # a dotted name
             spellings.append(name.rpartition(".")[2])
         keys = map(name_key, spellings)
         return next((models for key in keys if (models := self.by_key.get(key))), ())
 
+    def of_family(self, name: str) -> list[NamedModel]:
+        """The models whose names begin with this name."""
+        key = name_key(_BRACKETS.sub(" ", name))
+        is_long = len(key) >= _SHORTEST_BEGINNING
+        return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
+
     def _begun(self, name: str) -> Sequence[NamedModel]:
         """The models whose names begin with this name, or this with theirs."""
-        key = name_key(_BRACKETS.sub(" ", name))
-        if len(key) < _SHORTEST_BEGINNING:
-            return ()
-        longer = [m for k, ms in self.by_key.items() if k.startswith(key) for m in ms]
-        if longer:
+        if longer := self.of_family(name):
             return longer
+        key = name_key(_BRACKETS.sub(" ", name))
         shorter = [k for k in self.by_key if len(k) >= _SHORTEST_BEGINNING and key.startswith(k)]
         return self.by_key[max(shorter, key=len)] if shorter else ()
 
@@ -249,6 +258,11 @@ def _path_of(name: str, document: str) -> str:
         return ""
     here = posixpath.dirname(document) if name.startswith(".") else ""
     return posixpath.normpath(posixpath.join(here, name.lstrip("/")))
+
+
+def is_size(name: str) -> bool:
+    """Whether a name says a size alone: `base`."""
+    return name_key(name) in _SIZES.values()
 
 
 def names_of_candidate(candidate: Candidate) -> Iterator[str]:

@@ -268,7 +268,12 @@ def _outcome(
     amounts = [(m, n) for m in binding.models if (n := m.amount(count)) is not None]
     if not amounts:
         return StatedOutcome(at, count)
+    is_of_family = False
     fitting = next(((m, n) for m, n in amounts if _fits(count, m, n, tolerance)), None)
+    if fitting is None:
+        of_family = ((m, m.amount(count) or 0) for m in names.of_family(amounts[0][0].name))
+        fitting = next(((m, n) for m, n in of_family if _fits(count, m, n, tolerance)), None)
+        is_of_family = fitting is not None  # which is called after its class
     if fitting is None and binding.confirms:
         return StatedOutcome(at, count)
     # Of several with different counts it may be about one that was not counted, unless the name
@@ -277,7 +282,7 @@ def _outcome(
     model, amount = fitting or [*defaults, *amounts][0]
     # Of a class whose budgets say its arguments, no other way to build it was tried.
     is_only = len({n for _, n in amounts}) == 1 and not model.has_arguments
-    is_clear = fitting is not None or is_only
+    is_clear = (fitting is not None or is_only) and not is_of_family
     if defaults and len({m.callable for m, _ in amounts}) == 1:
         is_clear |= model.callable not in names.unsure
     explanation = ""
@@ -296,6 +301,9 @@ def _outcome(
         is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
         is_clear &= not any(_is_rounded_up(amount, admitted) for admitted in bounds)
         is_clear &= _tasks(model.callable) <= _tasks(at.path)
+        # "base" is that of a model of this folder.
+        is_here = model.callable.startswith(at.path.rpartition("/")[0])
+        is_clear &= is_here or not model_names.is_size(model.name)
     return StatedOutcome(
         at,
         count,

@@ -157,6 +157,7 @@ def test_an_error_if_the_user_says_so(tmp_path, nparam_lint):
         "## GridNet and what came after\n\nIt has 120 parameters.",
         "| model | Params |\n|--|--|\n| GridNet | 100 |\n\n"
         "| model (22k) | Params |\n|--|--|\n| GridNet | 1.2k |",
+        "| model | Params |\n|--|--|\n| GridNet† | 120 |",  # the same, or another variant
         "GridNet has 120 <!-- nparam: ignore[NPL013] --> parameters.",
     ],
 )
@@ -165,6 +166,50 @@ def test_a_number_that_may_be_right_or_about_something_else_is_no_finding(
 ):
     files = {"nets.py": ONE, "README.md": text + "\n"}
     assert told(tmp_path, nparam_lint, files) == []
+
+
+NEAR = (
+    TORCH
+    + """
+class SpanNet(nn.Module):
+    def __init__(self, d=999):
+        super().__init__()
+        self.fc = nn.Linear(d, 1000, bias=False)
+
+
+def span_net_large():
+    return SpanNet(7000)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "readme", "text"),
+    [
+        ("nets.py", "README.md", "SpanNet has 1.00M parameters."),  # rounded up
+        ("nets.py", "README.md", "SpanNet has only 7M parameters."),  # as its family has
+        ("detection/nets.py", "README.md", "SpanNet has 1.4M parameters."),  # with its head
+        ("a/nets.py", "b/README.md", "| size | params |\n|--|--|\n| base | 1.4M |"),
+    ],
+)
+def test_a_number_of_a_model_near_it_is_no_finding(tmp_path, nparam_lint, path, readme, text):
+    sizes = (
+        "\n\nSIZES = {'base': {'d': 999}}\n\n\ndef load(name):\n    return SpanNet(**SIZES[name])\n"
+    )
+    files = {path: NEAR + sizes, readme: text + "\n"}
+    assert told(tmp_path, nparam_lint, files) == []
+
+
+def test_a_size_alone_is_a_name_where_the_model_is(tmp_path, nparam_lint):
+    sizes = (
+        "\n\nSIZES = {'base': {'d': 999}}\n\n\ndef load(name):\n    return SpanNet(**SIZES[name])\n"
+    )
+    table = "# SpanNet: it spans\n\n## Sizes\n\n| size | params |\n|--|--|\n"
+    files = {
+        "a/nets.py": NEAR + sizes,
+        "README.md": table + "| base | 1.4M |\n| large | 8M |\n",
+    }
+    assert [line for _, line, _ in told(tmp_path, nparam_lint, files)] == [7, 8]
 
 
 def test_a_config_that_names_the_model(tmp_path, nparam_lint):
