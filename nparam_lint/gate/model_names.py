@@ -202,8 +202,8 @@ class ModelNames:
 
     def of_family(self, name: str) -> list[NamedModel]:
         """The models whose names begin with this name."""
-        key = name_key(_BRACKETS.sub(" ", name))
-        is_long = len(key) >= _SHORTEST_BEGINNING
+        name = _BRACKETS.sub(" ", name)
+        key, is_long = name_key(name), len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
         return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
 
     def _begun(self, name: str) -> Sequence[NamedModel]:

@@ -29,33 +29,35 @@ def sample(hooked):
     return hooked({"nets.py": NETS, "README.md": README, "nparam-lint.toml": CONFIG})
 
 
-@pytest.mark.parametrize(
-    ("files", "place"),
-    [
-        ({"README.md": README + "\ngrid_large has 7k parameters.\n"}, "README.md:3:16"),
-        ({"docs/a b.md": "| model | Params |\n|--|--|\n| grid-large | 7k |\n"}, "docs/a b.md:3:16"),
-        ({"conf/grid.yaml": "# 120 parameters\n_target_: nets.GridNet\n"}, "conf/grid.yaml:1:3"),
-        ({"train.py": "size = 1\nn = GridNet()  # 120k params\n"}, "train.py:2:18"),
-    ],
-)
-def test_a_wrong_count_is_refused_where_it_is_written(sample, files, place):
-    sample.add(files)
-    refused(sample.commit(), f"{place}  NPL013")
-    assert "README.md:1" not in sample.commit().stdout + sample.commit().stderr
+WRONG = {
+    "README.md:3:16": README + "\ngrid_large has 7k parameters.\n",
+    "docs/a b.md:3:16": "| model | Params |\n|--|--|\n| grid-large | 7k |\n",
+    "conf/grid.yaml:1:3": "# 120 parameters\n_target_: nets.GridNet\n",
+    "train.py:2:18": "size = 1\nn = GridNet()  # 120k params\n",
+}
+
+
+def test_wrong_counts_are_refused_where_they_are_written(sample):
+    sample.add({place.partition(":")[0]: text for place, text in WRONG.items()})
+    done = sample.commit()
+    for place in WRONG:
+        refused(done, f"{place}  NPL013")
+    assert "README.md:1" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
     "files",
     [
-        {"README.md": README + "\ngrid_large has 1k parameters.\n"},  # it is right
-        {"README.md": README + "\nGridNet is fast.\n"},  # it states none
-        {"nets.py": NETS + "\n# 120 steps\n"},
-        {"README.md": "GridNet has 100 parameters.\n"},
+        {
+            "README.md": README + "\nGridNet is fast. grid_large has 1k parameters.\n",
+            "nets.py": NETS + "\n# 120 steps\n",
+            # A row beside the right one is likely of another table, as in a run over all.
+            "a.md": "| m | params |\n|--|--|\n| grid_large | 1k |\n| grid_large | 7k |\n",
+            "left/a.md": "grid_large has 7k parameters.\n",  # which is left out
+        },
         {"README.md": None},
-        # A row beside the right one is likely of another table, as in a run over all; and left out.
-        {"a.md": "| m | params |\n|--|--|\n| grid_large | 1k |\n| grid_large | 7k |\n"},
-        {"left/a.md": "grid_large has 7k parameters.\n"},
     ],
+    ids=["right or none", "what is gone"],
 )
 def test_a_commit_that_states_nothing_wrong_is_made(sample, files):
     sample.add(files)
