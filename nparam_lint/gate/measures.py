@@ -27,10 +27,12 @@ _MISTAKEN = (
 _POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
 _NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
 _LINEAR = re.compile(r"(?:^|\.)Linear$")
-_CLASSES = (10, 100, 200, 1000, 21_841, 21_843)  # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-22k
+# CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
+_CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class
 OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
+_NARROW = 0.015  # of a number that is no other by chance
 _FEWEST = 10**5  # that people write in millions
 
 
@@ -65,13 +67,15 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
+    narrow = [b for b in bounds if b.low and b.high and b.high - b.low <= _NARROW * b.high]
     for row in measured.modules[1:]:
-        if "." not in row.path and not row.tied and fits(root.total - row.total):
+        if "." not in row.path and not row.tied and fits(root.total - row.total, narrow):
             return sentence(f"it without its {row.path}", root.total - row.total)
     rounded = [admitted for admitted in bounds if admitted.low != admitted.high]
     for what, times, by in _MISTAKEN:
         amount = root.total * times // by
-        if amount >= _FEWEST and fits(amount, rounded):
+        admitting = rounded if times >= by else narrow  # what is near may be so by chance
+        if amount >= _FEWEST and fits(amount, admitting):
             return f"{text} is {what}"
     return ""
 

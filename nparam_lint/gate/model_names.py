@@ -86,6 +86,11 @@ class NamedModel:
         """Whether nobody says how it is called."""
         return self.report.way is None and not self.has_arguments
 
+    @property
+    def is_class(self) -> bool:
+        """Whether it is called after its class, rather than after a factory."""
+        return self.measured.type.rpartition(".")[2] == called(self.callable)
+
     def amount(self, count: StatedCount) -> int | None:
         """What it has of the measure that a count is about."""
         return self.measured.modules[0].of(count.selector.metric)
@@ -166,10 +171,11 @@ class ModelNames:
             for name in count.names:
                 if models := self.by_path.get(_path_of(name, at.path)):
                     return Binding(models, "certain", f"beside it stands the file {name}")
+            for n, name in enumerate(count.names):
                 because = f"beside it stands the name {name}"
                 if named := self._named(name):
-                    strength = "likely" if _MARK.search(name) else "certain"
-                    return Binding(named, strength, because)
+                    is_variant = _MARK.search(name) or (count.shares_name and not n)
+                    return Binding(named, "likely" if is_variant else "certain", because)
                 if named := self._named(_BRACKETS.sub(" ", name)):
                     return Binding(named, "likely", because)
             around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
@@ -205,6 +211,11 @@ class ModelNames:
         name = _BRACKETS.sub(" ", name)
         key, is_long = name_key(name), len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
         return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
+
+    def beside(self, model: NamedModel) -> list[NamedModel]:
+        """The models that are defined in the same file."""
+        file = model.callable.partition("::")[0]
+        return [m for m in self.models if m.callable.startswith(f"{file}::")]
 
     def _begun(self, name: str) -> Sequence[NamedModel]:
         """The models whose names begin with this name, or this with theirs."""

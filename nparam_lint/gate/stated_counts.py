@@ -47,6 +47,7 @@ _SIZE_IN_NAME = re.compile(
     r"(?<![A-Za-z0-9.])(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
 _ROUNDED = Fraction(3, 2)
+_SEVERAL = 3  # models in a table
 _ROUNDED_UP = Fraction(1005, 1000)
 _TASK = re.compile(
     r"detection|segmentation|pose|downstream|(?<![a-z])(?:seg|det)(?![a-z])", re.IGNORECASE
@@ -90,7 +91,7 @@ def _judged(
     findings: list[Finding] = []
     for path, (counts, content) in stating.items():
         tolerance = settings.for_file(path).tolerance
-        of_file = _without_namesakes(
+        of_file = _doubted(
             _outcome(names, Position(path, count.line, count.column), count, tolerance)
             for count in counts
             if (path, count.line) not in declared
@@ -108,8 +109,9 @@ def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
     """NPL107 of each head of a table that calls megabytes what are millions of parameters."""
     said = set()
     for outcome in of_file:
-        head, model = outcome.count.bytes_head, outcome.model
-        if head is None or head in said or model is None or outcome.strength != "certain":
+        head, model = outcome.count.head_at, outcome.model
+        is_of_bytes = outcome.count.in_bytes and outcome.strength == "certain"
+        if head is None or head in said or model is None or not is_of_bytes:
             continue
         bounds = [value.bounds() for value in outcome.count.readings]
         are_bytes = any(n in b for b in bounds for n in _sizes(outcome.actual or 0))
@@ -227,18 +229,30 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
             )
 
 
-def _without_namesakes(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
-    """Where a file has a name twice, once with the right count, the other is likely a variant of
-    that model: on other data, or in another table."""
+def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
+    """The outcomes of one file, of which some that are wrong are only likely. A name that stands
+    there with the right count, too, is that of a variant of the model: on other data, or in another
+    table. A table of several models, of which none is right and no number is another count of its
+    model, is about something else."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
     right = {(o.model.target, o.name) for o in rows if o.verdict == "right" and o.model}
+    tables: dict[tuple[int, int] | None, list[StatedOutcome]] = {}
+    for outcome in rows:
+        tables.setdefault(outcome.count.head_at, []).append(outcome)
+    of_others = {
+        head
+        for head, inside in tables.items()
+        if head
+        and len({o.name for o in inside}) >= _SEVERAL
+        and not any(o.verdict == "right" or o.explanation for o in inside)
+    }
     return [
         replace(o, strength="likely")
         if o.verdict == "wrong"
         and o.count.is_name
         and o.model
-        and (o.model.target, o.name) in right
+        and ((o.model.target, o.name) in right or o.count.head_at in of_others)
         else o
         for o in outcomes
     ]
@@ -264,57 +278,67 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
 def _outcome(
     names: model_names.ModelNames, at: Position, count: StatedCount, tolerance: Tolerance | None
 ) -> StatedOutcome:
+    def fitting(models: Iterable[NamedModel]) -> NamedModel | None:
+        return next((m for m in models if _fits(count, m, tolerance)), None)
+
     binding = names.binding(at, count)
-    amounts = [(m, n) for m in binding.models if (n := m.amount(count)) is not None]
-    if not amounts:
+    models = [m for m in binding.models if m.amount(count) is not None]
+    if not models:
         return StatedOutcome(at, count)
-    is_of_family = False
-    fitting = next(((m, n) for m, n in amounts if _fits(count, m, n, tolerance)), None)
-    if fitting is None:
-        of_family = ((m, m.amount(count) or 0) for m in names.of_family(amounts[0][0].name))
-        fitting = next(((m, n) for m, n in of_family if _fits(count, m, n, tolerance)), None)
-        is_of_family = fitting is not None  # which is called after its class
-    if fitting is None and binding.confirms:
-        return StatedOutcome(at, count)
-    # Of several with different counts it may be about one that was not counted, unless the name
-    # is that of a class or a factory whose defaults are one of them.
-    defaults = [(m, n) for m, n in amounts if m.is_default]
-    model, amount = fitting or [*defaults, *amounts][0]
-    # Of a class whose budgets say its arguments, no other way to build it was tried.
-    is_only = len({n for _, n in amounts}) == 1 and not model.has_arguments
-    is_clear = (fitting is not None or is_only) and not is_of_family
-    if defaults and len({m.callable for m, _ in amounts}) == 1:
-        is_clear |= model.callable not in names.unsure
-    explanation = ""
-    if fitting is None:
+    strength, explanation = binding.strength, ""
+    right = model = fitting(models)
+    if model is None:  # a family, or all that is built of a class, may be called after it
+        near = names.of_family(models[0].name)
+        near += names.beside(models[0]) if models[0].is_class else []
+        right = model = fitting(near)
+        strength = "likely"
+    if model is None:
+        if binding.confirms:
+            return StatedOutcome(at, count)
+        model = next((m for m in models if m.is_default), models[0])
         bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
         explanation = measures.fitting_measure("this", bounds, model.measured)
-        if not explanation and count.is_name:
-            file = model.callable.partition("::")[0]
-            beside = [
-                m.name
-                for m in names.models
-                if m.callable.startswith(f"{file}::")
-                and _fits(count, m, m.amount(count) or 0, tolerance)
-            ]
-            explanation = f"this is what {beside[0]} has" if beside else ""
+        if not explanation and count.is_name and (other := fitting(names.beside(model))):
+            explanation = f"this is what {other.name} has"
+        is_clear = _is_of(model, models, count, names) and _is_near(model, at.path)
         is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
-        is_clear &= not any(_is_rounded_up(amount, admitted) for admitted in bounds)
-        is_clear &= _tasks(model.callable) <= _tasks(at.path)
-        # "base" is that of a model of this folder.
-        is_here = model.callable.startswith(at.path.rpartition("/")[0])
-        is_clear &= is_here or not model_names.is_size(model.name)
+        is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
+        strength = binding.strength if is_clear else "likely"
     return StatedOutcome(
         at,
         count,
-        "right" if fitting else "wrong",
-        binding.strength if is_clear else "likely",
+        "right" if right else "wrong",
+        strength,
         model.report,
         model.name,
-        amount,
+        model.amount(count),
         binding.because,
         explanation,
     )
+
+
+def _is_of(
+    model: NamedModel,
+    models: Sequence[NamedModel],
+    count: StatedCount,
+    names: model_names.ModelNames,
+) -> bool:
+    """Whether a count that fits none of the models is that of one of them. Of several with
+    different counts it may be about one that was not counted, unless the name is that of a class or
+    a factory whose defaults are one of them. Of a class whose budgets say its arguments, no other
+    way to build it was tried."""
+    if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
+        return True
+    is_one = len({m.callable for m in models}) == 1 and any(m.is_default for m in models)
+    return is_one and model.callable not in names.unsure
+
+
+def _is_near(model: NamedModel, path: str) -> bool:
+    """Whether a text at `path` means this model by its name. In a folder of a downstream task it
+    often has no head; and `base` is that of a model of the same folder."""
+    folder = path.rpartition("/")[0]
+    is_here = model.callable.startswith(folder) or not model_names.is_size(model.name)
+    return is_here and _tasks(model.callable) <= _tasks(path)
 
 
 def _is_rounded_up(amount: int, bounds: Bounds) -> bool:
@@ -329,11 +353,11 @@ def _tasks(path: str) -> set[str]:
     return {match[0].lower() for match in _TASK.finditer(path.rpartition("/")[0])}
 
 
-def _fits(count: StatedCount, model: NamedModel, amount: int, tolerance: Tolerance | None) -> bool:
-    root = model.measured.modules[0]
+def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) -> bool:
+    root, amount = model.measured.modules[0], model.amount(count) or 0
     # A checkpoint holds the buffers, too.
     amounts = {amount, root.total + root.buffers} if count.weights else {amount}
-    if count.bytes_head:
+    if count.in_bytes:
         amounts.update(_sizes(amount))
     bounds = (value.bounds(tolerance=tolerance) for value in count.readings)
     return any(n in admitted for admitted in bounds for n in amounts)

@@ -179,6 +179,10 @@ class SpanNet(nn.Module):
 
 def span_net_large():
     return SpanNet(7000)
+
+
+def span_net_small():
+    return SpanNet(100)
 """
 )
 
@@ -189,6 +193,27 @@ def span_net_large():
         ("nets.py", "README.md", "SpanNet has 1.00M parameters."),  # rounded up
         ("nets.py", "README.md", "SpanNet has only 7M parameters."),  # as its family has
         ("detection/nets.py", "README.md", "SpanNet has 1.4M parameters."),  # with its head
+        # What is built of a class, below its name; a name that several rows share.
+        ("nets.py", "README.md", "| model | params |\n|--|--|\n| SpanNet | 7M |"),
+        (
+            "nets.py",
+            "README.md",
+            "| model | width | params |\n|--|--|--|\n| SpanNet | 2 | 2k |\n| | 3 | 3k |",
+        ),
+        (
+            "nets.py",
+            "README.md",
+            "<table><tr><th>model</th><th>width</th><th>params</th></tr>"
+            "<tr><td rowspan=2>SpanNet</td><td>2</td><td>2k</td></tr>"
+            "<tr><td>3</td><td>3k</td></tr></table>",
+        ),
+        # Three models, and none of them right: of another data set, perhaps.
+        (
+            "nets.py",
+            "README.md",
+            "| model | params |\n|--|--|\n"
+            "| SpanNet | 2M |\n| span_net_large | 8M |\n| span_net_small | 0.2M |",
+        ),
         ("a/nets.py", "b/README.md", "| size | params |\n|--|--|\n| base | 1.4M |"),
     ],
 )
@@ -400,8 +425,8 @@ def test_a_model_that_is_called_after_another_count_is_listed(tmp_path, nparam_l
 
 
 def test_of_many_the_first_are_shown(tmp_path, nparam_lint):
-    rows = "".join(f"| GridNet | {n}k |\n" for n in range(20, 32))
-    files = {"nets.py": ONE, "README.md": f"| model | Params |\n|--|--|\n{rows}"}
+    text = "\n".join(f"GridNet has {n}k parameters.\n" for n in range(20, 32))
+    files = {"nets.py": ONE, "README.md": text}
     assert len(told(tmp_path, nparam_lint, files)) == 12
     done = nparam_lint(cwd=tmp_path)
     assert done.stdout.count("GridNet has 100 parameters, stated: ") == 10

@@ -137,17 +137,24 @@ class _Tables(HTMLParser):
         self.tables: list[list[list[GridCell]]] = []
         self.text: list[str] | None = None
         self.place = (1, 1)
+        self.span = (1, 1)  # rows and columns of the open cell
+        self.spanning: dict[int, tuple[int, GridCell]] = {}  # of a column: rows to come, the cell
 
-    def handle_starttag(self, tag: str, _: object) -> None:
+    def handle_starttag(self, tag: str, attributes: Sequence[tuple[str, str | None]]) -> None:
         if tag == "table":
             self._end_cell()
             self.tables.append([])
+            self.spanning = {}
         elif tag == "tr" and self.tables:
             self._end_cell()
             self.tables[-1].append([])
+            self._add_spanning()
         elif tag in ("td", "th") and self.tables and self.tables[-1]:
             self._end_cell()
             self.text = []
+            given = dict(attributes)
+            rows, columns = (given.get(name) or "1" for name in ("rowspan", "colspan"))
+            self.span = _span(rows), _span(columns)
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("td", "th", "tr", "table"):
@@ -169,8 +176,26 @@ class _Tables(HTMLParser):
     def _end_cell(self) -> None:
         if self.text is not None:
             text = plain(" ".join("".join(self.text).split()))
-            self.tables[-1][-1].append(GridCell(text, *self.place))
+            cell, row, (rows, columns) = GridCell(text, *self.place), self.tables[-1][-1], self.span
             self.text = None
+            for _ in range(columns):
+                if rows > 1:
+                    self.spanning[len(row)] = rows - 1, cell
+                row.append(cell)
+            self._add_spanning()
+
+    def _add_spanning(self) -> None:
+        """The cells of rows above that go on at the end of the last row."""
+        row = self.tables[-1][-1]
+        while len(row) in self.spanning:
+            rows, cell = self.spanning.pop(len(row))
+            if rows > 1:
+                self.spanning[len(row)] = rows - 1, cell
+            row.append(cell)
+
+
+def _span(text: str) -> int:
+    return min(int(text), _MOST_COLUMNS) if text.isdecimal() else 1
 
 
 def _html_tables(text: str) -> Iterator[StatedCount]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.stated import StatedCount
@@ -66,6 +66,7 @@ def counts_in_table(
     if not name_columns and not is_of_part:
         name_columns = [0] if 0 not in columns else []
     last = ""  # a cell over several rows names the model once
+    stated: list[tuple[int, StatedCount]] = []
     for row in rows[start + 1 :]:
         if len(row) != len(head):
             continue
@@ -83,7 +84,12 @@ def counts_in_table(
             texts = cell.text.split("/") if of > 1 else [cell.text]
             text = texts[part].strip(" *_`$") if len(texts) == of else ""
             if readings := readings_of(text, unit):
-                yield _count(cell, text, readings, head[n], names, above)
+                stated.append((n, _count(cell, text, readings, head[n], names, above)))
+    values: dict[tuple[int, str], set[object]] = {}
+    for n, count in stated:
+        values.setdefault((n, count.names[0]), set()).add(count.readings)
+    for n, count in stated:
+        yield replace(count, shares_name=len(values[n, count.names[0]]) > 1)
 
 
 def _count_parts(head: str) -> list[tuple[int, int, str]]:
@@ -127,5 +133,6 @@ def _count(
         tuple(names),
         above,
         is_name=True,
-        bytes_head=(head.line, head.column + blanks) if says_bytes(head.text) else None,
+        head_at=(head.line, head.column + blanks),
+        in_bytes=says_bytes(head.text),
     )
