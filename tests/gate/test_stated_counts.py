@@ -212,7 +212,7 @@ def span_net_small():
             "nets.py",
             "README.md",
             "| model | params |\n|--|--|\n"
-            "| SpanNet | 2M |\n| span_net_large | 8M |\n| span_net_small | 0.2M |",
+            "| SpanNet | 3M |\n| span_net_large | 8M |\n| span_net_small | 0.3M |",
         ),
         ("a/nets.py", "b/README.md", "| size | params |\n|--|--|\n| base | 1.4M |"),
     ],
