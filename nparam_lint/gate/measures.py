@@ -32,7 +32,7 @@ _CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class
 OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
-_NARROW = 0.015  # of a number that is no other by chance
+_NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance
 _FEWEST = 10**5  # that people write in millions
 
 
@@ -67,15 +67,18 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
-    narrow = [b for b in bounds if b.low and b.high and b.high - b.low <= _NARROW * b.high]
+    narrow, rounded = (
+        [b for b in bounds if b.low and b.high and b.high - b.low <= share * b.high]
+        for share in (_NARROW, _ROUNDED)
+    )
     for row in measured.modules[1:]:
         if "." not in row.path and not row.tied and fits(root.total - row.total, narrow):
             return sentence(f"it without its {row.path}", root.total - row.total)
-    rounded = [admitted for admitted in bounds if admitted.low != admitted.high]
     for what, times, by in _MISTAKEN:
         amount = root.total * times // by
-        admitting = rounded if times >= by else narrow  # what is near may be so by chance
-        if amount >= _FEWEST and fits(amount, admitting):
+        admitting = rounded if times >= 2 * by else narrow
+        is_rounded = [b for b in admitting if b.low != b.high]
+        if amount >= _FEWEST and fits(amount, is_rounded):
             return f"{text} is {what}"
     return ""
 
