@@ -118,5 +118,4 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     if norms := sum(row.own for row in rows if _NORM.search(row.type)):
         # Of its weight and bias the convolution keeps a bias.
         yield "it with each norm fused into its convolution", root.total - norms // 2
-        yield "it without the parameters of its norms", root.total - norms
     yield "its frozen parameters", root.frozen

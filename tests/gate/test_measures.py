@@ -57,7 +57,6 @@ MEASURES = [
     (EXPERTS, "nparam: ~180", "~180 is its active parameters: 176"),
     (BUFFER, "nparam: 50", "50 is its parameters and buffers"),
     (NORM, "nparam: 224", "224 is it with each norm fused into its convolution"),
-    (NORM, "nparam: 216 ± 1", "216 ± 1 is it without the parameters of its norms: 216"),
     (CLASSES, "nparam: 162", "162 is it with 10 classes"),
     (UNTIED, "nparam: 7_320", "7_320 is its transformer alone"),
     (UNTIED, "nparam: 7.3k", "7.3k is its transformer alone: 7,320"),
