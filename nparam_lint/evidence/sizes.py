@@ -14,6 +14,7 @@ from nparam_lint.evidence.config_classes import ConfigClasses
 from nparam_lint.evidence.config_tables import ConfigTables
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
+from nparam_lint.evidence.statements import does_work
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import WEIGHTS_SWITCH
 from nparam_lint.ground.values import Position, Way
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _DEEP = 4  # functions that are followed to what they return
 # Methods are not among the facts of a file.
+_BUILDER = re.compile(rb"@(?:class|static)method\s+def [a-z]")
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
 
@@ -65,6 +67,7 @@ class _Sizes:
             if not targets and function.kind != "method":
                 makers.append((function, parameter))
         yield from self.named_factories()
+        yield from self.method_factories()
         yield from self.without_weights()
         for maker in makers:
             yield from self.of_config_factory(*maker)
@@ -94,6 +97,31 @@ class _Sizes:
             for item in items if len(items) > 1 else ():
                 way = Way("size", Position(item.path, item.line, item.column), item.qualname)
                 yield Evidence(target, way, item.path, Recipe(call=f"{item.qualname}()"))
+
+    def method_factories(self) -> Iterator[Evidence]:
+        """Static and class methods that make their class, with nothing: `Codec.small()`."""
+        for target in sorted(self.source.targets, key=str):
+            source = self.discovery.tree.source(target.location) if target.is_path else b""
+            if not _BUILDER.search(source):
+                continue
+            file = self.size_names.file(target.location)
+            for function in file.functions.values():
+                name, is_of_class = function.node.name, function.kind in ("class", "static")
+                if function.owner != target.callable or not is_of_class or function.required:
+                    continue
+                made = {(symbol.where, symbol.name) for symbol in self.products(function)}
+                if (
+                    name[0] != "_"
+                    and not does_work(name)
+                    and made == {(target.location, function.owner)}
+                ):
+                    switches = [p.arg for p in function.parameters if WEIGHTS_SWITCH.match(p.arg)]
+                    arguments = "".join(f"{switch}=False" for switch in switches[:1])
+                    at = Position(
+                        target.location, function.node.lineno, function.node.col_offset + 1
+                    )
+                    recipe = Recipe(call=f"{function.qualname}({arguments})")
+                    yield Evidence(target, Way("size", at, name), target.location, recipe)
 
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""

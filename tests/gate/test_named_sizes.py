@@ -61,3 +61,51 @@ def test_what_is_left_out_is_counted(tmp_path, nparam_lint):
     report = json.loads(nparam_lint("--format", "json", cwd=tmp_path).stdout)
     assert [model["way"]["name"] for model in report["models"]] == ["s", "m"]
     assert report["ways_left"] == {"m.py::Net": 3}
+
+
+METHODS = """from torch import nn
+
+
+class Codec(nn.Module):
+    def __init__(self, width, bands):
+        super().__init__()
+        self.layer = nn.Linear(width, bands)
+
+    @staticmethod
+    def _of(width):
+        return Codec(width, 1)
+
+    @staticmethod
+    def small(pretrained: bool = True):
+        model = Codec._of(2)
+        if pretrained:
+            model.load_state_dict(None)
+        return model
+
+    @classmethod
+    def large(cls):
+        return cls(8, 1)
+
+    @classmethod
+    def wide(cls, bands):
+        return cls(8, bands)
+
+    @staticmethod
+    def bands_of(width=3):
+        return width // 3
+
+    @classmethod
+    def download(cls):
+        return cls(1, 1)
+"""
+
+
+def test_a_method_that_makes_its_class_is_a_size(tmp_path, nparam_lint):
+    """Those that need something, give something else or load something are none."""
+    (tmp_path / "m.py").write_text(METHODS)
+    report = json.loads(nparam_lint("--format", "json", "--all-ways", cwd=tmp_path).stdout)
+    assert [(m["way"]["name"], m["call"], m["counts"]["total"]) for m in report["models"]] == [
+        ("small", "Codec.small(pretrained=False)", 3),
+        ("large", "Codec.large()", 9),
+    ]
+    assert report["failed_ways"] == []
