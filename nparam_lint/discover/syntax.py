@@ -181,7 +181,8 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The calls that create the returned values, and the plain names that are returned."""
+    """The calls that create the returned values, and the plain names that are returned; of a tuple
+    or a dictionary (model, optimizer) those of each of its values."""
     assigned: dict[str, list[ast.expr]] = {}
     returned: list[ast.expr] = []
     if isinstance(node, ast.AsyncFunctionDef):
@@ -202,11 +203,18 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
     while returned:
         for value in choices(returned.pop()):
             source = origin(value)
-            if isinstance(source, ast.Name) and source.id not in names:
+            if isinstance(source, ast.Tuple):
+                returned += source.elts
+            elif isinstance(source, ast.Dict):
+                returned += source.values
+            elif isinstance(source, ast.Name) and source.id not in names:
                 names.add(source.id)
                 returned += assigned.get(source.id, [])
             elif isinstance(source, ast.Call) and (dotted := dotted_name(source.func)):
                 callees[dotted] = None
+                # `kind = Wide if wide else Net`, and `return kind(3)`
+                kinds = (kind for value in assigned.get(dotted, ()) for kind in choices(value))
+                callees |= dict.fromkeys(filter(None, map(dotted_name, kinds)))
     return tuple(callees), frozenset(names)
 
 

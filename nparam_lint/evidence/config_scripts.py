@@ -23,14 +23,11 @@ from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
 from nparam_lint.evidence.statements import (
-    BUILTINS,
     NoWay,
     changed,
     does_work,
-    loads,
     parsed,
     source_of,
-    stores,
 )
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
@@ -59,19 +56,6 @@ _LARGE = 400_000
 
 class ConfigSlice(Slice):
     """A slice that may read the config file."""
-
-    def compound(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
-        if not isinstance(node, ast.With):
-            return super().compound(node, need)
-        body = self.before(node.body, need)
-        bound = {n for i in node.items if i.optional_vars for n in stores(i.optional_vars)}
-        if not body or not need & bound:
-            return body
-        contexts = [item.context_expr for item in node.items]
-        self.check(*contexts)
-        need -= bound
-        need |= loads(*contexts) - BUILTINS
-        return [ast.With(node.items, body)]
 
     def assignment(
         self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]

@@ -40,7 +40,7 @@ from nparam_lint.evidence.statements import (
     parsed,
     stores,
 )
-from nparam_lint.ground.script_words import LOOK_UPS, SCRIPT_FILE, TEST_FILE
+from nparam_lint.ground.script_words import LOOK_UPS, READS_CONFIG, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class FileCalls:
 
     def is_harmless(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
+        if READS_CONFIG.search(name):
+            return True
         if not name:
             attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             return not does_work(attribute)

@@ -164,9 +164,15 @@ class StatementSlice:
         if isinstance(node, ast.If):
             return self.choice(node, need)
         if isinstance(node, (ast.With, ast.AsyncWith)):
-            if any(item.optional_vars and stores(item.optional_vars) & need for item in node.items):
-                raise NoWay("a context")
-            return self.before(node.body, need)
+            body = self.before(node.body, need)
+            bound = {n for i in node.items if i.optional_vars for n in stores(i.optional_vars)}
+            if not body or not need & bound:
+                return body
+            contexts = [item.context_expr for item in node.items]
+            self.check(*contexts)
+            need -= bound
+            need |= loads(*contexts) - BUILTINS
+            return [ast.With(node.items, body)]
         if isinstance(node, ast.For) and not stores(node.target) & need:
             self.check(node.iter)
             body_need = set(need)

@@ -60,6 +60,10 @@ WORK = re.compile(
     r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
     r"|(?i:data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained)"
 )
+# What reads a small file, such as a config: it is read as the script does it.
+READS_CONFIG = re.compile(
+    r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
+)
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
 # There, a wrong answer does no harm.
 WORK_FUNCTION = re.compile(

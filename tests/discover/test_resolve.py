@@ -172,7 +172,6 @@ def test_factories(tmp_path: Path, source: str) -> None:
     [
         "def f() -> list[Net]: ...",
         "def f() -> Type[Net]: return Net",
-        "def f(): return Net(), 3",
         "def f(): yield Net()",
         "def f(): return nn.Conv2d(1, 2, 3)",
         "def f(net: nn.Module) -> nn.Module: return net",

@@ -172,7 +172,9 @@ def test_imports_and_aliases() -> None:
         ("if x:\n        m = A()\n    else:\n        m = B()\n    return m", {"A", "B"}),
         ("yield Net()", set()),
         ("def g(): return Net()\n    return 3", set()),
-        ("return Net(), 3", set()),
+        ("return Net(), 3", {"Net"}),
+        ("m = Net()\n    return {'model': m, 'loss': Loss()}", {"Net", "Loss"}),
+        ("kind = A if x else b.B\n    return kind(3)", {"kind", "A", "b.B"}),
     ],
 )
 def test_returned_calls(body: str, returned: set[str]) -> None:

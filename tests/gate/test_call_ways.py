@@ -227,6 +227,7 @@ def test_each_call_builds_its_model(report):
         ("Zoo", "run.py", 2 * 10),
         ("Kind", "train_kind.py", 10 * 6 + 5),
         ("Wide", "wide.json", 9 * 3),
+        ("Wide", "train_wide.py", 9 * 3),  # which reads that
         ("Backbone", "tests/test_backbone.py", 3 * 2 + 2),
         ("Backbone", "tests/test_backbone.py", 4 * 2 + 2),
     }
