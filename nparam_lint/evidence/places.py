@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_WITH_NUMBER = ("spawn", "start_processes")  # of torch.multiprocessing
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +144,13 @@ class SourceText:
 
     @cached_method
     def callers(self, name: str) -> list[Place]:
-        """The calls of a function, those under `__main__` first."""
-        places = self.places(re.compile(rf"\b{re.escape(name)}\s*\("))
-        calls = (place for place in places if tail(dotted_name(place.call.func)) == name)
+        """The calls of a function, those under `__main__` first; one that is started in other
+        processes is called by them."""
+        calls = []
+        for place in self.places(re.compile(rf"\b{re.escape(name)}\s*[(,)]")):
+            is_call = tail(dotted_name(place.call.func)) == name
+            if call := place.call if is_call else _launched(place.call, name):
+                calls.append(replace(place, call=call))
         return sorted(calls, key=lambda place: (not place.is_main, len(place.functions)))
 
     @cached_property
@@ -180,6 +185,19 @@ class SourceText:
     @cached_property
     def has_star(self) -> bool:
         return self.is_module and "*" in self.module_names
+
+
+def _launched(call: ast.Call, name: str) -> ast.Call | None:
+    """The call of a function that another one makes: `mp.spawn(work, args=(a, b))`, where the first
+    argument is the number of the process, or `Process(target=work, args=(a, b))`."""
+    functions = [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("target", "fn"))]
+    arguments = next((k.value for k in call.keywords if k.arg == "args"), None)
+    is_given = any(isinstance(item, ast.Name) and item.id == name for item in functions)
+    if not is_given or not isinstance(arguments, (ast.Tuple, ast.List)):
+        return None
+    numbers = [ast.Constant(0)] if tail(dotted_name(call.func)) in _WITH_NUMBER else []
+    function = ast.Name(name, ast.Load())
+    return ast.copy_location(ast.Call(function, [*numbers, *arguments.elts], []), call)
 
 
 def _places(

@@ -13,6 +13,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names,
 from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
+    OPTION_LIBRARIES,
     SETS_VARIABLE,
     SLICE_FUNCTIONS,
     SLICE_MODULES,
@@ -147,6 +148,8 @@ def is_of_data(path: str) -> bool:
 
 def is_harmless_outside(name: str) -> bool:
     """Whether calling something of an installed package, or of Python, only makes a value."""
+    if OPTION_LIBRARIES.match(name):
+        return True
     if does_work(name):
         return False
     head, _, rest = name.partition(".")

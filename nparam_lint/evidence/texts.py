@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from functools import cached_property
 from operator import itemgetter
 from textwrap import dedent
@@ -76,7 +77,7 @@ def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidenc
             return
     else:
         text = _code_blocks(text, is_rest(path))
-    yield from TextCalls(search, path, text).evidence()
+    yield from TextCalls(search, path, text, content.count(b"\n") + 1).evidence()
 
 
 def _code_blocks(text: str, is_rst: bool) -> str:
@@ -128,8 +129,11 @@ def _valid(block: list[str]) -> str:
 
 
 def _notebook(text: str) -> str:
-    """The code of a notebook, each line where it stands in the file."""
+    """The code of a notebook, each line where it stands in the file; of one that is written without
+    line breaks, one line behind the other."""
     content: Any = json.loads(text)
+    if "\n" not in text.strip():
+        text = json.dumps(content, indent=1)
     raw = [line.strip().rstrip(",") for line in text.split("\n")]
     lines = [""] * len(raw)
     at = 0
@@ -154,10 +158,11 @@ def _notebook(text: str) -> str:
 class TextCalls(FileCalls):
     """The calls of wanted models in one text. They are written in the names of the model's file,
     completed by the imports of the text. `line`: that of the call which is looked at, since the
-    blocks of a text may import several things by one name."""
+    blocks of a text may import several things by one name. `last`: the last line of the file."""
 
-    def __init__(self, search: CalledFiles, path: str, text: str) -> None:
+    def __init__(self, search: CalledFiles, path: str, text: str, last: int = sys.maxsize) -> None:
         super().__init__(search, path, text)
+        self.last = last
         self.text = SourceText(
             text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part
         )
@@ -210,5 +215,6 @@ class TextCalls(FileCalls):
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
     ) -> Evidence:
         self.line = call.lineno
+        at = at if at.line <= self.last else Position(at.path)
         symbol = self.resolve(dotted_name(call.func))
         return self.search.evidence_at_home(target, symbol, call, cut.statements, at, rank)

@@ -64,6 +64,10 @@ WORK = re.compile(
 READS_CONFIG = re.compile(
     r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
 )
+# Libraries by which scripts read their options and make their configs: they are run by themselves.
+OPTION_LIBRARIES = re.compile(
+    r"^(transformers\.HfArgumentParser|tyro\.cli|(simple_parsing|draccus|jsonargparse)\.\w+)$"
+)
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
 # There, a wrong answer does no harm.
 WORK_FUNCTION = re.compile(
@@ -117,7 +121,7 @@ UNSAFE_METHODS = frozenset(
 )
 # Methods that change the object they belong to, and nothing else.
 CHANGES = re.compile(
-    r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_argument|"
+    r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_(\w+_)?arguments?|"
     r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
     r"override\w*|defrost|replace)$"
 )
