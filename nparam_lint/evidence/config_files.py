@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover import Discovery
 
-Kind = Literal["hydra", "lightning", "target", "architectures", "type", "script", "registry"]
+Kind = Literal[
+    "hydra",
+    "lightning",
+    "target",
+    "architectures",
+    "diffusers",
+    "type",
+    "component",
+    "script",
+    "registry",
+]
 
 _KINDS: dict[str, Kind] = {
     "_target_": "hydra",
@@ -26,11 +36,17 @@ _KINDS: dict[str, Kind] = {
     "target": "target",
     "architectures": "architectures",
     "type": "type",
+    "_component_": "component",
+    "_class_name": "diffusers",
 }
 _MARKS = re.compile(
-    rb"_target_|class_path|\btarget\b|\"architectures\"|^defaults\s*:"
+    rb"_target_|class_path|_component_|\"_class_name\"|\btarget\b|\"architectures\"|^defaults\s*:"
     rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:",
     re.MULTILINE,
+)
+# Neither a pipeline nor a scheduler.
+_OF_DIFFUSERS = re.compile(
+    r"(Model|Autoencoder|Transformer|Adapter)\w*$|^(UNet|Autoencoder|VQ|ControlNet)"
 )
 _NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
@@ -117,11 +133,14 @@ class ConfigFiles:
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
+            if kind == "diffusers":
+                is_network = len(keys) == 1 and _OF_DIFFUSERS.search(value)
+                symbol = Symbol("outside", "", f"diffusers.{value}") if is_network else None
             if kind == "type":
                 symbol = self._registered(value)
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
-            if kind and symbol and self.makes_model(symbol):
+            if kind and symbol and (kind == "diffusers" or self.makes_model(symbol)):
                 nodes[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
         placed = [
             replace(node, is_inner=any(keys[:end] in nodes for end in range(len(keys))))

@@ -32,12 +32,14 @@ class ConfigRecipes:
             return None
         if node.kind == "architectures":
             return _by_transformers(node)
+        if node.kind == "diffusers":
+            return _by_diffusers(node)
         if node.kind == "lightning":
             recipe = _by_jsonargparse(node)
         elif node.kind == "target":
             recipe = self._by_target(node, file)
-        elif node.kind == "type":
-            recipe = _by_type(node)
+        elif node.kind in ("type", "component"):
+            recipe = _by_arguments(node, "type" if node.kind == "type" else "_component_")
         else:
             recipe = self._by_hydra(node, file)
         return self._importable(recipe, node)
@@ -126,12 +128,18 @@ def _by_jsonargparse(node: ModelNode) -> Recipe:
     return Recipe(setup="\n".join(lines), call=call, file=node.home)
 
 
-def _by_type(node: ModelNode) -> Recipe:
-    """As BasicSR and its kin do it: the other keys are the arguments."""
+def _by_diffusers(node: ModelNode) -> Recipe:
+    setup = f"import json\nconfig = json.load(open({node.path!r}))"
+    return Recipe(setup=setup, call=f"{node.name}.from_config(config)", file="diffusers")
+
+
+def _by_arguments(node: ModelNode, key: str) -> Recipe:
+    """As BasicSR and torchtune do it: the keys beside the name are the arguments."""
+    holder = "".join(f"[{part!r}]" for part in node.keys)
     lines = (
         "import yaml",
-        f"config = yaml.safe_load(open({node.path!r}))[{node.keys[0]!r}]",
-        "del config['type']",
+        f"config = yaml.safe_load(open({node.path!r})){holder}",
+        f"del config[{key!r}]",
     )
     return Recipe(setup="\n".join(lines), call=f"{node.symbol.name}(**config)", file=node.home)
 

@@ -41,7 +41,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     session = source.session
     targets = frozenset(candidate.target.bare for candidate in source.candidates)
     undeclared = targets - {r.target.bare for r in source.candidates if r.is_declared}
-    if not undeclared:
+    if targets and not undeclared:
         return selection
     paths = listed(session, list_configs, list_texts)
     read_file = reader(session.root)

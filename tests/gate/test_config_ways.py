@@ -118,6 +118,8 @@ FILES = {
         "network_g:\n  type: Net\n  d: 6\n  h: 3\nnetwork_d:\n  type: Net\n  d: 1\n  h: 1\n"
         "train:\n  optim_g:\n    type: Adam\n"
     ),
+    # torchtune
+    "recipe.yaml": "model:\n  _component_: nets.net.Net\n  d: 6\n  h: 4\nepochs: 3\n",
     # A library that is not installed, and what no known kind is.
     "hub/config.json": '{\n  "architectures": ["BertModel"],\n  "model_type": "bert"\n}\n',
     "two.yaml": "# nparam: 9\na: {_target_: nets.net.Net}\nb: {_target_: nets.net.Net}\n",
@@ -155,6 +157,7 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
         ("nets/net.py::Net", "own/small.yaml", 1, 18),
         ("nets/net.py::Net", "own/large.yaml", 1, 162),
         ("nets/net.py::Net", "options/train_net.yml", 2, 21),
+        ("nets/net.py::Net", "recipe.yaml", 2, 28),
         ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
         ("nets/net.py::Net", "cli/fit.yaml", 8, 16),
     }
@@ -215,7 +218,7 @@ def test_init_writes_the_count_where_the_class_is_named(nparam_lint, tmp_path):
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"
     own = {"own/small.yaml", "own/large.yaml", "conf/train.yaml", "conf/wide/all.yaml"}
-    own |= {"options/train_net.yml"}
+    own |= {"options/train_net.yml", "recipe.yaml"}
     assert changed == {small, around, *own, "nparam-lint.toml"}, done.stdout + done.stderr
     before, after = FILES[small], (place / small).read_text()
     assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
