@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
+_FLAGS_ARE_PARSED = "__import__('absl.flags').flags.FLAGS.mark_as_parsed()"
 _ENTRIES = 3  # of a table that a loop runs over
 _LOOKED_UP = re.compile("|".join(LOOK_UPS))
 
@@ -244,9 +245,11 @@ class FileCalls:
         """The statements with the options that they use; where one has no default, with those of a
         command; where there is none, the first value that it is compared with. Then it also says
         which."""
-        text = cut.home.text
+        text, statements = cut.home.text, cut.statements
+        if not text.flags.isdisjoint(loads(*statements, call)):
+            statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
         filled = partial(
-            with_defaults, cut.statements, [call, *cut.read], text.options, cut.unknown, text.stored
+            with_defaults, statements, [call, *cut.read], text.options, cut.unknown, text.stored
         )
         try:
             return filled(), ""
@@ -254,7 +257,7 @@ class FileCalls:
             for command in self.search.commands.of(cut.home.path):
                 with suppress(NoWay):
                     return filled(command=command.given(text.options)), f"as in {command.place}"
-            if (value := next(tested(why.option, cut.statements), None)) is not None:
+            if (value := next(tested(why.option, statements), None)) is not None:
                 words = words_for(text.options[why.option], value)
                 return filled(command={why.option: words}), f"with {' '.join(words)}"
             raise why

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_FLAGS = re.compile(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTILINE)
 _WITH_NUMBER = ("spawn", "start_processes")  # of torch.multiprocessing
 
 
@@ -80,6 +81,12 @@ class SourceText:
     def options(self) -> dict[str, ast.Call]:
         """The options of the command line that the text declares."""
         return dict(option_calls([self.tree])) if "add_argument" in self.text else {}
+
+    @cached_property
+    def flags(self) -> set[str]:
+        """The names of what holds options as absl has them, which are defined as the file is
+        loaded."""
+        return set(_FLAGS.findall(self.text))
 
     @cached_property
     def stored(self) -> set[str]:
@@ -167,7 +174,8 @@ class SourceText:
                 sure |= stores(node)
             elif isinstance(node, (ast.Assign, ast.AnnAssign)) and stores(node):
                 is_once = sure.isdisjoint(stores(node)) and node in top
-                is_simple = is_once and not any(calls_in(node)) and loads(node) <= sure
+                is_plain = not any(calls_in(node)) or not self.flags.isdisjoint(stores(node))
+                is_simple = is_once and is_plain and loads(node) <= sure
                 (sure if is_simple else often).update(stores(node))
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
                 often |= stores(node) | changes(node)

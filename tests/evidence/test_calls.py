@@ -99,6 +99,41 @@ def told(root, path, text):
             "else:\n    raise ValueError('the script ends here') >> Net(d)",
         ),
         ("with open('a') as f:\n    Net(int(f.read()))", []),
+        (
+            "import json\nwith open('a') as f:\n    c = json.load(f)\nNet(c['d'])",
+            "with open('a') as f:\n    c = json.load(f) >> Net(c['d'])",
+        ),
+        (
+            "import torch.multiprocessing as mp\ndef work(rank, d):\n    Net(d, rank)\n"
+            "mp.spawn(work, args=(6,), nprocs=2)",
+            ">> Net(6, 0)",
+        ),
+        (
+            "from threading import Thread\ndef work(d):\n    Net(d)\nThread(target=work, args=[6])",
+            ">> Net(6)",
+        ),
+        ("def work(d):\n    Net(d)\nstart(work, 6)", []),  # who knows with what
+        # What reads options is run by itself.
+        (
+            "from transformers import HfArgumentParser\np = HfArgumentParser(Config)\n"
+            "a = p.parse_args_into_dataclasses()[0]\nNet(a.d)",
+            "p = HfArgumentParser(Config)\na = p.parse_args_into_dataclasses()[0] >> Net(a.d)",
+        ),
+        (
+            "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('d', 3, '')\nNet(F.d)",
+            "__import__('absl.flags').flags.FLAGS.mark_as_parsed() >> Net(F.d)",
+        ),
+        ("import tyro\nNet(tyro.cli(Config).d)", ">> Net(tyro.cli(Config).d)"),
+        (
+            "from simple_parsing import ArgumentParser\np = ArgumentParser()\n"
+            "p.add_arguments(Config, dest='c')\na = p.parse_args()\nNet(a.c.d)",
+            "p = ArgumentParser()\np.add_arguments(Config, dest='c')\na = p.parse_args([]) "
+            ">> Net(a.c.d)",
+        ),
+        (
+            "from transformers import AutoConfig\nNet(AutoConfig.from_pretrained('a').hidden_size)",
+            [],
+        ),
         ("def f(data):\n    Net(len(data))", []),
         ("Net(3); Net(d=3)", ">> Net(3)"),
         ("d = 3\nif os.path.exists('a'):\n d = load('a')\nNet(d)", ">> Net(3)"),
@@ -215,13 +250,14 @@ def test_a_text_shows_models_of_several_files_with_the_names_of_each(tmp_path):
     assert calls == ["Net_a(WIDTH_a)", "Net_b(WIDTH_b)"]
 
 
-def test_a_notebook_says_where(tmp_path):
+@pytest.mark.parametrize("indent", [1, None])  # None: in one line
+def test_a_notebook_says_where(tmp_path, indent):
     cells = [
         {"cell_type": "markdown", "source": ["Net(1)"]},
         {"cell_type": "code", "source": ["%matplotlib inline\n", "from net import Net\n"]},
         {"cell_type": "code", "source": ["d = 4\n", "net = Net(d)"]},
     ]
-    text = json.dumps({"cells": cells}, indent=1)
+    text = json.dumps({"cells": cells}, indent=indent)
     (way,) = (w for w in ways(tmp_path, {"a.ipynb": text}) if w.way.position.path == "a.ipynb")
     assert way.recipe.call == "Net(4)"
     assert "net = Net(d)" in text.split("\n")[way.way.position.line - 1]
