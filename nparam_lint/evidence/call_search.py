@@ -9,11 +9,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
-from nparam_lint.discover.syntax import dotted_name, tail, words_in
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    annotation_names,
+    dotted_name,
+    flat,
+    returned_calls,
+    tail,
+    words_in,
+)
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
-from nparam_lint.evidence.statements import BUILTINS, NoWay, does_work, expression, source_of
+from nparam_lint.evidence.statements import (
+    BUILTINS,
+    NoWay,
+    does_work,
+    expression,
+    parsed,
+    source_of,
+)
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
 from nparam_lint.ground.values import Way
@@ -21,7 +37,6 @@ from nparam_lint.ground.values import Way
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.values import Position
 
@@ -35,6 +50,8 @@ _CALLED = re.compile(rb"(\w+)\s*\(")
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
+_BUILDS = re.compile(r"(build|make|create|instantiate|construct|init|get)(_?(model|net\w*))?$")
+_BUILDER = re.compile(rb"def (?:build|make|create|instantiate|construct|init|get)\w*\(\s*self\b")
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
@@ -49,12 +66,37 @@ class CallSearch:
         for target in query.targets:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
+        self.builders = self.find_builders()
         self.words = {name.encode() for name in self.by_name}
+        self.words |= {owner.name.encode() for owner, _ in self.builders}
         self.commands = Commands(query.other_files, self.content)
         self.changes = ObjectChanges(self.discovery)
         self.parameters = {
             (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
         }
+
+    def find_builders(self) -> dict[tuple[Symbol, str], Target]:
+        """The methods of config classes that give a wanted model each: `Config().build()`."""
+        builders: dict[tuple[Symbol, str], Target] = {}
+        tree = self.discovery.tree
+        for path in sorted(tree.files):
+            source = tree.source(path)
+            if b"class " not in source or not _BUILDER.search(source):
+                continue
+            for owner in flat(parsed(source).body):
+                if not isinstance(owner, ast.ClassDef):
+                    continue
+                symbol = Symbol("class", path, owner.name)
+                if self.discovery.models.is_model(symbol):
+                    continue
+                for node in owner.body:
+                    if isinstance(node, FUNCTIONS) and _BUILDS.match(node.name):
+                        annotated = annotation_names(node.returns) if node.returns else ()
+                        names = (*annotated, *returned_calls(node)[0])
+                        made = {t for name in names for t in self.by_name.get(tail(name), ())}
+                        if len(made) == 1:
+                            builders[symbol, node.name] = made.pop()
+        return builders
 
     def may_call(self, path: str, content: bytes) -> bool:
         """Whether a file has a call of a wanted model, outside of its own models."""

@@ -181,6 +181,8 @@ class FileCalls:
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         pattern = "|".join(map(re.escape, sorted(names)))
         pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
+        for method in sorted({method for _, method in self.search.builders}):
+            pattern += rf"|\.{method}\("
         return self.text.places(re.compile(pattern))
 
     def evidence(self) -> Iterator[Evidence]:
@@ -191,8 +193,30 @@ class FileCalls:
     def targets(self, call: ast.Call) -> Iterator[Target]:
         name = dotted_name(call.func)
         symbol = self.resolve(name) if name and self.is_bound(name) else None
-        if target := self.search.target_of(symbol) or self.target_by_option(call):
+        target = self.search.target_of(symbol) or self.target_by_option(call)
+        if target := target or self.target_by_builder(call):
             yield target
+
+    def target_by_builder(self, call: ast.Call) -> Target | None:
+        """The model that a method of a config object makes: `Config.small().build()`."""
+        if not isinstance(call.func, ast.Attribute) or not self.search.builders:
+            return None
+        config, value = None, call.func.value
+        if isinstance(value, ast.Name):
+            assigned = [
+                node.value
+                for node in ast.walk(self.tree)
+                if isinstance(node, ast.Assign)
+                and node.lineno < call.lineno
+                and any(isinstance(t, ast.Name) and t.id == value.id for t in node.targets)
+            ]
+            value = assigned[-1] if assigned else value
+        name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
+        if name and self.is_bound(name) and (config := self.resolve(name)):
+            if config.kind == "method":
+                config = Symbol("class", config.where, config.name.rpartition(".")[0])
+            return self.search.builders.get((config, call.func.attr))
+        return None
 
     def target_by_option(self, call: ast.Call) -> Target | None:
         """The model that the default of an option names: `models.__dict__[args.arch]()`; in the
@@ -221,7 +245,8 @@ class FileCalls:
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
         # What is called is cut out too, where that has to be worked out.
-        function = [] if dotted_name(call.func) else [call.func]
+        is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
+        function = [] if dotted_name(call.func) and not is_method else [call.func]
         nodes = [*call.args, *call.keywords, *function]
         for entry in range(_ENTRIES):
             try:

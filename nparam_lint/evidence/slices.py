@@ -285,7 +285,8 @@ class Slice(StatementSlice):
                 attributes -= names
                 statements = self.function(method, above, names, depth) + body + statements
                 need |= names
-        fields = {name for node in owner.body for name in stores(node)}
+        given = (n for n in owner.body if not isinstance(n, ast.AnnAssign) or n.value)
+        fields = {name for node in given for name in stores(node)}
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
             if attribute not in fields:
