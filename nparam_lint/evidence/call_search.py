@@ -92,10 +92,10 @@ class CallSearch:
                 for node in owner.body:
                     if isinstance(node, FUNCTIONS) and _BUILDS.match(node.name):
                         annotated = annotation_names(node.returns) if node.returns else ()
-                        names = (*annotated, *returned_calls(node)[0])
-                        made = {t for name in names for t in self.by_name.get(tail(name), ())}
-                        if len(made) == 1:
-                            builders[symbol, node.name] = made.pop()
+                        for names in (annotated, returned_calls(node)[0]):
+                            made = {t for name in names for t in self.by_name.get(tail(name), ())}
+                            if len(made) == 1:
+                                builders.setdefault((symbol, node.name), made.pop())
         return builders
 
     def may_call(self, path: str, content: bytes) -> bool:

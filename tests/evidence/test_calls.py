@@ -27,6 +27,21 @@ class Net(nn.Module):
         super().__init__()
         self.a = nn.Linear(d, h)
 
+@dataclass
+class Preset:
+    d: int
+    h: int = 4
+
+    @classmethod
+    def small(cls, h):
+        return cls(3, h)
+
+    def build(self) -> "Net":
+        return load(Net, self)
+
+    def build_words(self):
+        return [self.d, self.h]
+
 class Big(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -123,6 +138,13 @@ def told(root, path, text):
             "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('d', 3, '')\nNet(F.d)",
             "__import__('absl.flags').flags.FLAGS.mark_as_parsed() >> Net(F.d)",
         ),
+        # A method of a config that makes a model; not one that makes something else.
+        (
+            "from net import Preset\nc = Preset.small(h=2)\nn = c.build()",
+            "c = Preset.small(h=2) >> c.build()",
+        ),
+        ("from net import Preset\nPreset(7).build()", ">> Preset(7).build()"),
+        ("from net import Preset\nPreset(7).build_words()", []),
         ("import tyro\nNet(tyro.cli(Config).d)", ">> Net(tyro.cli(Config).d)"),
         (
             "from simple_parsing import ArgumentParser\np = ArgumentParser()\n"
