@@ -304,11 +304,14 @@ def _counts(report: Report, brief: bool) -> str:
     every = _distinct(models)
     measured = _distinct(model for model in models if total_of(model) is not None)
     cached = _distinct(model for model in models if model.measurement.cached)
-    unmeasured = f", {every - measured:,} not measured" if measured < every else ""
     ways = any(model.way for model in models) and len(models) > every
     in_ways = f" in {len(models):,} ways" if ways else ""
-    success = f": {measured:,} measured{in_ways}" if unmeasured or not brief else ""
     recalled = f" ({cached:,} from the cache)" if cached else ""
+    if is_undeclared(report) and (uncounted := len(not_counted.nowhere_counted(report))):
+        # All models that were found are meant, where nothing says which are wanted.
+        return f"{measured:,} of {plural(every + uncounted, 'model')} measured{in_ways}{recalled}"
+    unmeasured = f", {every - measured:,} not measured" if measured < every else ""
+    success = f": {measured:,} measured{in_ways}" if unmeasured or not brief else ""
     return f"{plural(every, 'model')}{success}{unmeasured}{recalled}"
 
 

@@ -40,7 +40,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     if report.error:
         if count := len(report.models) + len(report.skipped):
             yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
-    elif skipped := _nowhere_counted(report):
+    elif skipped := nowhere_counted(report):
         structure = report.containment
         alone = {target for target, _ in skipped if target not in structure.users}
         # A function that returns one of these is no model beside it.
@@ -89,7 +89,7 @@ def _more(models: int, parts: Skipped, report: Report) -> str:
     return " and ".join(kinds)
 
 
-def _nowhere_counted(report: Report) -> Skipped:
+def nowhere_counted(report: Report) -> Skipped:
     """Those that were skipped, and were neither made by something else nor are inside what was
     built. Of one that lacks arguments, the reason why the first way that has them failed says
     more."""

@@ -95,7 +95,7 @@ left out: 3 test files with models (name them to read them)
 
 Nothing is declared yet. To hold these counts: nparam-lint init
 
-5 models: 5 measured in 10 ways · 1.8 s
+5 of 7 models measured in 10 ways · 1.8 s
 .venv/bin/python (the project's .venv) · torch 2.9.0 · meta
 """
     )
@@ -136,7 +136,7 @@ left out: 3 test files with models (name them to read them)
 
 Nothing is declared yet. To hold these counts: nparam-lint init
 
-5 models: 5 measured in 10 ways · 1.8 s
+5 of 7 models measured in 10 ways · 1.8 s
 .venv/bin/python (the project's .venv) · torch 2.9.0 · meta
 """
     )
