@@ -40,10 +40,12 @@ class Evidence:
 class EvidenceQuery:
     """What evidence is looked for, and where: for `targets`, models without arguments, in a
     `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
-    content of any, or raises OSError. `problems` gets what cannot be read, which is a warning."""
+    content of any, or raises OSError. `problems` gets what cannot be read, which is a warning;
+    `gaps` what a target needs and only what must not be run would give."""
 
     discovery: Discovery
     targets: Collection[Target]
     other_files: Sequence[str]
     read: Callable[[str], bytes]
     problems: list[Problem] = field(default_factory=list)
+    gaps: dict[str, str] = field(default_factory=dict)

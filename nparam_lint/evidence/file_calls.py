@@ -30,6 +30,7 @@ from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import (
     BUILTINS,
+    NotRun,
     NoWay,
     assign,
     changes,
@@ -256,7 +257,9 @@ class FileCalls:
                 statements, command = self.with_options(cut, call)
                 statements, short = shortened(statements, call)
                 note = "; ".join(filter(None, (note, command)))
-            except (NoWay, RecursionError):
+            except (NoWay, RecursionError) as why:
+                if isinstance(why, NotRun) and why.place and not is_inside:
+                    self.search.query.gaps.setdefault(str(target), str(why))
                 return
             if statements and is_inside:
                 return

@@ -12,6 +12,7 @@ from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
 from nparam_lint.evidence.statements import (
     BUILTINS,
+    NotRun,
     NoWay,
     calls_in,
     changed,
@@ -40,7 +41,7 @@ class _Branch(NamedTuple):
     def body(self) -> list[ast.stmt]:
         if not (self.why or self.ends):
             return self.statements
-        words = f"this is not run: {self.why}" if self.why else "the script ends here"
+        words = f"this is not run: {self.why.args[0]}" if self.why else "the script ends here"
         return ast.parse(f"raise ValueError({words!r})").body
 
 
@@ -61,7 +62,7 @@ class StatementSlice:
                 if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
                     raise NoWay("it waits")
                 if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
-                    raise NoWay(dotted_name(inner.func))
+                    raise NotRun(dotted_name(inner.func))
 
     def check_given(self, value: ast.AST) -> None:
         """As `check`, of what the model gets as it is: it may be made by another package."""
@@ -124,11 +125,13 @@ class StatementSlice:
                 self.check_given(node.value)
             else:
                 self.check(node)
-        except NoWay:
+        except NoWay as why:
+            at = f"{self.text.path}:{node.lineno}"
+            if isinstance(why, NotRun) and names & need and not why.place:
+                why.name, why.place = min(names & need), at
             items = [item for target in targets for item in getattr(target, "elts", [target])]
             if names & need or not all(isinstance(i, (ast.Attribute, ast.Name)) for i in items):
                 raise
-            at = f"{self.text.path}:{node.lineno}"
             attributes = (item for item in items if isinstance(item, ast.Attribute))
             self.unknown |= {(dotted_name(item.value), item.attr): at for item in attributes}
             return []

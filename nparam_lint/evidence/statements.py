@@ -30,6 +30,18 @@ class NoWay(Exception):
     """What a call needs cannot be said without running what must not be run."""
 
 
+class NotRun(NoWay):
+    """The call that must not be run; `name`: what would get its value, at `place`."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__(call)
+        self.name = self.place = ""
+
+    def __str__(self) -> str:
+        call = super().__str__()
+        return f"{self.name} comes from {call}() ({self.place})" if self.place else call
+
+
 def loads(*nodes: ast.AST | None) -> set[str]:
     """The free names that nodes use; of `self.a.b` it is `self.a`."""
     return {name for node in nodes if node is not None for name in _free(node)}

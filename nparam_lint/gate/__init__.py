@@ -285,5 +285,6 @@ def measure(
         report,
         failed_ways=tuple(way for _, way in outcomes.failed_ways),
         ways_left=selection.ways_left,
+        gaps=selection.gaps,
         containment=selection.containment,
     )

@@ -111,12 +111,14 @@ class ProjectSource:
 class Selection:
     """The models to build. `ask`: what is wanted of each besides its count. `skipped`: (target,
     why) of those that are left out. `skip_failures`: a model without a budget that cannot be built
-    joins them. `ways_left`, `containment`: see `Report`; `shard`: which part of a run they are."""
+    joins them. `ways_left`, `gaps`, `containment`: see `Report`; `shard`: which part of a run they
+    are."""
 
     candidates: Sequence[Candidate] = ()
     skipped: Sequence[tuple[str, NotMeasured]] = ()
     skip_failures: bool = True
     ways_left: tuple[tuple[str, int], ...] = ()
+    gaps: dict[str, str] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     containment: Containment = field(default_factory=Containment)
     shard: Shard | None = None

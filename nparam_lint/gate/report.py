@@ -158,11 +158,12 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
-    found and not tried. `recipes`: target of a model that needs arguments → the lines of config
-    that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
-    many that define models were left out. `declared_only`: nothing was asked about what has no
-    budget. `shard`: which part of a run it is about, None where that is the whole. `stated`: what
-    came of the counts that the project's texts state."""
+    found and not tried; `gaps`: what it needs and only what was not run would give. `recipes`:
+    target of a model that needs arguments → the lines of config that would say how to build it: a
+    sentence, the table's header, and the entry. `test_files`: how many that define models were left
+    out. `declared_only`: nothing was asked about what has no budget. `shard`: which part of a run
+    it is about, None where that is the whole. `stated`: what came of the counts that the project's
+    texts state."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -176,6 +177,7 @@ class Report:
     elsewhere: Elsewhere | None = None
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
+    gaps: dict[str, str] = field(default_factory=dict)
     containment: Containment = field(default_factory=Containment)
     recipes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     test_files: int = 0

@@ -74,6 +74,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         selection,
         candidates=[*selection.candidates, *candidates],
         ways_left=tuple(sorted(untried.items())),
+        gaps=query.gaps,
         findings=[*selection.findings, *map(unreadable, query.problems)],
     )
 

@@ -91,8 +91,8 @@ def _more(models: int, parts: Skipped, report: Report) -> str:
 
 def nowhere_counted(report: Report) -> Skipped:
     """Those that were skipped, and were neither made by something else nor are inside what was
-    built. Of one that lacks arguments, the reason why the first way that has them failed says
-    more."""
+    built. Where its value would come from says more than that an argument is lacking, and so does
+    the reason why the first way that has them failed."""
     skipped = report.skipped
     if skipped and report.models:
         of_type = overview.TypeIndex(report)
@@ -103,7 +103,9 @@ def nowhere_counted(report: Report) -> Skipped:
     reasons = []
     for target, failure in skipped:
         failed = failed_ways.get(target)
-        if failed is not None and failure.cause == "arguments_missing":
+        if gap := report.gaps.get(target):
+            failure = replace(failure, reason=gap)
+        elif failed is not None and failure.cause == "arguments_missing":
             text = short_reason(failed.failure.reason, target.partition("::")[2])
             failure = replace(failed.failure, reason=f"{failed.way.position}: {text}")
         reasons.append((target, failure))

@@ -21,7 +21,7 @@ from nparam_lint.report.json_records import record
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
-_LEFT_OUT = {"top_level", "inside", "skipped", "source_only", "stated"}
+_LEFT_OUT = {"top_level", "inside", "skipped", "source_only", "stated", "gaps"}
 
 
 @dataclass(kw_only=True)

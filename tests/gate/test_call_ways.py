@@ -296,3 +296,28 @@ def test_weights_that_are_not_here_are_left_out(tmp_path, nparam_lint):
     assert (
         "the arguments of the model are stored with weights that are not here" in failed["reason"]
     )
+
+
+MAKES_WORDS = """\
+import torch
+from torch import nn
+
+class Speller(nn.Module):
+    def __init__(self, words, width=3):
+        super().__init__()
+        self.a = nn.Linear(words, width)
+
+if __name__ == "__main__":
+    train_dataset = torch.load("words.pt")
+    words = train_dataset.get_vocab_size()
+    net = Speller(words)
+"""
+
+
+def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
+    root = write_files(tmp_path / "p", {"spell.py": MAKES_WORDS})
+    done = nparam_lint(cwd=root)
+    assert (
+        "  – Speller  words comes from train_dataset.get_vocab_size() (spell.py:11)" in done.stdout
+    )
+    assert "\nno model measured · " in done.stdout
