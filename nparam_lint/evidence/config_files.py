@@ -128,14 +128,15 @@ class ConfigFiles:
             kind = _KINDS.get(str(keys[-1]))
             if kind == "architectures":
                 continue
-            if kind == "type" and not (len(keys) == 2 and _NETWORK.match(str(keys[0]))):
+            is_network = len(keys) == 2 and _NETWORK.match(str(keys[0]))
+            if kind in ("type", "component") and not is_network:
                 continue
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind == "diffusers":
-                is_network = len(keys) == 1 and _OF_DIFFUSERS.search(value)
-                symbol = Symbol("outside", "", f"diffusers.{value}") if is_network else None
+                is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)
+                symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
             if kind == "type":
                 symbol = self._registered(value)
                 # The first network of a file is its model; what follows judges that.

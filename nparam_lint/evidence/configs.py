@@ -66,9 +66,10 @@ class ConfigModels:
         for path in sorted(self._files.paths, key=lambda path: bool(_OF_TESTS.search(path))):
             nodes = marked.get(path, ())
             for node in nodes:
-                if node.kind == "type":
-                    network = (node.symbol, *self._files.values_below(node))
-                    if network in networks:
+                if node.kind in ("type", "component"):
+                    values = [*self._files.values_below(node)]
+                    network = (node.symbol, *values)
+                    if network in networks or len(values) == 1:  # its name alone says as much
                         continue
                     networks.add(network)
                 if recipe_of_node := self._recipes.recipe(node):
