@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import CONFIG_SUFFIXES
+from nparam_lint.claims import CONFIG_SUFFIXES, Target
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 from nparam_lint.evidence.config_recipes import ConfigRecipes
@@ -96,8 +96,15 @@ def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
     paths = [path for path in source.other_files if path.endswith(CONFIG_SUFFIXES)]
     texts = [path for path in source.other_files if not path.endswith(CONFIG_SUFFIXES)]
+    stuck = {
+        Target(item.path, item.qualname)
+        for item in source.discovery.definitions
+        if any(parameter.required for parameter in item.parameters or ())
+    }
     for model in ConfigModels(source.discovery, paths, source.read, lambda: texts):
         node, target = model.node, model.node.target
+        if node.kind == "component" and target not in stuck:
+            continue  # recipes are many, and each names a factory that builds its model alone
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in source.targets or not (target.callable or node.is_inner):
             way = Way("config", model.position, node.path, model.note)
