@@ -91,12 +91,12 @@ def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     if not linear:
         return None
     heads = linear[-1] * linear.count(linear[-1])  # one for each teacher
-    rest = measured.modules[0].total - heads
-    for outputs in _CLASSES if rest else ():
+    body = measured.modules[0].total - heads
+    for outputs in _CLASSES if body else ():
         weights, remainder = divmod(heads, outputs)
         is_usual = not remainder and 1 < weights <= _MOST_FEATURES  # no vocabulary
         for classes in _CLASSES if is_usual else ():
-            if classes != outputs and any(rest + classes * weights in b for b in bounds):
+            if classes != outputs and any(body + classes * weights in b for b in bounds):
                 return classes
     return None
 

@@ -107,16 +107,16 @@ def _judged(
 
 def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
     """NPL107 of each head of a table that calls megabytes what are millions of parameters."""
-    said = set()
+    heads = set()
     for outcome in of_file:
         head, model = outcome.count.head_at, outcome.model
         is_of_bytes = outcome.count.in_bytes and outcome.strength == "certain"
-        if head is None or head in said or model is None or not is_of_bytes:
+        if head is None or head in heads or model is None or not is_of_bytes:
             continue
         bounds = [value.bounds() for value in outcome.count.readings]
         are_bytes = any(n in b for b in bounds for n in _sizes(outcome.actual or 0))
         if outcome.verdict == "right" and not are_bytes:
-            said.add(head)
+            heads.add(head)
             stated, millions = outcome.count.text, (outcome.actual or 0) / 10**6
             message = f"{stated} is no size: {outcome.name} has {millions:,.3g} million parameters"
             at = Position(outcome.position.path, *head)
@@ -206,26 +206,26 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
     """Models that are called after a number of parameters, such as `olmo2_1M` or `7B.yml`, and have
     another. As people round it at will, no such name is wrong for certain, nor one by less than a
     half."""
-    said = set()
+    places = set()
     for models in names.by_key.values():
-        named = models[0]
-        match = _SIZE_IN_NAME.search(named.name)
-        if match is None or not all(model.report.top_level for model in models):
+        model = models[0]
+        match = _SIZE_IN_NAME.search(model.name)
+        if match is None or not all(m.report.top_level for m in models):
             continue
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
         texts = dict.fromkeys((re.sub("[_p]", ".", match["number"]), last))
         readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
-        amounts = [model.measured.counts.total for model in models]
+        amounts = [m.measured.counts.total for m in models]
         sizes = [value.bounds().declared or 0 for value in readings]
         if any(size / _ROUNDED <= n <= size * _ROUNDED for size in sizes for n in amounts):
             continue
-        at = named.report.way.position if named.report.way else named.report.position
-        count = StatedCount(named.name, readings, Selector("total"), at.line, at.column)
-        if (at, match[0]) not in said:
-            said.add((at, match[0]))
+        at = model.report.way.position if model.report.way else model.report.position
+        count = StatedCount(model.name, readings, Selector("total"), at.line, at.column)
+        if (at, match[0]) not in places:
+            places.add((at, match[0]))
             because = f"{match[0]} stands in its name"
             yield StatedOutcome(
-                at, count, "wrong", "likely", named.report, named.name, amounts[0], because
+                at, count, "wrong", "likely", model.report, model.name, amounts[0], because
             )
 
 
