@@ -50,8 +50,9 @@ _CALLED = re.compile(rb"(\w+)\s*\(")
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
-_BUILDS = re.compile(r"(build|make|create|instantiate|construct|init|get)(_?(model|net\w*))?$")
-_BUILDER = re.compile(rb"def (?:build|make|create|instantiate|construct|init|get)\w*\(\s*self\b")
+_BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
+_BUILDS = re.compile(rf"{_BUILD}$")
+_BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
 _CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 

@@ -55,7 +55,7 @@ _LARGE = 400_000
 
 
 class ConfigSlice(Slice):
-    """A slice that may read the config file."""
+    """A slice without the settings of a run."""
 
     def assignment(
         self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]

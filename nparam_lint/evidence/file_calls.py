@@ -198,6 +198,7 @@ class FileCalls:
         if target := target or self.target_by_builder(call):
             yield target
 
+    @cached_method
     def target_by_builder(self, call: ast.Call) -> Target | None:
         """The model that a method of a config object makes: `Config.small().build()`."""
         if not isinstance(call.func, ast.Attribute) or not self.search.builders:

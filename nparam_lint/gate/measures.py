@@ -77,8 +77,8 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for what, times, by in _MISTAKEN:
         amount = root.total * times // by
         admitting = rounded if times >= 2 * by else narrow
-        is_rounded = [b for b in admitting if b.low != b.high]
-        if amount >= _FEWEST and fits(amount, is_rounded):
+        inexact = [b for b in admitting if b.low != b.high]
+        if amount >= _FEWEST and fits(amount, inexact):
             return f"{text} is {what}"
     return ""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from nparam_lint.claims import DOC_SUFFIXES, Selector, stated
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.discover.files import list_stating, within
+from nparam_lint.discover.files import list_stating, parent, within
 from nparam_lint.gate import explanations, measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
@@ -336,8 +336,8 @@ def _is_of(
 def _is_near(model: NamedModel, path: str) -> bool:
     """Whether a text at `path` means this model by its name. In a folder of a downstream task it
     often has no head; and `base` is that of a model of the same folder."""
-    folder = path.rpartition("/")[0]
-    is_here = model.callable.startswith(folder) or not model_names.is_size(model.name)
+    is_here = within([parent(path)])(model.callable.partition("::")[0])
+    is_here |= not model_names.is_size(model.name)
     return is_here and _tasks(model.callable) <= _tasks(path)
 
 
@@ -350,7 +350,7 @@ def _is_rounded_up(amount: int, bounds: Bounds) -> bool:
 def _tasks(path: str) -> set[str]:
     """The downstream tasks that folders of a path are called after: there a model of the same name
     often has no head."""
-    return {match[0].lower() for match in _TASK.finditer(path.rpartition("/")[0])}
+    return {match[0].lower() for match in _TASK.finditer(parent(path))}
 
 
 def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) -> bool:

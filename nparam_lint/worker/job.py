@@ -220,7 +220,8 @@ class ModelBuild:
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
         if incomplete:
             raise Failure("NPL009", "lazy", incomplete[0], hint=incomplete[1])
-        record_classes({type(module) for module in count.modules.values()})
+        kinds = {type(module) for module in count.modules.values()}
+        record_classes(kinds)
         record_held()  # as long as the model is there
         result = count.result(self.job.ask.parameters, self.job.ask.metric)
         names = self.job.ask.names
@@ -246,7 +247,7 @@ class ModelBuild:
         if not is_checked:
             self.check_on_gpus(name, count, text)
             with rung(torch, name):
-                fused = fused_model(torch, model, count.modules.values())
+                fused = fused_model(torch, model, kinds)
             if fused:
                 method, model_then = fused
                 then = Count(self.originals, model_then, self.origins)

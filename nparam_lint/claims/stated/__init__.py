@@ -24,7 +24,7 @@ LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
     rb"[0-9](?:[0-9.,_]*[0-9])?(?:[\s-]?(?:[kKmMbBtT]n?\b|thousand|[mMbB]illion)"
-    rb"|(?<=[0-9]{3})|(?<=[,_][0-9]{3}))"
+    rb"|(?<=[0-9]{3}))"
 )
 _NEAR = re.compile(  # in Python, where nearly every file names parameters
     _COUNT

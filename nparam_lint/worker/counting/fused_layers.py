@@ -10,11 +10,11 @@ import inspect
 METHODS = ("switch_to_deploy", "reparameterize", "fuse")
 
 
-def fused_model(torch, model, modules):
+def fused_model(torch, model, kinds):
     """The name of the method, and a copy of the model on which it was called, wherever a module has
-    one; None where none has, or one fails. `modules`: all of the model. As in timm, a layer that a
-    method gives takes the place of its own."""
-    names = {method_of(type(module)) for module in modules} - {None}
+    one; None where none has, or one fails. `kinds`: the classes of its modules. As in timm, a layer
+    that a method gives takes the place of its own."""
+    names = {*map(method_of, kinds)} - {None}
     if not names:
         return None
     with contextlib.suppress(Exception, SystemExit), torch.no_grad():
