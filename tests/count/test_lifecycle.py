@@ -84,8 +84,8 @@ class World:
                 instructions = []
                 if end.value is not None:
                     instructions = task.died(end.value, life.files)
-                elif isinstance(life, JobRun):
-                    instructions = life.widened([one for one, _ in running], bool(waiting))
+                elif not waiting:
+                    instructions = life.widened([one for one, _ in running])
             for one in instructions:
                 if isinstance(one, Start):
                     waiting.append(one.task)
@@ -260,9 +260,19 @@ def test_jobs_that_import_alike_are_one_group_and_share_the_cores():
 def test_a_group_gets_the_cores_of_one_that_has_ended():
     run = run_of("pkg.a", "net", "pkg.b", cores=4)
     large, small = run.next_round()
-    assert run.widened([small], is_waiting=True) == []
-    assert run.widened([large], is_waiting=False) == [Widen(large)]
+    assert run.widened([large]) == [Widen(large)]
     assert (large.width, small.width) == (4, 2)
+    assert run.widened([large]) == []
+
+
+def test_a_group_hands_the_cores_that_it_gets_down_to_one_that_goes_on_from_it():
+    ready, near, far = jobs("pkg.a", "pkg.b.c", "pkg.b.d")
+    branch = Branch([ready], [near, far], 1, "pkg", Files("/project"))
+    builder, deeper = branch.tasks
+    branch.width = 3
+    assert branch.widened([builder, deeper]) == [Widen(deeper)]
+    assert deeper.width == 2
+    assert branch.widened([builder]) == []
 
 
 def test_every_way_to_import_is_tried_strictly_and_then_tolerantly():

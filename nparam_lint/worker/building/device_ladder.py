@@ -121,7 +121,7 @@ class Replacements:
         self.torch, self.tensor = torch, torch.Tensor
         self.is_tracing, self.quietly = tracing_test(torch), unseen(torch)
         # How many elements they make is in their arguments; the others make what they are given.
-        self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand}
+        self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand, torch.arange}
         self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
         self.random = {torch.randn, torch.rand}
         self.answers = {  # of what would be on a GPU
@@ -173,15 +173,17 @@ class Replacements:
         if target is not None:
             kwargs = dict(kwargs, device=None)
         try:
-            result = func(*args, **kwargs)
-        except Exception as error:
+            try:
+                result = func(*args, **kwargs)
+            except RuntimeError as error:
+                if mode.device != "meta" or "device" not in str(error):
+                    raise
+                moved = {k: self.to_meta(v) for k, v in kwargs.items()}
+                result = func(*map(self.to_meta, args), **moved)
+        except Exception:
             if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
                 STATE.saw_meta = line_of(sys._getframe(1))
-            is_of_device = isinstance(error, RuntimeError) and "device" in str(error)
-            if mode.device != "meta" or not is_of_device:
-                raise
-            moved = {k: self.to_meta(v) for k, v in kwargs.items()}
-            result = func(*map(self.to_meta, args), **moved)
+            raise
         if target is not None or mode.accelerated:
             mode.follow(result, target, args)
         return result
@@ -255,7 +257,8 @@ class Replacements:
         kwargs.pop("pin_memory", None)
         if mode.device == "meta":
             limit = SMALL_RANDOM if func in self.random else SMALL
-            if func in self.empty or (func in self.sized and elements(args, kwargs) > limit):
+            count = length if func is self.torch.arange else elements
+            if func in self.empty or (func in self.sized and count(args, kwargs) > limit):
                 kwargs["device"] = "meta"
                 if func in self.random:
                     func = self.torch.empty
@@ -274,6 +277,13 @@ def elements(args, kwargs):
     if len(size) and isinstance(size[0], (tuple, list)):
         size = size[0]
     return math.prod(int(n) for n in size if isinstance(n, int))
+
+
+def length(args, kwargs):
+    """How many elements `torch.arange` makes of these arguments, about."""
+    start, end, step = (*((0, *args) if len(args) == 1 else args), 0, 0, 1)[:3]
+    span = kwargs.get("end", end) - kwargs.get("start", start)
+    return span / (kwargs.get("step", step) or 1)
 
 
 @functools.lru_cache(maxsize=None)

@@ -37,7 +37,7 @@ from .children import (
     shared_with_forks,
     use_large_pages,
 )
-from .lifecycle import Branch, ImportGroup, Job
+from .lifecycle import Branch, ImportGroup, Job, Widen
 from .supervision import Supervision
 
 START_LIMIT = 300.0  # seconds for importing torch
@@ -82,10 +82,6 @@ class Parent:
         process.stdin.close()
         channel, output = process.stdout.fileno(), process.stderr.fileno()
         return Child(group, START_LIMIT, process.pid, channel, output, process=process)
-
-    def after(self, child, supervision):
-        """Instructions for when a process has done its task."""
-        return []
 
     def import_packages(self, at_least=FEW):
         """Import what processes had to import of installed packages, once for all that are still to
@@ -209,10 +205,11 @@ class Importer(Parent):
     def build_all(self, ready, deeper):
         """Build the models of what is loaded, and have the others imported."""
         package = common_package(self.jobs)
-        self.branch = Branch(ready, deeper, self.width, package, self.files, self.packages)
-        if len(self.branch.tasks) > MANY:
+        branch = Branch(ready, deeper, self.width, package, self.files, self.packages)
+        if len(branch.tasks) > MANY:
             use_large_pages()
-        Supervision(self.branch, self).run(self.branch.tasks, self.channel.orders)
+        self.builders = Supervision(branch, self)
+        self.builders.run(branch.tasks, self.channel.orders)
 
     def start(self, task):
         if type(task) is ImportGroup:
@@ -230,11 +227,15 @@ class Importer(Parent):
         return fork_child(task, self.settings["timeout"], build, self.settings["nonce"])
 
     def perform(self, instruction, children):
-        self.channel.tell(instruction.event)
+        if type(instruction) is Widen:
+            children.widen(instruction.task)
+        else:
+            self.channel.tell(instruction.event)
 
     def hear_above(self, data):
         """Build as many models at a time as the last line says: a group has ended."""
-        self.branch.width = self.width = int(data.split()[-1])
+        self.builders.life.width = self.width = int(data.split()[-1])
+        self.builders.share_out(self.builders.running)
 
     def build(self, channel, job, failures):
         """Build the model of a job, and tell its result."""

@@ -193,6 +193,8 @@ class ImportGroup:
 class Builder:
     """One model. `failures`: what was wrong on the rungs before."""
 
+    width = 1
+
     def __init__(self, job, failures=()):
         self.job, self.failures = job, failures
 
@@ -236,6 +238,9 @@ class Branch:
 
     def finished(self, result):
         return [Tell(result._replace(kept=result.kept and not self.files.are_guilty))]
+
+    def widened(self, running):
+        return widened(running, self.width)
 
 
 class JobRun:
@@ -322,12 +327,17 @@ class JobRun:
         self.is_over = len(self.answered) == len(self.jobs)
         return [answer, *([End()] if self.is_over else [])]
 
-    def widened(self, running, is_waiting):
-        """Let the group that has most to do build on the cores of one that has ended, unless others
-        wait for these. `running`: the groups whose processes run now."""
-        free = self.cores - sum(group.width for group in running)
-        if not (self.is_forking and running and free > 0) or is_waiting:
-            return []
-        group = max(running, key=lambda group: len(group.unanswered()))
-        group.width += free
-        return [Widen(group)]
+    def widened(self, running):
+        return widened(running, self.cores) if self.is_forking else []
+
+
+def widened(running, cores):
+    """Let the group that has most to do build on the cores that no other needs. `running`: the
+    tasks whose processes run now; no other waits."""
+    free = cores - sum(task.width for task in running)
+    groups = [task for task in running if type(task) is ImportGroup]
+    if not groups or free <= 0:
+        return []
+    group = max(groups, key=lambda group: len(group.unanswered()))
+    group.width += free
+    return [Widen(group)]

@@ -97,17 +97,12 @@ class Server(Parent):
 
     start = Parent.start_group
 
-    def after(self, child, supervision):
-        groups = [running.task for running in supervision.running if running is not child]
-        return self.life.widened(groups, bool(supervision.waiting))
-
     def perform(self, instruction, children):
         kind = type(instruction)
         if kind is Tell:
             self.channel.tell(instruction.event)
         elif kind is Widen:
-            group = instruction.task
-            next(child for child in children.running if child.task is group).tell(group.width)
+            children.widen(instruction.task)
         elif kind is Answer:
             result, retried, kept = instruction
             flags = {"ok": result.ok, "retried": retried, "kept": kept}

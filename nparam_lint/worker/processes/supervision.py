@@ -138,8 +138,16 @@ class Supervision:
                 for event in child.events(data, self.nonce):
                     self.do(self.life.handle(child.task, event))
                     if type(event) is Done:
-                        self.do(self.parent.after(child, self))
+                        self.share_out(other for other in self.running if other is not child)
         return heard
+
+    def share_out(self, running):
+        """Give the cores that none of these processes needs to one of them."""
+        if not self.waiting:
+            self.do(self.life.widened([child.task for child in running]))
+
+    def widen(self, group):
+        next(child for child in self.running if child.task is group).tell(group.width)
 
     def do(self, instructions):
         for instruction in instructions:
