@@ -7,6 +7,7 @@ import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -355,6 +356,29 @@ def test_lazy_parameters_are_reported_without_an_input(zoo: Run) -> None:
     assert failure.code == "NPL009"
     assert "Lazy() has 8 uninitialised lazy parameters: conv.weight" in failure.reason
     assert "input" in (failure.hint or "")
+
+
+TABLES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 3)
+        positions = torch.arange(0, 1 << 45, 2)
+        self.register_buffer("angles", positions.float(), persistent=False)
+        small = torch.outer(torch.arange(2048), torch.ones(1024))
+        self.register_buffer("tables", small.repeat(1 << 10, 1 << 10) + torch.ones(()), False)
+"""
+
+
+def test_tables_that_no_memory_holds_are_built_on_meta(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(TABLES)
+    result = run(tmp_path, ["net.py::Net"]).measured("net.py::Net")
+    assert (result.rung, result.counts.total) == ("meta", 9)
+    assert result.counts.buffers == (1 << 44) + (1 << 41)
 
 
 def test_what_can_be_built_on_meta_is(zoo: Run) -> None:

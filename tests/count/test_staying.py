@@ -208,23 +208,14 @@ import time
 from torch import nn
 
 
-class Endless:
-    def __eq__(self, other):
-        time.sleep(1000)
-
-
-HELD = Endless()
-
-
 class Net(nn.Module):
     '''As wide as the number of the process that builds it.'''
 
     def __init__(self, hangs=False):
         super().__init__()
         self.a = nn.Linear(os.getpid(), 1, bias=False)
-        if hangs:  # when it is looked what this has changed
-            global HELD
-            HELD = Endless()
+        if hangs:  # when its directory is removed
+            os.rmdir = lambda path: time.sleep(1000)
 """
 
 

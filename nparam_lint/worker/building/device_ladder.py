@@ -112,7 +112,8 @@ class Replacements:
     noted: a tensor that is moved there is another one, as it would be.
     On meta, weights (`torch.empty`) hold nothing, but what a constructor may read back or compute
     with (`torch.linspace(0, 0.1, depth).tolist()`, masks, rotary tables) is really made, on the
-    CPU, as long as it is small. That builds what plain meta cannot, and it is faster: arithmetic
+    CPU, as long as it is small; what becomes large loses its values. That builds what plain meta
+    cannot, and it is faster: arithmetic
     on meta imports 800 modules the first time, since torch's meta functions are written in Python
     (https://github.com/pytorch/pytorch/pull/87426).
     """
@@ -184,6 +185,8 @@ class Replacements:
             if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
                 STATE.saw_meta = line_of(sys._getframe(1))
             raise
+        if mode.device == "meta" and type(result) is self.tensor and result.numel() > SMALL:
+            result = self.torch.empty_like(result, device="meta")
         if target is not None or mode.accelerated:
             mode.follow(result, target, args)
         return result
