@@ -309,7 +309,10 @@ class FileCalls:
         other files' names before."""
         needs, unknown = [*nodes], {}
         variables = self.search.changes.variables(self.text.text)
-        for name in (*variables, *self.changed_imports):
+        changed = *variables, *self.changed_imports
+        with suppress(NoWay):
+            return self.cut_for(place, [*nodes, *changed], entry, depth)
+        for name in changed:
             try:
                 self.cut_for(place, [*needs, name], entry, depth)
                 needs.append(name)

@@ -70,21 +70,24 @@ class ObjectChanges:
         except NoWay:
             return
         names = {own: value.id for own, value in given.items() if isinstance(value, ast.Name)}
-        for own, attribute, place in self._inside(symbol.where, function, depth):
+        for own, attribute, place in self._inside(symbol.where, symbol.name, depth):
             if own in names or attribute.startswith("$"):
                 yield names.get(own, ""), attribute, place
 
-    def _inside(
-        self, path: str, function: Function | None, depth: int
-    ) -> Iterator[tuple[str, str, str]]:
+    @cached_method
+    def _inside(self, path: str, name: str, depth: int) -> dict[tuple[str, str, str], None]:
+        """As `of`, for a function of a file, with its own names."""
+        function = self._functions(path).get(name)
+        changes: dict[tuple[str, str, str], None] = {}
         for node in ast.walk(function) if function else ():
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 root, _, attribute = dotted_name(node).partition(".")
-                yield root, attribute, f"{path}:{node.lineno}"
+                changes[root, attribute, f"{path}:{node.lineno}"] = None
             elif isinstance(node, ast.Call):
-                yield from self.of(path, node, depth + 1)
+                changes |= dict.fromkeys(self.of(path, node, depth + 1))
             for variable in variables_set(node):
-                yield "", variable, f"{path}:{getattr(node, 'lineno', 1)}"
+                changes["", variable, f"{path}:{getattr(node, 'lineno', 1)}"] = None
+        return changes
 
     @cached_method
     def _functions(self, path: str) -> dict[str, Function]:

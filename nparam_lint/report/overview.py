@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from os.path import commonpath
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
@@ -41,10 +42,6 @@ class Group:
     def largest(self) -> int:
         return max(total_of(model) or 0 for model in self.ways)
 
-    def contains(self, kind: str) -> bool:
-        """Whether a module of that class is inside it."""
-        return any(kind in getattr(way.measurement, "types", ()) for way in self.ways)
-
 
 def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
     """The models that stand for themselves, in the order of the report."""
@@ -53,21 +50,24 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
     for model in (model for model in models if model.top_level):
         target = _stands_for(model, report, of_type)
         groups.setdefault(target, Group(target)).ways.append(model)
+    for group in groups.values():
+        group.parts = dict.fromkeys(sorted(of_type.inside(group.ways)))
     for model in (model for model in models if not model.top_level):
         bare, kind = bare_target(model), getattr(model.measurement, "type", "")
         target = bare if bare in groups else _stands_for(model, report, of_type)
         around = users.get(bare, ())
-        holders = (g for g in groups.values() if g.target in around or g.contains(kind))
+        product = of_type.target(kind, model)
+        holders = (g for g in groups.values() if g.target in around or product in g.parts)
         if target in groups:
             groups[target].ways.append(model)
         elif holder := next(holders, None):
             holder.parts[bare] = None
         else:
-            groups[bare] = Group(bare, [model])
+            parts = dict.fromkeys(sorted(of_type.inside([model])))
+            groups[bare] = Group(bare, [model], parts)
     targets = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
     instances = grouped(report.inside, lambda inside: id(inside.model))
     for group in groups.values():
-        group.parts |= dict.fromkeys(sorted(of_type.inside(group.ways)))
         group.parts |= {
             inside.row.target: inside for inside in instances.get(id(group.ways[0]), ())
         }
@@ -89,28 +89,30 @@ class TypeIndex:
         targets |= {target for target, _ in report.skipped}
         targets |= {*report.containment.users, *report.containment.returns.values()}
         self._by_name: dict[str, list[tuple[str, str]]] = {}
-        for target in targets:
+        for target in sorted(targets):
             path, _, name = target.partition("::")
             full = f".{path.removesuffix('.py').replace('/', '.')}.{name}"
             full = full.replace(".__init__.", ".")
             self._by_name.setdefault(name.rpartition(".")[2], []).append((full, target))
 
-    def target(self, full: str) -> str | None:
-        """A file may be imported by a part of its path alone."""
+    def target(self, full: str, model: ModelReport) -> str | None:
+        """That of a class which a model is of, or contains. A file may be imported by a part of its
+        path alone: of several that end alike, the one that lies nearest to the model is meant."""
         candidates = self._by_name.get(full.rpartition(".")[2], ())
-        return next((target for name, target in candidates if name.endswith(f".{full}")), None)
+        alike = (target for name, target in candidates if name.endswith(f".{full}"))
+        shared = {target: len(commonpath([target, model.target])) for target in alike}
+        return max(shared, key=shared.__getitem__, default=None)
 
     def inside(self, models: Iterable[ModelReport]) -> set[str]:
         """The targets of the modules inside models that were built."""
-        built = (m.measurement for m in models if isinstance(m.measurement, Measured))
-        return self._targets({kind for measured in built for kind in measured.types})
+        built = [(m, m.measurement) for m in models if isinstance(m.measurement, Measured)]
+        kinds = ((model, kind) for model, measured in built for kind in measured.types)
+        return {target for model, kind in kinds if (target := self.target(kind, model))}
 
     def made(self, models: Iterable[ModelReport]) -> set[str]:
         """The targets of the models that were built, whatever made them."""
-        return self._targets({getattr(model.measurement, "type", "") for model in models})
-
-    def _targets(self, types: Iterable[str]) -> set[str]:
-        return {target for full in types if (target := self.target(full))}
+        kinds = ((model, getattr(model.measurement, "type", "")) for model in models)
+        return {target for model, kind in kinds if (target := self.target(kind, model))}
 
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
@@ -118,7 +120,7 @@ def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     bare, kind = bare_target(model), getattr(model.measurement, "type", "")
     if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
         return bare
-    return of_type.target(kind) or report.containment.returns.get(bare) or bare
+    return of_type.target(kind, model) or report.containment.returns.get(bare) or bare
 
 
 # --- lines ----------------------------------------------------------------------------------------

@@ -272,3 +272,22 @@ def test_of_a_name_that_is_missing_the_line_that_failed_is_told():
     lost = NotMeasured("NPL004", reason, cause="raised")
     shown = " ".join(page(report(skipped=((VIT, lost),))).split())
     assert f"– ViT a.py:9: {why} " in shown
+
+
+def test_copies_of_a_script_that_are_imported_by_its_name_have_their_own_layers():
+    def copied(folder, failed=False):
+        gpt = counted(f"{folder}/train.py::GPT", 90, "train.GPT", types=("train.Block",))
+        block = counted(f"{folder}/train.py::Block", 8, "train.Block", top_level=False)
+        return [block] if failed else [gpt, block]
+
+    text = page(report(*copied("a"), *copied("b"), *copied("c", failed=True)), tables=0)
+    assert text.startswith("""\
+a/train.py
+  – GPT    90  with its defaults
+      + 1 layer, as built in it: Block
+b/train.py
+  – GPT    90  with its defaults
+      + 1 layer, as built in it: Block
+c/train.py
+  – Block   8  with its defaults
+""")
