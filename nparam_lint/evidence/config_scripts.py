@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
-_COMMAND = re.compile(r"([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
+_COMMAND = re.compile(r"(?<![\w./-])([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
 # What reads a config file, among the calls that read any.
 _READS = re.compile(

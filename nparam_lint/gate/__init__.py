@@ -117,13 +117,12 @@ def check(
         source_only=static_only,
         declared_only=declared_only,
         elsewhere=elsewhere,
-        seconds=time.monotonic() - start,
     )
     if declared_only and session.is_staged and not (static_only or division):
         with Aside("the counts that the commit states"):
             report = _with_staged_counts(report, session)
     if static_only or declared_only:
-        return report
+        return replace(report, seconds=time.monotonic() - start)
     recipes = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
     calls = (recipe.call or f"model({recipe.arguments or ''})" for recipe in recipes)
     with Aside("how to build what needs arguments"):
@@ -134,7 +133,7 @@ def check(
     if division is None:
         with Aside("the counts that texts state"):
             report = stated_counts.with_stated_counts(report, source)
-    return report
+    return replace(report, seconds=time.monotonic() - start)
 
 
 def _with_staged_counts(report: Report, session: Session) -> Report:
