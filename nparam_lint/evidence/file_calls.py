@@ -201,9 +201,11 @@ class FileCalls:
     @cached_method
     def target_by_builder(self, call: ast.Call) -> Target | None:
         """The model that a method of a config object makes: `Config.small().build()`."""
-        if not isinstance(call.func, ast.Attribute) or not self.search.builders:
+        if not isinstance(call.func, ast.Attribute):
             return None
-        config, value = None, call.func.value
+        config, value, method = None, call.func.value, call.func.attr
+        if not any(method == builder for _, builder in self.search.builders):
+            return None
         if isinstance(value, ast.Name):
             assigned = [
                 node.value
@@ -217,7 +219,7 @@ class FileCalls:
         if name and self.is_bound(name) and (config := self.resolve(name)):
             if config.kind == "method":
                 config = Symbol("class", config.where, config.name.rpartition(".")[0])
-            return self.search.builders.get((config, call.func.attr))
+            return self.search.builders.get((config, method))
         return None
 
     def target_by_option(self, call: ast.Call) -> Target | None:
