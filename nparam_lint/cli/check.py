@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 # comes of it is mostly too long to be kept.
 MANY = 200
 
+# Seconds of building after which somebody who waits is told what there is by then. What a CI or a
+# program reads does not depend on how fast a machine is.
+_PATIENCE = 60.0
+
 # What the pre-commit framework sets for its hooks, and git for those of a commit.
 _HOOK_VARIABLES = {"PRE_COMMIT", "GIT_INDEX_FILE"}
 
@@ -134,7 +138,10 @@ def run(options: Namespace) -> int:
                 made_by = f" ({config.name})" if config else ""
                 heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)
-            project = replace(project, session=replace(project.session, inputs=inputs))
+            is_text = common.format_for(options, project.session.settings) == "text"
+            waits = is_text and not options.all_ways and "CI" not in options.environ
+            own = project.session.with_settings(patience=_PATIENCE if waits else 0.0)
+            project = replace(project, session=replace(own, inputs=inputs))
             with common.showing_progress(project.session) as shown:
                 report = gate.check(
                     shown,

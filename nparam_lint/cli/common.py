@@ -62,7 +62,8 @@ def add_all_ways(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--all-ways",
         action="store_true",
-        help="try every way to build a model that the repository has (default: the first 8)",
+        help="try every way to build a model that the repository has (default: the first 8), "
+        "however long it takes",
     )
 
 

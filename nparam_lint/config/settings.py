@@ -70,8 +70,9 @@ class Settings:
     project; `python_from` says who named it. `on`: the address of the machines that build models,
     or "local"; `remote_python`: the interpreter there. `why_built`: it is wanted why models are
     built that were measured before. `ways`: how many of the ways to build a model are tried at
-    most; 0: all. `extended`: the config files that `config` extends, as they are spelled. `cache`:
-    the directory that was named for what is kept, absolute."""
+    most; 0: all. `patience`: seconds after which models without a budget are left; 0: never.
+    `extended`: the config files that `config` extends, as they are spelled. `cache`: the directory
+    that was named for what is kept, absolute."""
 
     root: Path
     config: Path | None = None
@@ -85,6 +86,7 @@ class Settings:
     on: str = LOCAL
     remote_python: str | None = None
     ways: int = 8
+    patience: float = 0.0
     why_built: bool = False
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ Cause = Literal[
     "not_a_model",
     "lazy",
     "timed_out",
+    "not_tried",
     "out_of_memory",
     "died",
     "no_worker",

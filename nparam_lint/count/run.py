@@ -48,10 +48,12 @@ def run_orders(
     names: Set[str],
     orders: Sequence[Order],
     meanwhile: Callable[[], None] = lambda: None,
+    optional: Set[int] = frozenset(),
 ) -> Answers:
     """Build and count every order, except those that the cache has from an earlier run. `names`:
     those under which anything of the project could be imported. `meanwhile` is called once the
-    worker has its orders. Every order gets an answer: a failure is a `NotMeasured`."""
+    worker has its orders. `optional`: ids of those that are left when the time for them is over.
+    Every order gets an answer: a failure is a `NotMeasured`."""
     cache = _cache_of(session, names) if orders else None
     recalled = {o.id: result for o in orders if (result := cache.recall(o))} if cache else {}
     installation = cache.installation() if cache and recalled else None
@@ -70,7 +72,7 @@ def run_orders(
         meanwhile()
         answers = Answers(measurements, *installation[:2], guards=installation[2])
     else:
-        answers = _ask_worker(session, names, unknown, cache, meanwhile)
+        answers = _ask_worker(session, names, unknown, cache, meanwhile, optional)
         answers.measurements.update(measurements)
     if cache:
         cache.store.keep(partial(cache.save, answers.torch, answers.python, answers.guards))
@@ -110,6 +112,7 @@ def _ask_worker(
     orders: Sequence[Order],
     cache: MeasurementCache | None,
     meanwhile: Callable[[], None],
+    optional: Set[int],
 ) -> Answers:
     """The worker's answers to all orders; the cache learns what they depend on."""
     answers, output = Answers(), ""
@@ -121,7 +124,8 @@ def _ask_worker(
                 cache.start = min(cache.start, worker.start)
             session.progress(0, len(orders), IMPORTING if worker.takes_more else STARTING)
             settings = worker_settings(session, names, worker)
-            worker.send({"settings": settings, "orders": orders, "probe": not orders})
+            time = {"patience": session.settings.patience, "optional": sorted(optional)}
+            worker.send({"settings": settings, "orders": orders, "probe": not orders, **time})
             meanwhile()
             end = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
             cause, why = end or worker.why_it_ended()
@@ -229,6 +233,8 @@ def read_answers(
             answers.guards = tuple(map(str, frame.get("guards") or ()))
             if cache:
                 cache.has_ended = True
+            if frame.get("stopped") is True:
+                return "not_tried", "not tried before the time was over"
             return "died", "the worker ended without a result for it"
     answers.measurements.clear()  # the protocol: a run without its end has measured nothing
     return None

@@ -8,13 +8,14 @@ tries formulas at other sizes.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.count.measured import Measured
+from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import place_of
 from nparam_lint.discover.scan import scan_source
@@ -272,8 +273,10 @@ def measure(
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:
             models = formula_check.with_missing_terms(models, candidates, source, analysis)
-        if any(finding.timed_out for finding in findings):
-            source.session.inputs.is_complete = False  # the next run may read it in time
+        untried = (a for a in answers.measurements.values() if isinstance(a, NotMeasured))
+        is_stopped = any(answer.cause == "not_tried" for answer in untried)
+        if is_stopped or any(finding.timed_out for finding in findings):
+            source.session.inputs.is_complete = False  # the next run may do it in time
         source = replace(source, findings=findings)
         report = assemble_report(source, answers, models, skipped, complete)
         if selection.shard:
@@ -283,7 +286,8 @@ def measure(
     return replace(
         report,
         failed_ways=tuple(way for _, way in outcomes.failed_ways),
-        ways_left=selection.ways_left,
+        ways_left=tuple(sorted((Counter(dict(selection.ways_left)) + outcomes.untried).items())),
+        stopped_after=source.session.settings.patience if is_stopped else 0.0,
         gaps=selection.gaps,
         containment=selection.containment,
     )

@@ -69,8 +69,12 @@ def count_models(
         order.id: first_alike.setdefault(replace(order, id=0, label=""), order).id
         for order in orders
     }
-    run = run_orders if session.settings.on == LOCAL else remote_run.run_orders_on
-    answers = run(session, names, [*first_alike.values()], meanwhile)
+    distinct = [*first_alike.values()]
+    if session.settings.on == LOCAL:
+        wanted = {builds[n] for n, (candidate, _) in enumerate(requests) if candidate.is_declared}
+        answers = run_orders(session, names, distinct, meanwhile, builds.keys() - wanted)
+    else:
+        answers = remote_run.run_orders_on(session, names, distinct, meanwhile)
     answers.measurements |= {n: answers.measurements[build] for n, build in builds.items()}
     for number, (candidate, _) in enumerate(requests):
         answers.measurements[number] = one_reason(candidate, answers.measurements[number])

@@ -4,6 +4,7 @@ those that settings and comments silence."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -54,11 +55,13 @@ _CANNOT_BE_BUILT = "NPL103"
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What has become of the models of a run, each with its place among the candidates: those that
-    are reported, those without a budget that could not be built, and the ways that failed."""
+    are reported, those without a budget that could not be built, and the ways that failed; and how
+    many ways to build a target were not tried."""
 
     models: list[tuple[int, ModelReport]] = field(default_factory=list)
     failures: list[tuple[int, str, NotMeasured]] = field(default_factory=list)
     failed_ways: list[tuple[int, FailedWay]] = field(default_factory=list)
+    untried: Counter[str] = field(default_factory=Counter)
 
     def together(
         self, uncalled: _Skipped, containment: Containment
@@ -112,7 +115,9 @@ def judge_models(
         judged: _Judged
         if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
-                if answer.cause != "not_a_model":  # else the call is none of a model
+                if answer.cause == "not_tried":
+                    outcomes.untried[target] += 1
+                elif answer.cause != "not_a_model":  # else the call is none of a model
                     outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []

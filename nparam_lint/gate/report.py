@@ -158,7 +158,8 @@ class Report:
     all (the interpreter has no torch, say). `staged`: what was judged is what git would commit;
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
-    found and not tried; `gaps`: what it needs and only what was not run would give. `recipes`:
+    found and not tried; `stopped_after`: the seconds after which it was left what has no budget, 0
+    where all was done; `gaps`: what it needs and only what was not run would give. `recipes`:
     target of a model that needs arguments → the lines of config that would say how to build it: a
     sentence, the table's header, and the entry. `test_files`: how many that define models were left
     out. `declared_only`: nothing was asked about what has no budget. `shard`: which part of a run
@@ -177,6 +178,7 @@ class Report:
     elsewhere: Elsewhere | None = None
     failed_ways: tuple[FailedWay, ...] = ()
     ways_left: tuple[tuple[str, int], ...] = ()
+    stopped_after: float = 0.0
     gaps: dict[str, str] = field(default_factory=dict)
     containment: Containment = field(default_factory=Containment)
     recipes: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -31,6 +31,7 @@ _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
     "timed_out": "ran out of time",
+    "not_tried": "were not tried",
     "out_of_memory": "ran out of memory",
 }
 
@@ -72,6 +73,9 @@ def left_aside(report: Report, options: Options) -> Iterator[Block]:
         verb, them = ("has", "it") if empty == 1 else ("have", "them")
         yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {them})", "dim")
     yield from ways_not_built(report, options)
+    if report.stopped_after:
+        after = f"stopped after {report.stopped_after:g} s of building"
+        yield Text(f"{after}; to the end: nparam-lint --all-ways", "yellow")
     if tests := report.test_files:
         it = "it" if tests == 1 else "them"
         files = f"{plural(tests, 'test file')} with models"

@@ -275,6 +275,15 @@ def test_a_group_hands_the_cores_that_it_gets_down_to_one_that_goes_on_from_it()
     assert branch.widened([builder]) == []
 
 
+def test_what_is_optional_is_given_up_and_nothing_else():
+    run = run_of("net", "net")
+    assert not run.stop({1})
+    run.finished(events.Result(0, True))
+    assert run.stop({1})
+    assert (run.is_over, run.finished(events.Result(1, True))) == (True, [])
+    assert not run.stop({1})  # it is over
+
+
 def test_every_way_to_import_is_tried_strictly_and_then_tolerantly():
     run = run_of("net", attempts=2)
     failed, tried = events.Result(0, False, "NPL003", next_attempt=True, body=b"why"), []

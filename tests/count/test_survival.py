@@ -535,3 +535,26 @@ def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path, width
     assert done.failed("1 Kills").code in ("NPL004", "NPL005")  # it may not even be able to
     for number in (0, 2, 3, 4):
         assert done.measured(f"{number} Net").counts.total == 3
+
+
+IMPATIENT = """\
+import time
+from torch import nn
+
+
+class Net(nn.Linear):
+    def __init__(self, width, seconds=0):
+        time.sleep(seconds)
+        super().__init__(width, 1)
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_optional_is_left_when_the_time_is_over_and_the_rest_is_not(tmp_path, mode):
+    (tmp_path / "nets.py").write_text(IMPATIENT)
+    quick, slow, endless = "nets.py::Net(2)", "nets.py::Net(3, 2)", "nets.py::Net(4, 1000)"
+    limits = {"patience": 0.1, "optional": {0, 2}, "width": 3}
+    environ = {"NPARAM_LINT_FORK": mode}
+    done = run(tmp_path, [quick, slow, endless], environ=environ, **limits)
+    assert [done.measured(target).counts.total for target in (quick, slow)] == [3, 4]
+    assert done.failed(endless).cause == "not_tried"

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -75,12 +75,15 @@ def run(
     width: int = 2,
     environ: Mapping[str, str] | None = None,
     progress: Progress = silent,
+    patience: float = 0.0,
+    optional: Set[int] = frozenset(),
 ) -> Run:
     listed = [j for j in jobs if isinstance(j, Order)]
     listed = listed or make_orders(root, [j for j in jobs if isinstance(j, str)])
-    limits = {"timeout": timeout, "memory": memory, "jobs": width}
+    limits = {"timeout": timeout, "memory": memory, "jobs": width, "patience": patience}
     session = make_session(root, os.environ | (environ or {}), progress=progress, **limits)
-    answers = run_orders(session, {path.stem for path in root.iterdir()}, listed)
+    names = {path.stem for path in root.iterdir()}
+    answers = run_orders(session, names, listed, optional=optional)
     wait_for_end()  # as a command does before it ends
     return Run(answers, listed)
 

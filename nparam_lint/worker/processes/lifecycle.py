@@ -298,6 +298,14 @@ class JobRun:
             return [Tell(event)]
         return following
 
+    def stop(self, optional):
+        """Give up what is not answered yet, if all of it is `optional`; returns whether."""
+        if not self.is_over and optional.issuperset(self.jobs.keys() - self.answered):
+            self.is_over = True
+            self.retry.clear()
+            return True
+        return False
+
     def finished(self, result):
         """What becomes of a result: it is the answer, or the job is tried again."""
         job = self.jobs[result.id]
@@ -318,7 +326,7 @@ class JobRun:
             return []
         if result.code == "NPL003" or (job.gpu and not (result.ok or result.depends_on_gpu)):
             result = self.first_failure.get(job.id, result)
-        if job.id in self.answered:
+        if self.is_over or job.id in self.answered:
             return []
         self.answered.add(job.id)
         # A first attempt that failed read things too; a file that hung may hang no more.

@@ -1,7 +1,9 @@
 """The server of a run: hands the jobs out to groups, and passes their results on."""
 
+import math
 import os
 import sys
+import time
 
 from ...ground.facts import fact
 from ..building.devices import DEVICES
@@ -48,7 +50,8 @@ class Server(Parent):
 
     def run(self, request, channel, alive):
         """Do the jobs of a run. `alive`: a descriptor that ends with the front end."""
-        self.channel = channel
+        self.channel, self.optional = channel, {*request.get("optional", ())}
+        self.deadline = time.monotonic() + (request.get("patience") or math.inf)
         jobs = [Job(order) for order in request["orders"]]
         self.tell_ready(request.get("probe"))
         STATE.record.report_all_again()
@@ -65,13 +68,20 @@ class Server(Parent):
             if waiting and groups[0].child is not waiting:
                 waiting.end()
             self.groups = Supervision(run, self)
-            idle = self.groups.run(groups, alive, lambda: self.say("alive"))
+            idle = self.groups.run(groups, alive, self.beat)
             if len(idle) == 1:  # of several nobody knows which the next run asks for
                 self.idle = idle.pop()
             for child in idle:
                 child.end()
         if not run.is_over:
             self.end()
+
+    def beat(self):
+        """Give a sign of life; and once the time for it is over, leave what is optional."""
+        self.say("alive")
+        if time.monotonic() > self.deadline and self.life.stop(self.optional):
+            self.groups.stop()
+            self.end(stopped=True)
 
     def say(self, event, body=None, **fields):
         """To the front end."""
@@ -111,11 +121,11 @@ class Server(Parent):
             children.disown()  # what the processes still have to do is not waited for
             self.end()
 
-    def end(self):
-        """Tell that nothing follows."""
+    def end(self, stopped=False):
+        """Tell that nothing follows. `stopped`: before all was done."""
         life = self.life
         # Without fork a thread reads the orders, in order to see their end: it would take more.
         guards = life.guards or []
         if not life.jobs:  # somebody asks what there is
             guards = [*guards, *STATE.unguarded]
-        self.say("end", jobs=len(life.answered), more=CAN_FORK, guards=guards)
+        self.say("end", jobs=len(life.answered), more=CAN_FORK, guards=guards, stopped=stopped)

@@ -108,6 +108,13 @@ class Supervision:
         """Go on although nobody waits: what comes from above now is for somebody else."""
         self.poller.unregister(self.above)
 
+    def stop(self):
+        """End all processes: nobody waits for what they still have to do."""
+        self.disown()
+        self.waiting.clear()
+        for child in self.running:
+            child.kill(None)
+
     def start_tasks(self):
         while self.waiting and len(self.running) < self.life.width:
             child = self.parent.start(self.waiting.popleft())
