@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
-from nparam_lint.discover import place_of
+from nparam_lint.discover import list_texts, place_of, reader
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.discover.syntax import rare_collection, words_in
 from nparam_lint.evidence import containment
 from nparam_lint.gate import (
     dependents,
@@ -40,13 +40,13 @@ from nparam_lint.gate.candidates import (
     select_models,
 )
 from nparam_lint.gate.judgements import assemble_report, complete_codes, in_order, judge_models
-from nparam_lint.gate.reading import read_source, read_targets, static_findings
+from nparam_lint.gate.reading import listed, read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
 from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.claims import Target
     from nparam_lint.config.session import Session
@@ -130,11 +130,23 @@ def check(
         report = replace(
             report, recipes=fill_in.arguments_to_fill_in(report.skipped, source, calls)
         )
-    report = replace(report, test_files=len(source.found.left_out))
+    named = frozenset(_named_in_readme(source))
+    report = replace(report, test_files=len(source.found.left_out), named=named)
     if division is None:
         with Aside("the counts that texts state"):
             report = stated_counts.with_stated_counts(report, source)
     return replace(report, seconds=time.monotonic() - start)
+
+
+def _named_in_readme(source: ProjectSource) -> Iterator[str]:
+    """The targets whose names stand in the README of the project."""
+    session = source.session
+    for path in listed(session, list_texts):
+        if "/" not in path and path.lower().startswith("readme"):
+            words = {*words_in(reader(session.root)(path))}
+            for definition in source.found.definitions:
+                if definition.qualname.encode() in words:
+                    yield definition.target
 
 
 def _with_staged_counts(report: Report, session: Session) -> Report:

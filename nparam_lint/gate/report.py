@@ -164,7 +164,7 @@ class Report:
     sentence, the table's header, and the entry. `test_files`: how many that define models were left
     out. `declared_only`: nothing was asked about what has no budget. `shard`: which part of a run
     it is about, None where that is the whole. `stated`: what came of the counts that the project's
-    texts state."""
+    texts state; `named`: the targets of models whose names its README has."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]
@@ -186,6 +186,7 @@ class Report:
     declared_only: bool = False
     shard: Shard | None = None
     stated: tuple[StatedOutcome, ...] = ()
+    named: frozenset[str] = frozenset()
 
     @property
     def ok(self) -> bool:

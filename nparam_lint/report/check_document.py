@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
+_FEW_MODELS = 3  # where one of them has a table
 _NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"stated": "", "errors": "red", "warnings": "yellow"}
@@ -161,7 +162,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
                 names.add(name)
     sound = [model for model in tables.values() if not _is_broken(model)]
     sound.sort(key=lambda model: -(total_of(model) or 0))
-    most = min(options.tables, _FIRST) if is_first else options.tables
+    few = _FIRST if options.verbose or len(tables) <= _FEW_MODELS else 0
+    most = min(options.tables, few) if is_first else options.tables
     most = 0 if options.is_brief else most
     hidden = sound[max(most, 0) :]
     if options.is_brief:

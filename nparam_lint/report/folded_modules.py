@@ -247,7 +247,7 @@ def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
         prefix = f"{row.path}." if row.path else ""
         if row.shared_with is None:
             notes += [f"tied: {prefix + tie}" for tie in row.tied]
-        elif row.path.rpartition(".")[0] not in again:
+        elif row.total and row.path.rpartition(".")[0] not in again:
             shared.setdefault(row.shared_with, []).append(row.path)
     notes += [
         f"shared: {' = '.join([first or '(total)', *others])}" for first, others in shared.items()

@@ -25,8 +25,9 @@ from nparam_lint.report.style import clean, elide_end, first, grouped, percent, 
 
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
-_MODELS = 10  # without -v
-_LONGEST = 240  # characters of a reason, without -v
+_MODELS = 6  # without -v
+_RECIPES = 4
+_LONGEST = 120  # characters of a reason, without -v
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
@@ -48,6 +49,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
         alone = {target for target in alone if structure.returns.get(target) not in alone}
         models = [item for item in skipped if item[0] in alone]
         models.sort(key=lambda item: item[0].partition("::")[0])
+        models.sort(key=lambda item: (item[1].cause == "not_tried", item[0] not in report.named))
         parts = [item for item in skipped if item[0] not in alone]
         most = len(models) if options.verbose else _MODELS if is_undeclared(report) else 0
         shown, them = models[:most], "it" if len(skipped) == 1 else "them"
@@ -152,7 +154,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
         yield Text("", kind="verbatim")
         yield Text(sentence)
         yield Text("", kind="verbatim")
-        lines = [table, *(line for _, _, line in recipes[:_MODELS])]
+        lines = [table, *(line for _, _, line in recipes[:_RECIPES])]
         yield from (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
 
 

@@ -13,7 +13,8 @@ from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import MARK_TONES, clean, first, grouped, plural, rounded, share
 
-_MODELS = 30  # without -v, the largest
+_MODELS = 10  # without -v
+_IN_FULL = 3  # of so few, all that is known is told
 _NAMES = 3
 _PLACES = 2
 _FEW = 3  # of one kind, that are listed one by one
@@ -133,14 +134,21 @@ def overview(
     if not options.verbose:
         models = _without_inner([model for model in models if not is_empty(model)], report)
     groups = groups_of(report, models)
-    shown, hidden = groups, groups[:0]
-    if not options.verbose:
-        ordered = sorted(groups, key=lambda group: -group.largest)
-        shown, hidden = ordered[:_MODELS], ordered[_MODELS:]
+    ordered = sorted(groups, key=lambda group: group.target.partition("::")[0])
+    if not options.verbose:  # those that a reader looks for
+
+        def rank(group: Group) -> tuple[bool, bool, int]:
+            is_named = any(bare_target(way) in report.named for way in group.ways)
+            return not is_named, "/" in group.target, -group.largest
+
+        ordered = sorted(groups, key=rank)
+    most = len(ordered) if options.verbose else _MODELS
+    hidden, is_brief = ordered[most:], not options.verbose and len(ordered) > _IN_FULL
     files: dict[str, list[ListingLine]] = {}
-    for group in sorted(shown, key=lambda group: group.target.partition("::")[0]):
+    for group in ordered[:most]:
         where = clean(group.target.partition("::")[0])
-        files.setdefault(where, []).extend(_lines(group, options.verbose))
+        lines = [_line(group)] if is_brief else _lines(group, options.verbose)
+        files.setdefault(where, []).extend(lines)
     columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
     rows = (
         Row((clean(way.target), f"{total_of(way):,}", place_of_way(way, group.target)))
@@ -152,8 +160,23 @@ def overview(
     if not hidden:
         return (listing,) if groups else ()
     sizes = _range(group.largest for group in hidden)
-    more = f"… and {plural(len(hidden), 'smaller model')}, {sizes} (-v lists them)"
+    more = f"… and {plural(len(hidden), 'more model')}, {sizes} (-v lists them)"
     return listing, Text(more, "dim")
+
+
+def _line(group: Group) -> ListingLine:
+    """All that it is counted as, and the first place where it is built."""
+    mark = worst(finding for way in group.ways for finding in way.findings) or "–"
+    totals = {total_of(way) or 0 for way in group.ways}
+    ways = sorted(group.ways, key=lambda way: list(_NOUNS).index(_kind(way, group.target)))
+    places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
+    return ListingLine(
+        mark,
+        clean(group.target.partition("::")[2] or group.target),
+        after=f"{max(totals):,}" if len(totals) == 1 else _range(totals),
+        verdict=", ".join(first(places, 1)),
+        tone=MARK_TONES[mark],
+    )
 
 
 def _lines(group: Group, verbose: int) -> list[ListingLine]:

@@ -137,3 +137,16 @@ def test_the_history_of_what_a_script_builds(sample, run):
 def test_a_formula_of_a_way_is_not_written(run, sample):
     run("formula", "net.py::Net", "--write", code=2)
     assert sample.git("diff") == ""
+
+
+def test_what_the_readme_names_comes_first(sample, run):
+    sizes = {"Wide": 9, "Large": 8, "Small": 1, "Other": 7}
+    nets = (f"class {name}(nn.Linear):\n    def __init__(self):\n" for name in sizes)
+    calls = (f"        super().__init__(2, {size})\n" for size in sizes.values())
+    files = (
+        "from torch import nn\n\n\n" + net + call for net, call in zip(nets, calls, strict=True)
+    )
+    sample.write({f"nets/{name}.py": file for name, file in zip(sizes, files, strict=True)})
+    sample.write({"README.md": "# Nets\n\nTrain `Small` first.\n"})
+    lines = run("--no-cache").splitlines()
+    assert lines[:2] == ["nets/Small.py", "  – Small       3  with its defaults"]

@@ -70,13 +70,13 @@ def test_what_is_in_a_repository_and_how_big():
     assert (
         page(REPOSITORY, tables=0)
         == """\
-nets/rnn.py
-  – RNN         2,048  with its defaults
 nets/vit.py
   – ViT    22,000,000  vit_small()
          5.29M … 632M  3 sizes (nets/sizes.py:9)
                 1,000  train.py:7, train.py:12, 1 more
       + 2 layers, as built in it: Block, Mlp
+nets/rnn.py
+  – RNN         2,048  with its defaults
 
 2 models were not counted: they need arguments
 nets/head.py
@@ -291,3 +291,30 @@ b/train.py
 c/train.py
   – Block   8  with its defaults
 """)
+
+
+def test_of_many_models_each_has_a_line_those_of_the_readme_and_of_the_root_first():
+    way_of_large = way("call", "train.py", 3)
+    models = [
+        counted("nets/small.py::Small", 10, "nets.small.Small"),
+        counted("nets/large.py::Large", 9_000_000, "nets.large.Large"),
+        counted("nets/large.py::Large", 2_000, "nets.large.Large", way_of_large),
+        *(counted(f"nets/n{n:02}.py::N{n}", 100 + n, f"nets.n{n:02}.N{n}") for n in range(9)),
+        counted("model.py::Root", 20, "model.Root"),
+    ]
+    named = frozenset({"nets/small.py::Small", "nets/head.py::Head"})
+    skipped = (("nets/a.py::A", MISSING), ("nets/head.py::Head", NEEDS))
+    text = page(report(*models, named=named, skipped=skipped))
+    assert text.startswith("""\
+nets/small.py
+  – Small             10  with its defaults
+model.py
+  – Root              20  with its defaults
+nets/large.py
+  – Large  2.00k … 9.00M  with its defaults, 1 more
+nets/n08.py
+  – N8               108  with its defaults
+""")
+    assert "\n… and 2 more models, 100 … 101 (-v lists them)\n" in text
+    assert text.index("– Head") < text.index("– A ")
+    assert "(total)" not in text  # a list of all says it better

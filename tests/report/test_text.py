@@ -233,7 +233,7 @@ def test_the_largest_have_a_table_and_the_rest_are_counted():
     assert "… and 4 more tables: -v, or nparam-lint show TARGET" in page
     page = text(report(*declared, part, sized(7)), tables=2, verbose=1)
     assert re.findall(r"(n\d\.py)::Net\nmodule", page) == ["n6.py", "n7.py"]
-    page = text(report(*models, part), tables=2)  # a list of all says it better
+    page = text(report(*models[:3], part), tables=2)  # a list of all says it better
     assert re.findall(r"(n\d\.py)::Net\nmodule", page) == ["n6.py"]
     assert text(report(*models), tables=0).count("(total)") == 0
     assert text(report(broken_net(), *models), tables=0).count("(total)") == 1

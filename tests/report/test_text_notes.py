@@ -198,7 +198,7 @@ def test_what_was_not_counted_is_told_by_kind_of_reason():
         "  – Bottleneck  needs planes\n"
         "  – E           cannot import timm\n"
         "  – F           ValueError: depth must be positive, and a multiple of eight\n"
-        "  – G           the worker did not respond for 240 s\n"
+        "  … and 1 more model (-v lists them)\n"
         "\n"
         "no model measured · 1.8 s\n"
     )
