@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
 from nparam_lint.evidence.statements import NoWay, calls_in
+from nparam_lint.ground.script_words import CONFIG_OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -61,9 +62,11 @@ def default_text(call: ast.Call) -> str | None:
 
 
 def lacks_value(call: ast.Call) -> bool:
-    """Whether an option, or a positional argument, has to be given."""
+    """Whether an option, or a positional argument, has to be given: one that names a config file
+    also where its default is an empty text."""
     if keyword(call, "default") is not None:
-        return False
+        is_config = any(map(CONFIG_OPTION.match, words_of(call)))
+        return is_config and default_text(call) == ""
     required = keyword(call, "required")
     if isinstance(required, ast.Constant) and required.value:
         return True

@@ -8,7 +8,7 @@ import sys
 import time
 import types
 
-from .building.call_target import Call, resolve_names
+from .building.call_target import MISSING_ARGUMENTS, Call, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
 from .building.devices import DEVICES
@@ -59,7 +59,6 @@ NO_MEMORY = (
     "forbid), and files that are there already must not be changed; next: make locks, queues and "
     "shared tensors where the model is trained, not in its constructor"
 )
-MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
 
 
@@ -154,6 +153,9 @@ class ModelBuild:
         unknown = self.call.unknown_argument(error) if self.call else None
         if unknown is not None:
             cause, reason = "argument_unknown", unknown
+        lacking, missing = self.call.lacking(error) if self.call else (None, [])
+        if missing:
+            cause, reason, lost = "arguments_missing", lacking, ""
         denied = NO_MEMORY if needs_memory(error) else ONLY_COUNTED if is_denied else None
         hint = CALL_SUPER if is_early else denied or install(package)
         if download.what:
@@ -166,6 +168,7 @@ class ModelBuild:
             hint=hint,
             source=line_of_error(error),
             devices=devices,
+            missing=missing,
             notes=self.partial_note(),
         )
 

@@ -381,6 +381,48 @@ def test_tables_that_no_memory_holds_are_built_on_meta(tmp_path: Path) -> None:
     assert result.counts.buffers == (1 << 44) + (1 << 41)
 
 
+PASSED_ON = """\
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+
+
+class Plain(Base):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+class Doubled(Base):
+    def __init__(self, *args, **kwargs):
+        super().__init__(2 * args[0], **kwargs)
+
+
+class Named(Base):
+    def __init__(self, bias=True, **kwargs):
+        super().__init__(kwargs["width"], **kwargs)
+
+
+class Fixed(Base):
+    def __init__(self, **kwargs):
+        super().__init__(3, 4, **kwargs)
+        nn.Linear()
+"""
+
+
+def test_what_passes_its_arguments_on_needs_what_its_base_needs(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(PASSED_ON)
+    names = "Plain", "Doubled", "Named", "Fixed"
+    result = run(tmp_path, [f"net.py::{name}" for name in names])
+    *failures, own = [result.failed(f"net.py::{name}") for name in names]
+    for name, failure in zip(names, failures, strict=False):
+        assert failure.reason == f"{name} needs width, depth (Base)"
+        assert failure.missing == ("width", "depth")
+    assert "Linear.__init__() missing 2" in own.reason
+
+
 def test_what_can_be_built_on_meta_is(zoo: Run) -> None:
     expected = {"NanGuard", "orthogonal", "completed", "ChangesConfig", "ChangesShared"}
     if torch.__version__.startswith("2.1."):  # the only one that has no weight norm on meta

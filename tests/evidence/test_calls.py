@@ -340,6 +340,24 @@ def test_a_command_gives_what_has_no_default(tmp_path):
     assert found.way.note == "as in run.sh:3"
 
 
+def test_a_config_file_without_a_name_needs_a_command(tmp_path):
+    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+    script += "p.add_argument('--cfg', default='')\np.add_argument('--tag', default='')\n"
+    script += "a = p.parse_args()\nNet(a.cfg)\nNet(a.tag)\n"
+    (plain,) = ways(tmp_path, {"fit.py": script})
+    assert plain.recipe.call == "Net(a.tag)"
+    (tmp_path / "README.md").write_text("python fit.py --cfg a.yaml")
+    assert [way.way.note for way in ways(tmp_path, {})] == ["as in README.md:1", ""]
+
+
+def test_a_helper_may_give_the_parser_its_options(tmp_path):
+    helper = "def add_model_options(parser, d):\n    parser.add_argument('--h', default=d)\n"
+    script = f"import argparse\nimport helper\n{USE}p = argparse.ArgumentParser()\n"
+    script += "helper.add_model_options(p, 3)\na = p.parse_args()\nNet(2, h=a.h)\n"
+    (found,) = ways(tmp_path, {"helper.py": helper, "fit.py": script})
+    assert "helper.add_model_options(p, 3)\n" in found.recipe.setup
+
+
 def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp_path):
     script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
     script += "p.add_argument('--data', required=True)\na = p.parse_args()\n"

@@ -21,6 +21,8 @@ from .config_objects import PLAIN, SYMBOL, TracedValue
 from .partial_exec import Loss, loss_of, partial_file_of
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
+LOOK_UP_ERRORS = IndexError, KeyError  # of `args[0]`, `kwargs["width"]`
 NO_CONFIG = ("builtins", "typing", "torch.", "collections", "pathlib")  # modules of other classes
 
 
@@ -161,6 +163,27 @@ class Call:
                 return f"{self.function.__qualname__} has no argument {match[1]}{hint}"
         return None
 
+    def lacking(self, error):
+        """Text and names of what a base needs, where a class that was called with nothing passes
+        all that it gets on to that base, and failed for want of it."""
+        is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(str(error))
+        if not isinstance(self.function, type) or not self.text.endswith("()"):
+            return None, []
+        for kind in self.function.__mro__ if is_short or type(error) in LOOK_UP_ERRORS else ():
+            try:
+                signature = inspect.signature(vars(kind)["__init__"])
+            except (KeyError, TypeError, ValueError):
+                continue
+            names = [p.name for p in required(signature.parameters.values())][1:]
+            if names and (not is_short or f"{kind.__qualname__}.__init__()" in str(error)):
+                return (
+                    f"{self.job.build.callable} needs {', '.join(names)} ({kind.__name__})",
+                    names,
+                )
+            if names or not takes_any(signature):
+                break
+        return None, []
+
     def variables(self):
         """The arguments of the call that can be varied, if the job asks for them."""
         return self.calls.variables(self.arguments) if self.job.ask.variables else []
@@ -171,16 +194,12 @@ class Call:
             parameters = inspect.signature(self.function).parameters.values()
         except (TypeError, ValueError):
             return ""
-        required = [
-            p
-            for p in parameters
-            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        ]
-        if not required:
+        lacking = required(parameters)
+        if not lacking:
             return ""
-        config = self.default_config(required[0]) if len(required) == 1 else None
+        config = self.default_config(lacking[0]) if len(lacking) == 1 else None
         if config is None:
-            missing = [p.name for p in required]
+            missing = [p.name for p in lacking]
             reason = f"{self.job.build.callable} needs {', '.join(missing)}"
             raise Failure("NPL004", "arguments_missing", reason, missing=missing)
         names[config.__name__] = config
@@ -222,6 +241,12 @@ class Call:
                 if isinstance(part, type) and part is not type(None):
                     return part
         return annotation
+
+
+def required(parameters):
+    """Those that have no default."""
+    several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return [p for p in parameters if p.default is p.empty and p.kind not in several]
 
 
 def bound_arguments(function, args, kwargs):
