@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ADDS_OPTIONS = re.compile(
-    r"(^|\.|_)(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
+    r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
@@ -114,7 +114,7 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     """(name, whether it changes the value) of the object that a call as a statement is about."""
     name = dotted_name(call.func)
     first = call.args[0] if call.args else None
-    if first is not None and "pars" in dotted_name(first) and _ADDS_OPTIONS.search(name):
+    if first is not None and dotted_name(first)[:1].islower() and _ADDS_OPTIONS.search(name):
         return dotted_name(first), True
     if isinstance(call.func, ast.Attribute):
         root = next(changed(call.func), "")
