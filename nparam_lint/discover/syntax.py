@@ -173,9 +173,12 @@ def decorators(node: ast.ClassDef | Function) -> tuple[str, ...]:
 
 
 def choices(node: ast.expr) -> Iterator[ast.expr]:
+    """The values that an expression chooses from: `a if c else b`, `{"a": a, "b": b}[key]`."""
     if isinstance(node, ast.IfExp):
         yield from choices(node.body)
         yield from choices(node.orelse)
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict):
+        yield from node.value.values
     else:
         yield node
 
@@ -210,10 +213,10 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
             elif isinstance(source, ast.Name) and source.id not in names:
                 names.add(source.id)
                 returned += assigned.get(source.id, [])
-            elif isinstance(source, ast.Call) and (dotted := dotted_name(source.func)):
-                callees[dotted] = None
+            elif isinstance(source, ast.Call):
                 # `kind = Wide if wide else Net`, and `return kind(3)`
-                kinds = (kind for value in assigned.get(dotted, ()) for kind in choices(value))
+                made = (source.func, *assigned.get(dotted_name(source.func), ()))
+                kinds = (kind for value in made for kind in choices(value))
                 callees |= dict.fromkeys(filter(None, map(dotted_name, kinds)))
     return tuple(callees), frozenset(names)
 

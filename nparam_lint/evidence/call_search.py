@@ -21,7 +21,9 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
-from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
+from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
+from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
+from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
@@ -47,7 +49,7 @@ _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 _CALLED = re.compile(rb"(\w+)\s*\(")
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
-_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in LOOK_UPS]
+_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT)]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
@@ -204,8 +206,8 @@ class CallSearch:
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
         text = source.decode("utf-8", "replace")
-        places = {name: at for (_, name), at in unknown.items() if is_read(name, text)}
-        for name in places.keys() - {*options}:
+        places = told(unknown, text)
+        for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:
             raise NoWay(f"{name} depends on data")
         return note_on(places)
 

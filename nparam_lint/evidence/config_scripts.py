@@ -18,7 +18,7 @@ from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on
+from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
@@ -49,13 +49,14 @@ _READS = re.compile(
     r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
     r"merge_from_file|\w*(config|cfg|conf|yaml|json|toml|option|hparams|args|params|settings)\w*)$"
 )
+_NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
 _LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
 _LARGE = 400_000
 
 
 class ConfigSlice(Slice):
-    """A slice without the settings of a run."""
+    """A slice without the settings of a run, but for what the options do not have before."""
 
     def assignment(
         self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
@@ -64,7 +65,9 @@ class ConfigSlice(Slice):
         is_part = any(True for target in targets for _ in changed(target))
         words = re.findall(r"\w+", ast.unparse(targets[0]))
         if is_part and RUN_SETTING.match(words[-1]):
-            return []
+            is_new = _NAMESPACE.match(words[0]) and words[-1] not in self.text.options
+            if not is_new or not isinstance(targets[0], ast.Attribute):
+                return []
         return super().assignment(node, need)
 
 
@@ -139,7 +142,7 @@ class ConfigScripts:
         if symbol is None or symbol.kind == "outside":
             return ""
         text = self.files.discovery.tree.source(symbol.where).decode("utf-8", "replace")
-        return note_on({name: at for (_, name), at in unknown.items() if is_read(name, text)})
+        return note_on(told(unknown, text))
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
@@ -183,9 +186,13 @@ class ConfigScripts:
             file = self.files.file(path)
             for command in _COMMAND.finditer(file.text) if file else ():
                 script = by_name.get(command[1].rpartition("/")[2])
-                for word in command[2].split() if script else ():
-                    config = word.rpartition("=")[2].strip("'\"`").removeprefix("./")
-                    if script and config.endswith(CONFIG_SUFFIXES):
+                words = command[2].split() if script else []
+                for before, word in zip(["", *words], words, strict=False):
+                    flag, _, config = word.rpartition("=")
+                    config = config.strip("'\"`").removeprefix("./")
+                    flag = flag or (before if before.startswith("-") else "")
+                    is_other = flag and not CONFIG_OPTION.match(flag)  # `--data coco.yaml`
+                    if script and config.endswith(CONFIG_SUFFIXES) and not is_other:
                         yield script, config
 
     def model(self, file: ConfigFile) -> tuple[ModelNode, Recipe, str] | None:

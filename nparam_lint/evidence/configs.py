@@ -62,8 +62,12 @@ class ConfigModels:
         for node, recipe in self._recipes.of_wholes(wholes):
             yield ConfigModel(node, recipe)
         networks = set()
-        # What a model is trained with stands for what it is tested with, which is the same.
-        for path in sorted(self._files.paths, key=lambda path: bool(_OF_TESTS.search(path))):
+        # What a model is trained with stands for what it is tested with, which is the same; what a
+        # text names comes before what is beside it.
+        named = self._scripts.read_in if self._scripts.scripts else {}
+        for path in sorted(
+            self._files.paths, key=lambda at: (bool(_OF_TESTS.search(at)), at not in named)
+        ):
             nodes = marked.get(path, ())
             for node in nodes:
                 if node.kind in ("type", "component"):

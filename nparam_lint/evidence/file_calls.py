@@ -15,9 +15,10 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
+from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
 from nparam_lint.evidence.options import (
     NeedsCommand,
     default_text,
@@ -182,6 +183,7 @@ class FileCalls:
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         pattern = "|".join(map(re.escape, sorted(names)))
         pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
+        pattern += "".join(f"|{text}" for text in BUILDS_IN_TEXT)
         for method in sorted({method for _, method in self.search.builders}):
             pattern += rf"|\.{method}\("
         return self.text.places(re.compile(pattern))
@@ -195,8 +197,27 @@ class FileCalls:
         name = dotted_name(call.func)
         symbol = self.resolve(name) if name and self.is_bound(name) else None
         target = self.search.target_of(symbol) or self.target_by_option(call)
+        if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
+            target = self.target_by_config(call)
         if target := target or self.target_by_builder(call):
             yield target
+
+    def target_by_config(self, call: ast.Call) -> Target | None:
+        """The one model that the config in a call is of, which is made in this file:
+        `build(Config(Net, d=3))`."""
+        targets: dict[Target, None] = {}
+        nodes: list[ast.AST] = [*call.args[:1]]
+        seen: set[str] = set()
+        while nodes:
+            for name in loads(nodes.pop()) - seen:
+                seen.add(name)
+                if target := self.search.target_of(self.resolve(name)):
+                    targets[target] = None
+                    continue
+                kinds = ast.Assign, ast.AnnAssign, *FUNCTIONS
+                statements = (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+                nodes += [node for node in statements if name in stores(node)]
+        return next(iter(targets)) if len(targets) == 1 else None
 
     @cached_method
     def target_by_builder(self, call: ast.Call) -> Target | None:
@@ -243,7 +264,8 @@ class FileCalls:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
-        if is_sketch or self.search.needs_nothing(target, call):
+        is_bound = BINDS_IN_TEXT in self.text.text
+        if is_sketch or (self.search.needs_nothing(target, call) and not is_bound):
             return
         rank, is_inside = self.placed(place)
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
@@ -369,7 +391,8 @@ class FileCalls:
     ) -> Evidence:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
-        if not cut.statements and symbol and self.search.same_in(target, self.path, free):
+        is_ours = symbol and symbol.kind != "outside"
+        if not cut.statements and is_ours and self.search.same_in(target, self.path, free):
             return self.search.evidence_at_home(target, symbol, call, (), at, rank)
         statements = [*cut.statements, *self.needed_imports(call, cut)]
         return self.search.evidence(target, call, statements, at, rank, cut.home.path)

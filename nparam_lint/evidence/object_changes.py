@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BOUND
+from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import NoWay, parsed, variables_set
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ def is_read(attribute: str, text: str) -> bool:
     if attribute.startswith("$"):
         return bool(re.search(rf"[\"']{attribute[1:]}[\"']", text))
     return bool(re.search(rf"\.{tail(attribute)}\b(?!\s*=[^=])", text))
+
+
+def told(unknown: Mapping[tuple[str, str], str], text: str) -> dict[str, str]:
+    """Name → place, of what is set by what is not run: all names, and the attributes that a source
+    text reads. `unknown`: see `StatementSlice`."""
+    pairs = unknown.items()
+    return {name: at for (of, name), at in pairs if of == LOCAL or is_read(name, text)}
 
 
 def note_on(attributes: Mapping[str, str]) -> str:
@@ -54,8 +63,10 @@ class ObjectChanges:
 
     def variables(self, text: str) -> list[ast.Name]:
         """Those that a text may set, as names that a slice may need."""
+        bound = [BOUND] if BINDS_IN_TEXT in text else []
         named = sorted(self._variables) if "environ" in text or "putenv" in text else ()
-        return [ast.Name(f"${name}", ast.Load()) for name in named if name in text]
+        names = (*bound, *(f"${name}" for name in named if name in text))
+        return [ast.Name(name, ast.Load()) for name in names]
 
     def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
         """(the name that is handed to a function, the attribute that this sets, where) for a call

@@ -144,8 +144,7 @@ def with_defaults(
     nodes = [*statements, *used_by]
     names, is_whole = _uses(nodes, parsed)
     attributes = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Attribute)]
-    set_here = {item.attr for item in attributes if isinstance(item.ctx, ast.Store)}
-    unset = names - set_here - (command or {}).keys()
+    unset = names - _set_in(statements) - (command or {}).keys()
     for name in sorted(unset) if parsed and options else ():
         if name in options and lacks_value(options[name]):
             raise NeedsCommand(name)
@@ -179,6 +178,17 @@ def _parsed(node: ast.stmt) -> set[str]:
     if not (name in _PARSES or "arg" in name or "opt" in name):
         return set()
     return {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+
+
+def _set_in(statements: Sequence[ast.stmt]) -> set[str]:
+    """The attributes that get a value whatever they had: not one that is made from theirs."""
+    given: set[str] = set()
+    for node in statements:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            inner = [item for item in ast.walk(node) if isinstance(item, ast.Attribute)]
+            used = {item.attr for item in inner if isinstance(item.ctx, ast.Load)}
+            given |= {item.attr for item in inner if isinstance(item.ctx, ast.Store)} - used
+    return given
 
 
 def _uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:

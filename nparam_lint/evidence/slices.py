@@ -15,6 +15,7 @@ from nparam_lint.evidence.arguments import (
     entry_of,
     from_decorator,
 )
+from nparam_lint.evidence.config_libraries import parameter_values
 from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
@@ -201,6 +202,10 @@ class Slice(StatementSlice):
         if function is self.outside:
             self.given_outside |= set(parameters)
             return []
+        made = parameter_values(function, self.text.path)
+        if made and len(parameters) == 1:
+            need |= loads(*made) - BUILTINS
+            return made
         owner = above[-1].owner if above else None
         name = function.name
         if isinstance(owner, ast.ClassDef) and name == "__init__":

@@ -27,6 +27,7 @@ from nparam_lint.evidence.statements import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LOCAL = "a local variable"
 _EXITS = ("exit", "quit", "sys.exit")
 
 
@@ -52,7 +53,7 @@ class StatementSlice:
 
     text: SourceText
     given_names: set[str] = field(default_factory=set)  # what the model gets as it is
-    # (object, attribute) that is set by what is not run → where
+    # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name)
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def check(self, *nodes: ast.AST) -> None:
@@ -196,7 +197,9 @@ class StatementSlice:
         if holds is not None:
             return self.before(node.body if holds else node.orelse, need)
         self.check(node.test)
-        first, second = self.branch(node.body, need), self.branch(node.orelse, need)
+        is_taken = truth(node.test, self.text.options)
+        first = self.branch(node.body, need, None if is_taken is False else node.orelse)
+        second = self.branch(node.orelse, need, None if is_taken else node.body)
         if first.why and second.why:
             raise first.why
         if not (first.statements or second.statements or first.why or second.why):
@@ -205,7 +208,11 @@ class StatementSlice:
         need |= first.need | second.need | (loads(node.test) - BUILTINS)
         return [ast.If(node.test, first.body() or [ast.Pass()], second.body())]
 
-    def branch(self, body: Sequence[ast.stmt], need: set[str]) -> _Branch:
+    def branch(
+        self, body: Sequence[ast.stmt], need: set[str], other: Sequence[ast.stmt] | None
+    ) -> _Branch:
+        """`other`: the other branch, if this one may be taken. What that does not set has a value
+        before, which it keeps where what is not run would give another; that is noted."""
         end = body[-1] if body else None
         call = end.value if isinstance(end, ast.Expr) else None
         is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
@@ -215,4 +222,10 @@ class StatementSlice:
         try:
             return _Branch(self.before(body, branch_need), branch_need)
         except NoWay as why:
-            return _Branch([], set(), why)
+            names = {name: item.lineno for item in body for name in stores(item) if name in need}
+            if other is None or not (names and isinstance(why, NotRun)):
+                return _Branch([], set(), why)
+            if any(name in stores(item) for item in other for name in names):
+                return _Branch([], set(), why)
+            self.unknown |= {(LOCAL, n): f"{self.text.path}:{at}" for n, at in names.items()}
+            return _Branch([], set(need))

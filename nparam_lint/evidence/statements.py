@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names, tail
+from nparam_lint.evidence import config_libraries
 from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
-    OPTION_LIBRARIES,
     SETS_VARIABLE,
     SLICE_FUNCTIONS,
     SLICE_MODULES,
@@ -129,7 +129,8 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
 
 
 def variables_set(node: ast.AST) -> set[str]:
-    """The variables of the environment that an assignment or a call sets, each as `$NAME`."""
+    """The variables of the environment that an assignment or a call sets, each as `$NAME`; and what
+    a library binds."""
     keys: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         keys = [
@@ -137,6 +138,8 @@ def variables_set(node: ast.AST) -> set[str]:
             for item in node.targets
             if isinstance(item, ast.Subscript) and tail(dotted_name(item.value)) == "environ"
         ]
+    elif isinstance(node, ast.Call) and config_libraries.BINDS.search(dotted_name(node.func)):
+        return {config_libraries.BOUND}
     elif isinstance(node, ast.Call) and SETS_VARIABLE.search(dotted_name(node.func)):
         for value in node.args[:1]:
             keys += filter(None, value.keys) if isinstance(value, ast.Dict) else [value]
@@ -165,7 +168,7 @@ def is_of_data(path: str) -> bool:
 
 def is_harmless_outside(name: str) -> bool:
     """Whether calling something of an installed package, or of Python, only makes a value."""
-    if OPTION_LIBRARIES.match(name):
+    if config_libraries.HARMLESS.match(name):
         return True
     if does_work(name):
         return False

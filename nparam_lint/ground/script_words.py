@@ -64,10 +64,6 @@ WORK = re.compile(
 READS_CONFIG = re.compile(
     r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
 )
-# Libraries by which scripts read their options and make their configs: they are run by themselves.
-OPTION_LIBRARIES = re.compile(
-    r"^(transformers\.HfArgumentParser|tyro\.cli|(simple_parsing|draccus|jsonargparse)\.\w+)$"
-)
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
 # There, a wrong answer does no harm.
 WORK_FUNCTION = re.compile(

@@ -7,9 +7,11 @@ import collections
 import contextlib
 import dis
 import os
+import subprocess
 import sys
 
 from .downloads import Download
+from .side_effect_guard import RefusedAction
 
 # What a method calls that adds something to its module.
 _ADDS = frozenset(
@@ -54,7 +56,7 @@ class AbsentWeights(dict):
 def without_effects(torch, addresses):
     """In this context weights that would be downloaded, or that are not here, are left out, and
     their addresses are added to the list."""
-    fetch, load_file = torch.hub.load_state_dict_from_url, torch.load
+    fetch, load_file, run = torch.hub.load_state_dict_from_url, torch.load, subprocess.run
     load_state = torch.nn.Module.load_state_dict
 
     def fetch_nothing(url, *args, **kwargs):
@@ -72,7 +74,21 @@ def without_effects(torch, addresses):
             return _Keys([], [])
         return load_state(self, state_dict, *args, **kwargs)
 
+    def run_none(*args, **kwargs):
+        """A program that is refused fails as one that is not there does in a shell, which scripts
+        that ask git for their version are prepared for."""
+        try:
+            return run(*args, **kwargs)
+        except RefusedAction as refusal:
+            command, output = args[0] if args else kwargs["args"], b""
+            if any(map(kwargs.get, ("text", "universal_newlines", "encoding", "errors"))):
+                output = ""
+            if kwargs.get("check"):
+                raise subprocess.CalledProcessError(127, command, output, output) from refusal
+            return subprocess.CompletedProcess(command, 127, output, output)
+
     changes = [
+        (vars(subprocess), "run", run_none),
         (vars(os), "mkdir", do_nothing),
         (vars(os), "makedirs", do_nothing),
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
