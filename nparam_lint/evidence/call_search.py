@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     annotation_names,
@@ -22,7 +23,7 @@ from nparam_lint.discover.syntax import (
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
-from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
+from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on, told
 from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
@@ -210,6 +211,13 @@ class CallSearch:
         for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:
             raise NoWay(f"{name} depends on data")
         return note_on(places)
+
+    @cached_method
+    def reads(self, target: Target, option: str) -> bool:
+        """Whether a model has an argument of this name, or its file reads such an attribute."""
+        parameters = self.parameters.get((target.location, target.callable), ())
+        text = self.discovery.tree.source(target.location).decode("utf-8", "replace")
+        return any(p.name == option for p in parameters) or is_read(option, text)
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""

@@ -4,7 +4,10 @@ values."""
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.claims import is_doc
@@ -16,15 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _COMMAND = re.compile(
-    r"\b(?:python|torchrun|launch|deepspeed|srun)\b[^\n]*?(?<![\w./-])"
-    r"([\w./-]+\.py)\b((?:[^\n\\;|&>`]|\\[ \t]*\n?)*)"
+    r"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?:(?<![\w./-])([\w./-]+\.py)\b|"
+    r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
+    r"((?:[^\n\\;|&>`]|\\[ \t]*\n?)*)"
 )
 _VARIABLE = re.compile(
-    r"^[ \t]*(?:export[ \t]+|for[ \t]+)?(\w+)(?:=|[ \t]+in[ \t]+)([^\s;]+)", re.MULTILINE
+    r"^[ \t]*(?:export[ \t]+|for[ \t]+)?(\w+)(?:=|[ \t]+in[ \t]+)(\"[^\"]*\"|'[^']*'|[^\s;]+)",
+    re.MULTILINE,
 )
 _UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
 _USE = re.compile(r"\$\{?(\w+)\}?")
-_VALUE = re.compile(r"[^-]|-\.?\d")
+_VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
 
 
@@ -35,7 +40,8 @@ class Command(NamedTuple):
     place: str
 
     def given(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
-        """The words for each of the options that it gives; those of which all is known."""
+        """The words for each of the options that it gives, those that nothing declares among them;
+        if all is known of them."""
         flags = {
             flag: name
             for name, call in options.items()
@@ -46,8 +52,8 @@ class Command(NamedTuple):
         name = None
         for word in self.words:
             flag, _, _ = word.partition("=")
-            if flag in flags:
-                name = flags[flag]
+            if flag.startswith("-") and not _VALUE.match(flag):
+                name = flags.get(flag, flag.lstrip("-").replace("-", "_"))
                 words_of_option[name] = (word,)
             elif name and _VALUE.match(word):
                 words_of_option[name] += (word,)
@@ -65,25 +71,64 @@ class Commands:
         self._read = read
 
     def of(self, script: str) -> Sequence[Command]:
-        return self._by_script.get(script, ())
+        exact = self._by_script.get(script, ())
+        return exact or self._by_script.get(script.rpartition("/")[2], ())
 
     @cached_property
     def _by_script(self) -> dict[str, list[Command]]:
-        commands: dict[str, list[Command]] = {}
+        commands: dict[str, list[tuple[int, Command]]] = {}
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             if b".py" not in source or len(source) > _LARGE:
                 continue
+            numbers: Counter[str] = Counter()
             for script, command in _commands(path, source.decode("utf-8", "replace")):
+                numbers[script] += 1
+                # The first of each shell script comes before the second of any.
+                order = 0 if is_doc(path) else numbers[script]
                 for at in {script, join(parent(path), script)}:
-                    commands.setdefault(at, []).append(command)
-        return commands
+                    commands.setdefault(at, []).append((order, command))
+        ordered = ((at, sorted(every, key=itemgetter(0))) for at, every in commands.items())
+        return {at: [command for _, command in every] for at, every in ordered}
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
-    values = {name: value.strip("'\"") for name, value in _VARIABLE.findall(text)}
-    for match in _COMMAND.finditer(text):
-        words = (_USE.sub(lambda m: values.get(m[1], m[0]), word) for word in match[2].split())
-        line = text.count("\n", 0, match.start()) + 1
-        plain = tuple(word.strip("'\"") for word in words if word != "\\")
-        yield match[1].removeprefix("./"), Command(plain, f"{path}:{line}")
+    """(script, command) of each command in a text; and of those before whose variables get other
+    values, as a text says it that names the flags of each model and the command once."""
+    values = {name: value.strip("'\"") for name, value in reversed(_VARIABLE.findall(text))}
+    using: dict[str, re.Match[str]] = {}
+    changed: dict[str, int] = {}  # variable → where
+
+    def again() -> Iterator[tuple[str, Command]]:
+        for told, command in using.items():
+            if places := [changed[name] for name in _USE.findall(told) if name in changed]:
+                yield _command(path, text, command, min(places), values)
+        changed.clear()
+
+    found = (*_VARIABLE.finditer(text), *_COMMAND.finditer(text))
+    for match in sorted(found, key=re.Match.start):
+        if match.re is _VARIABLE:
+            if match[1] in changed:
+                yield from again()
+            values[match[1]] = match[2].strip("'\"")
+            changed[match[1]] = match.start()
+            continue
+        yield from again()
+        using |= {match[3]: match} if _USE.search(match[3]) else {}
+        yield _command(path, text, match, match.start(), values)
+    yield from again()
+
+
+def _command(
+    path: str, text: str, match: re.Match[str], start: int, values: Mapping[str, str]
+) -> tuple[str, Command]:
+    told = match[3].replace("\\\n", " ")
+    for _ in range(2):  # a variable may be made of others
+        told = _USE.sub(lambda m: values.get(m[1], m[0]), told)
+    try:
+        words = shlex.split(told, comments=True)
+    except ValueError:  # a quote that stands alone
+        words = [word.strip("'\"") for word in told.split()]
+    script = match[1] or match[2].replace(".", "/") + ".py"
+    place = f"{path}:{text.count(chr(10), 0, start) + 1}"
+    return script.removeprefix("./"), Command(tuple(words), place)

@@ -22,7 +22,9 @@ from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_
 from nparam_lint.evidence.options import (
     NeedsCommand,
     default_text,
+    parsed_names,
     tested,
+    uses,
     with_defaults,
     words_for,
 )
@@ -279,41 +281,56 @@ class FileCalls:
                 cut = self.cut_with_globals(place, target, nodes, entry)
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
-                statements, command = self.with_options(cut, call)
-                statements, short = shortened(statements, call)
-                note = "; ".join(filter(None, (note, command)))
+                filled = [*self.with_options(cut, call, target)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
                 return
-            if statements and is_inside:
-                return
-            cut = replace(cut, statements=statements)
-            evidence = self.evidence_of(target, short, cut, at, rank)
-            yield replace(evidence, way=replace(evidence.way, note=note))
+            for statements, command in filled:
+                needed, short = shortened(statements, call)
+                if needed and is_inside:
+                    return
+                evidence = self.evidence_of(
+                    target, short, replace(cut, statements=needed), at, rank
+                )
+                told = "; ".join(filter(None, (note, command)))
+                yield replace(evidence, way=replace(evidence.way, note=told))
             if not cut.loops:
                 return
 
-    def with_options(self, cut: Cut, call: ast.Call) -> tuple[list[ast.stmt], str]:
-        """The statements with the options that they use; where one has no default, with those of a
-        command; where there is none, the first value that it is compared with. Then it also says
-        which."""
+    def with_options(
+        self, cut: Cut, call: ast.Call, target: Target
+    ) -> Iterator[tuple[list[ast.stmt], str]]:
+        """The statements with the options that they use, as their defaults say, and as each command
+        does that says otherwise what the model depends on. Where one has no default, and no command
+        gives it a value, the first value that it is compared with. And which that is."""
         text, statements = cut.home.text, cut.statements
         if not text.flags.isdisjoint(loads(*statements, call)):
             statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
         filled = partial(
             with_defaults, statements, [call, *cut.read], text.options, cut.unknown, text.stored
         )
+        lacking: NeedsCommand | None = None
         try:
-            return filled(), ""
+            yield filled(), ""
         except NeedsCommand as why:
-            for command in self.search.commands.of(cut.home.path):
-                with suppress(NoWay):
-                    return filled(command=command.given(text.options)), f"as in {command.place}"
-            if (value := next(tested(why.option, statements), None)) is not None:
-                words = words_for(text.options[why.option], value)
-                return filled(command={why.option: words}), f"with {' '.join(words)}"
-            raise why
+            lacking = why
+        names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements))
+        known: set[object] = set()
+        for command in self.search.commands.of(cut.home.path):
+            given = command.given(text.options)
+            read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
+            key = frozenset((name, given[name]) for name in read)
+            with suppress(NoWay):
+                if key and key not in known:
+                    yield filled(command=given), f"as in {command.place}"
+                    known.add(key)
+        if lacking is None or known:
+            return
+        if (value := next(tested(lacking.option, statements), None)) is None:
+            raise lacking
+        words = words_for(text.options[lacking.option], value)
+        yield filled(command={lacking.option: words}), f"with {' '.join(words)}"
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

@@ -87,15 +87,21 @@ class OptionObjects:
         script = next((script for script in above if attributes <= script.attributes), None)
         if attributes and script:
             yield self.evidence(target, script)
-            if command := self.command(target, script):
-                yield self.evidence(target, script, command)
+        for script in above if attributes else ():
+            known: set[object] = set()
+            for command in self.commands(target, script):
+                given = command.given(script.calls.text.options)
+                size = frozenset((name, given[name]) for name in attributes & given.keys())
+                if attributes <= script.attributes | given.keys() and size not in known:
+                    known.add(size)
+                    yield self.evidence(target, script, command)
 
-    def command(self, target: Target, script: _Script) -> Command | None:
-        """The first command of a script that names the model, or its file."""
+    def commands(self, target: Target, script: _Script) -> Iterator[Command]:
+        """The commands of a script that name the model, or its file."""
         module = target.location.removesuffix(".py").rpartition("/")[2]
         names = {target.callable, module} - {"Model", "model"}
         commands = self.search.commands.of(script.calls.path)
-        return next((command for command in commands if names.intersection(command.words)), None)
+        return (command for command in commands if names.intersection(command.words))
 
     def read(self, target: Target, name: str) -> set[str]:
         """The attributes that a constructor reads of an argument, under no condition, and does not

@@ -140,15 +140,16 @@ def with_defaults(
     data, where they have no default; `stored`: attributes that the file assigns anywhere;
     `command`: its words for options. Raises NoWay if an option that is used must be given, or has
     no value."""
-    parsed = {name for node in statements for name in _parsed(node)}
     nodes = [*statements, *used_by]
-    names, is_whole = _uses(nodes, parsed)
+    parsed = parsed_names(statements)
+    names, is_whole = uses(nodes, parsed)
     attributes = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Attribute)]
-    unset = names - _set_in(statements) - (command or {}).keys()
+    set_here = {item.attr for item in attributes if isinstance(item.ctx, ast.Store)}
+    unset = names - (command or {}).keys()
     for name in sorted(unset) if parsed and options else ():
-        if name in options and lacks_value(options[name]):
+        if name in options and lacks_value(options[name]) and name not in _set_in(statements):
             raise NeedsCommand(name)
-        if name not in options and name not in stored:
+        if name not in options and name not in stored and name not in set_here:
             raise NoWay(f"the option {name} has no default")
     read = {dotted_name(item) for item in attributes}
     for holder, name in unknown:
@@ -163,19 +164,25 @@ def with_defaults(
             plain.append(_Plain(bool(command)).visit(copy.deepcopy(node)))
     if not command:
         return plain
-    words = [w for name, words in command.items() if is_whole or name in names for w in words]
+    taken = (n for n in command if is_whole or n in names or n not in options)
+    words = [word for name in taken for word in command[name]]
     return [*ast.parse(f"import sys; sys.argv[1:] = {words!r}").body, *plain]
 
 
-def _parsed(node: ast.stmt) -> set[str]:
+def parsed_names(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that get the parsed options."""
+    return {name for node in statements for name in _parsed(node)}
+
+
+def _parsed(node: ast.stmt) -> set[str]:
     if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.Call, ast.Subscript)):
         return set()
     value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
     if not isinstance(value, ast.Call):
         return set()
-    name = tail(dotted_name(value.func))
-    if not (name in _PARSES or "arg" in name or "opt" in name):
+    function = value.func
+    name = function.attr if isinstance(function, ast.Attribute) else dotted_name(function)
+    if not (name in _PARSES or "arg" in name or "opt" in name or name == "cli"):
         return set()
     return {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
 
@@ -191,7 +198,7 @@ def _set_in(statements: Sequence[ast.stmt]) -> set[str]:
     return given
 
 
-def _uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
+def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
     """The attributes of the parsed options that are read, and whether they are used as a whole."""
     attributes: set[str] = set()
     wholes = 0
