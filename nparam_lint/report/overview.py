@@ -226,8 +226,13 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         codes = sorted({finding.code for way in ways for finding in way.findings})
         lines.append((count, "  ".join([words, *codes])))
         # What may be otherwise when the repository runs.
-        notes = dict.fromkeys(way.way.note for way in ways if way.way and way.way.note)
-        lines += [("", f"({clean(note)})") for note in notes]
+        notes = [note for way in ways if way.way for note in way.way.note.split("; ") if note]
+        commands = list(dict.fromkeys(note[6:] for note in notes if note.startswith("as in ")))
+        told = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
+        lines += [("", f"({clean(note)})") for note in (told if verbose else told[:_PLACES])]
+        if commands:
+            names = ", ".join(commands if verbose else first(commands, _PLACES))
+            lines.append(("", f"(as in {clean(names)})"))
     if group.part_of:
         names = first([clean(user.partition("::")[2]) for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
