@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Variables that make hubs, loggers and downloaders stay offline.
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
+    "MPI4PY_RC_INITIALIZE": "no",  # MPI ends a process that must not connect
     "HF_DATASETS_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",

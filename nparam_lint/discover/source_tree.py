@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -284,11 +285,13 @@ class SourceTree:
                 return root, prefix
         if head in _PACKAGES or head in sys.stdlib_module_names:
             return None
-        # A directory from which scripts import is no package itself.
+        # A directory from which scripts import is no package itself, unless they say so.
+        source = self.source(path).decode("utf-8", "replace")
+        added = re.findall(r"[\"'/](\w+)[\"'/]", source) if "sys.path" in source else ()
         roots = [
             root
             for root in holders
-            if not self.is_package(root)
+            if (not self.is_package(root) or root.rpartition("/")[2] in added)
             and self.is_module(join(root, relative))
             and not self._wraps_or_belongs(path, module, root)
         ]

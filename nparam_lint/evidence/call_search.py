@@ -216,8 +216,17 @@ class CallSearch:
     def reads(self, target: Target, option: str) -> bool:
         """Whether a model has an argument of this name, or its file reads such an attribute."""
         parameters = self.parameters.get((target.location, target.callable), ())
-        text = self.discovery.tree.source(target.location).decode("utf-8", "replace")
-        return any(p.name == option for p in parameters) or is_read(option, text)
+        return any(p.name == option for p in parameters) or is_read(option, self.text_of(target))
+
+    @cached_method
+    def decides(self, target: Target, option: str) -> bool:
+        """Whether a model has an argument of this name, or a condition in its file reads it."""
+        parameters = self.parameters.get((target.location, target.callable), ())
+        conditions = "\n".join(re.findall(r"\bif\b[^\n]*", self.text_of(target)))
+        return any(p.name == option for p in parameters) or is_read(option, conditions)
+
+    def text_of(self, target: Target) -> str:
+        return self.discovery.tree.source(target.location).decode("utf-8", "replace")
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""
@@ -235,10 +244,12 @@ class CallSearch:
         at: Position,
         rank: int,
         file: str,
+        part: str = "",
     ) -> Evidence:
-        """That a call, with the statements that it needs, builds a model."""
+        """That a call, with the statements that it needs, builds a model; `part`: as which of the
+        things that it returns."""
         setup = source_of(statements)
-        recipe = Recipe(setup=setup or None, call=ast.unparse(call))
+        recipe = Recipe(setup=setup or None, call=ast.unparse(call) + part)
         # The arguments by name, as far as names are known.
         parameters = self.parameters.get((target.location, target.callable), ())
         names = [p.name for p in parameters if p.kind == "positional"]
@@ -247,7 +258,13 @@ class CallSearch:
         arguments = {(name, ast.unparse(value)) for name, value in pairs}
         arguments |= {(item.arg or "**", ast.unparse(item.value)) for item in call.keywords}
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        key = target, setup, frozenset(arguments), method if method.startswith("from_") else ""
+        key = (
+            target,
+            part,
+            setup,
+            frozenset(arguments),
+            method if method.startswith("from_") else "",
+        )
         return Evidence(target, Way("call", at), file, recipe, rank, key)
 
     def evidence_at_home(

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from functools import cached_property
+from itertools import islice, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,13 +25,15 @@ _COMMAND = re.compile(
     r"((?:[^\n\\;|&>`]|\\[ \t]*\n?)*)"
 )
 _VARIABLE = re.compile(
-    r"^[ \t]*(?:export[ \t]+|for[ \t]+)?(\w+)(?:=|[ \t]+in[ \t]+)(\"[^\"]*\"|'[^']*'|[^\s;]+)",
+    r"^[ \t]*(?:(?:export[ \t]+)?(\w+)=(\"[^\"]*\"|'[^']*'|[^\s;]+)"
+    r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
 _UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
+_ENTRIES = 8  # of loops around a command
 
 
 class Command(NamedTuple):
@@ -71,11 +74,13 @@ class Commands:
         self._read = read
 
     def of(self, script: str) -> Sequence[Command]:
-        exact = self._by_script.get(script, ())
-        return exact or self._by_script.get(script.rpartition("/")[2], ())
+        """The commands that run a script, by its path, and by its name alone."""
+        names = dict.fromkeys((script, script.rpartition("/")[2]))
+        every = (pair for name in names for pair in self._by_script.get(name, ()))
+        return [command for _, command in sorted(every, key=itemgetter(0))]
 
     @cached_property
-    def _by_script(self) -> dict[str, list[Command]]:
+    def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
         commands: dict[str, list[tuple[int, Command]]] = {}
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
@@ -88,47 +93,67 @@ class Commands:
                 order = 0 if is_doc(path) else numbers[script]
                 for at in {script, join(parent(path), script)}:
                     commands.setdefault(at, []).append((order, command))
-        ordered = ((at, sorted(every, key=itemgetter(0))) for at, every in commands.items())
-        return {at: [command for _, command in every] for at, every in ordered}
+        return commands
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
     """(script, command) of each command in a text; and of those before whose variables get other
     values, as a text says it that names the flags of each model and the command once."""
-    values = {name: value.strip("'\"") for name, value in reversed(_VARIABLE.findall(text))}
+    values: dict[str, list[str]] = {}  # several of what a loop runs over
     using: dict[str, re.Match[str]] = {}
     changed: dict[str, int] = {}  # variable → where
 
     def again() -> Iterator[tuple[str, Command]]:
         for told, command in using.items():
             if places := [changed[name] for name in _USE.findall(told) if name in changed]:
-                yield _command(path, text, command, min(places), values)
+                yield from _filled(path, text, command, min(places), values)
         changed.clear()
 
-    found = (*_VARIABLE.finditer(text), *_COMMAND.finditer(text))
-    for match in sorted(found, key=re.Match.start):
+    variables = [*_VARIABLE.finditer(text)]
+    for match in reversed(variables):
+        values |= _value(match)
+    for match in sorted((*variables, *_COMMAND.finditer(text)), key=re.Match.start):
         if match.re is _VARIABLE:
-            if match[1] in changed:
+            ((name, _),) = (value := _value(match)).items()
+            if name in changed:
                 yield from again()
-            values[match[1]] = match[2].strip("'\"")
-            changed[match[1]] = match.start()
+            values |= value
+            changed[name] = match.start()
             continue
+        for name in _USE.findall(match[3]):
+            changed.pop(name, None)  # it is this command that they are for
         yield from again()
         using |= {match[3]: match} if _USE.search(match[3]) else {}
-        yield _command(path, text, match, match.start(), values)
+        yield from _filled(path, text, match, match.start(), values)
     yield from again()
 
 
-def _command(
-    path: str, text: str, match: re.Match[str], start: int, values: Mapping[str, str]
-) -> tuple[str, Command]:
+def _value(match: re.Match[str]) -> dict[str, list[str]]:
+    """The variable that an assignment sets, or a loop to each of some."""
+    if match[3]:
+        return {match[3]: [word.strip("'\"") for word in match[4].split()]}
+    return {match[1]: [match[2].strip("'\"")]}
+
+
+def _filled(
+    path: str, text: str, match: re.Match[str], start: int, values: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Command]]:
+    """The command of a match, with the values of its variables: in a loop, with each."""
     told = match[3].replace("\\\n", " ")
-    for _ in range(2):  # a variable may be made of others
-        told = _USE.sub(lambda m: values.get(m[1], m[0]), told)
-    try:
-        words = shlex.split(told, comments=True)
-    except ValueError:  # a quote that stands alone
-        words = [word.strip("'\"") for word in told.split()]
-    script = match[1] or match[2].replace(".", "/") + ".py"
-    place = f"{path}:{text.count(chr(10), 0, start) + 1}"
-    return script.removeprefix("./"), Command(tuple(words), place)
+    used = _USE.findall(told)
+    used += [name for use in used for value in values.get(use, ()) for name in _USE.findall(value)]
+    names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
+    for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
+        one = {name: each[0] for name, each in values.items()} | dict(
+            zip(names, chosen, strict=True)
+        )
+        line = told
+        for _ in range(2):  # a variable may be made of others
+            line = _USE.sub(lambda m, one=one: one.get(m[1], m[0]), line)
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:  # a quote that stands alone
+            words = [word.strip("'\"") for word in line.split()]
+        script = match[1] or match[2].replace(".", "/") + ".py"
+        place = f"{path}:{text.count(chr(10), 0, start) + 1}"
+        yield script.removeprefix("./"), Command(tuple(words), place)

@@ -8,14 +8,14 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import starmap
+from itertools import islice, starmap
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, tail
+from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
@@ -25,6 +25,7 @@ from nparam_lint.evidence.options import (
     parsed_names,
     tested,
     uses,
+    variants,
     with_defaults,
     words_for,
 )
@@ -44,7 +45,13 @@ from nparam_lint.evidence.statements import (
     parsed,
     stores,
 )
-from nparam_lint.ground.script_words import LOOK_UPS, READS_CONFIG, SCRIPT_FILE, TEST_FILE
+from nparam_lint.ground.script_words import (
+    LOOK_UPS,
+    READS_CONFIG,
+    RUN_SETTING,
+    SCRIPT_FILE,
+    TEST_FILE,
+)
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -192,17 +199,21 @@ class FileCalls:
 
     def evidence(self) -> Iterator[Evidence]:
         for place in self.places():
-            for target in self.targets(place.call):
-                yield from self.built(place, target)
+            for target, part in self.targets(place.call):
+                yield from self.built(place, target, part)
 
-    def targets(self, call: ast.Call) -> Iterator[Target]:
+    def targets(self, call: ast.Call) -> Iterator[tuple[Target, str]]:
+        """The models that a call gives, each with what stands behind the call to get it."""
         name = dotted_name(call.func)
         symbol = self.resolve(name) if name and self.is_bound(name) else None
         target = self.search.target_of(symbol) or self.target_by_option(call)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
             target = self.target_by_config(call)
-        if target := target or self.target_by_builder(call):
-            yield target
+        parts = self.search.parts_of(symbol) if symbol and symbol.kind == "function" else {}
+        if parts:
+            yield from parts.items()
+        elif target := target or self.target_by_builder(call):
+            yield target, ""
 
     def target_by_config(self, call: ast.Call) -> Target | None:
         """The one model that the config in a call is of, which is made in this file:
@@ -262,7 +273,7 @@ class FileCalls:
         targets = self.search.by_name.get(name, ())
         return targets[0] if len(targets) == 1 else None
 
-    def built(self, place: Place, target: Target) -> Iterator[Evidence]:
+    def built(self, place: Place, target: Target, part: str) -> Iterator[Evidence]:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
@@ -281,7 +292,9 @@ class FileCalls:
                 cut = self.cut_with_globals(place, target, nodes, entry)
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
-                filled = [*self.with_options(cut, call, target)]
+                # What a factory says of other sizes, the calls of that say too.
+                most = 1 if rank == FACTORY else None
+                filled = [*islice(self.with_options(cut, call, target), most)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
@@ -290,9 +303,8 @@ class FileCalls:
                 needed, short = shortened(statements, call)
                 if needed and is_inside:
                     return
-                evidence = self.evidence_of(
-                    target, short, replace(cut, statements=needed), at, rank
-                )
+                needed_cut = replace(cut, statements=needed)
+                evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
                 told = "; ".join(filter(None, (note, command)))
                 yield replace(evidence, way=replace(evidence.way, note=told))
             if not cut.loops:
@@ -301,9 +313,10 @@ class FileCalls:
     def with_options(
         self, cut: Cut, call: ast.Call, target: Target
     ) -> Iterator[tuple[list[ast.stmt], str]]:
-        """The statements with the options that they use, as their defaults say, and as each command
-        does that says otherwise what the model depends on. Where one has no default, and no command
-        gives it a value, the first value that it is compared with. And which that is."""
+        """The statements with the options that they use: with their defaults, as each command says
+        what the model depends on, and with each other value that an option offers. Where one has no
+        default, and no command gives it a value, the first value that it is compared with. And a
+        note, which that is."""
         text, statements = cut.home.text, cut.statements
         if not text.flags.isdisjoint(loads(*statements, call)):
             statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
@@ -316,15 +329,32 @@ class FileCalls:
         except NeedsCommand as why:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements))
+        # What names the model stands for another one where it has another value.
+        is_named = self.target_by_option(call) == target
+        naming = {
+            node.attr
+            for part in ([call.func, *call.args[:1]] if is_named else [call.func])
+            for node in ast.walk(part)
+            if isinstance(node, ast.Attribute)
+        }
         known: set[object] = set()
         for command in self.search.commands.of(cut.home.path):
             given = command.given(text.options)
+            if not naming.isdisjoint(given):
+                continue
             read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
             key = frozenset((name, given[name]) for name in read)
             with suppress(NoWay):
                 if key and key not in known:
                     yield filled(command=given), f"as in {command.place}"
                     known.add(key)
+        if lacking is None:
+            for name, option in text.options.items():
+                is_direct = name in names - naming and not is_whole
+                if is_direct or (is_whole and self.search.decides(target, name)):
+                    for words in () if RUN_SETTING.match(name) else variants(option):
+                        with suppress(NoWay):
+                            yield filled(command={name: words}), f"with {' '.join(words)}"
         if lacking is None or known:
             return
         if (value := next(tested(lacking.option, statements), None)) is None:
@@ -404,15 +434,15 @@ class FileCalls:
         return Cut(outer.home, statements, part.loops, outer.unknown | part.unknown)
 
     def evidence_of(
-        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
+        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
     ) -> Evidence:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
-        is_ours = symbol and symbol.kind != "outside"
+        is_ours = symbol and symbol.kind != "outside" and not part
         if not cut.statements and is_ours and self.search.same_in(target, self.path, free):
             return self.search.evidence_at_home(target, symbol, call, (), at, rank)
         statements = [*cut.statements, *self.needed_imports(call, cut)]
-        return self.search.evidence(target, call, statements, at, rank, cut.home.path)
+        return self.search.evidence(target, call, statements, at, rank, cut.home.path, part)
 
     def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:
         """The import of what is called, where it is not among the names of the file."""
@@ -448,6 +478,36 @@ class CalledFiles(CallSearch):
     def file_calls(self, path: str) -> FileCalls:
         text = self.discovery.tree.source(path).decode("utf-8", "replace")
         return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
+
+    @cached_method
+    def parts_of(self, symbol: Symbol) -> dict[Target, str]:
+        """The wanted models that a function returns beside others, `return encoder, decoder`, each
+        with what stands behind a call to get it; empty where it is one, or not known."""
+        calls = self.file_calls(symbol.where)
+        function = calls.text.definitions.get(symbol.name)
+        if not isinstance(function, ast.FunctionDef):
+            return {}
+        body = [*flat(function.body)]
+        values = [node.value for node in body if isinstance(node, ast.Return) and node.value]
+        parts: dict[Target, str] = {}
+        if len(values) != 1 or not isinstance(values[0], (ast.Tuple, ast.Dict)):
+            return parts
+        value = values[0]
+        items: Iterable[tuple[object, ast.expr]]
+        if isinstance(value, ast.Tuple):
+            items = enumerate(value.elts)
+        else:
+            pairs = zip(value.keys, value.values, strict=True)
+            items = ((getattr(key, "value", None), item) for key, item in pairs)
+        statements = [node for node in body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+        for key, item in items:
+            one = copy.copy(function)
+            one.body = [*statements, ast.Return(item)]
+            made = map(self.target_of, map(calls.resolve, returned_calls(one)[0]))
+            targets = {target for target in made if target}
+            if len(targets) == 1:
+                parts[targets.pop()] = f"[{key!r}]"
+        return parts if len(parts) > 1 else {}
 
     def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
         """The calls of a function of a file in other files."""

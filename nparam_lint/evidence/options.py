@@ -86,6 +86,21 @@ def tested(option: str, statements: Sequence[ast.stmt]) -> Iterator[str]:
                 yield from (text for text in values if isinstance(text, str))
 
 
+def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
+    """The words that give an option each value that it offers beside its default: `--small`, which
+    is there or not, and each of `choices`."""
+    action, choices = text_of(keyword(call, "action")), keyword(call, "choices")
+    if action in ("store_true", "store_false"):
+        yield (words_of(call)[0],)
+    with suppress(ValueError):
+        values = ast.literal_eval(choices) if choices else ()
+        default = keyword(call, "default")
+        usual = ast.literal_eval(default) if default else None
+        for value in values if isinstance(values, (list, tuple)) else ():
+            if isinstance(value, (str, int)) and value != usual:
+                yield words_for(call, str(value))
+
+
 def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
     """What a command line says to give an option this value."""
     first = words_of(call)[0]
@@ -175,7 +190,7 @@ def parsed_names(statements: Iterable[ast.stmt]) -> set[str]:
 
 
 def _parsed(node: ast.stmt) -> set[str]:
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.Call, ast.Subscript)):
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         return set()
     value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
     if not isinstance(value, ast.Call):
@@ -184,7 +199,8 @@ def _parsed(node: ast.stmt) -> set[str]:
     name = function.attr if isinstance(function, ast.Attribute) else dotted_name(function)
     if not (name in _PARSES or "arg" in name or "opt" in name or name == "cli"):
         return set()
-    return {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
 
 
 def _set_in(statements: Sequence[ast.stmt]) -> set[str]:
@@ -233,5 +249,5 @@ class _Plain(ast.NodeTransformer):
             node.keywords = [item for item in node.keywords if item.arg not in _WORDS]
         elif name in _PARSES:
             node.args = [] if self.has_command else [ast.List([], ast.Load())]
-            node.keywords = []
+            node.keywords = [k for k in node.keywords if k.arg not in ("args", "namespace")]
         return node

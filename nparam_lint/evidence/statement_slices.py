@@ -23,6 +23,7 @@ from nparam_lint.evidence.statements import (
     variables,
     variables_set,
 )
+from nparam_lint.ground.script_words import OF_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,11 +203,22 @@ class StatementSlice:
         second = self.branch(node.orelse, need, None if is_taken else node.body)
         if first.why and second.why:
             raise first.why
+        at = f"{self.text.path}:{node.lineno}"
+        first, second = self.without_data(first, second, at), self.without_data(second, first, at)
         if not (first.statements or second.statements or first.why or second.why):
             return []
         need.clear()
         need |= first.need | second.need | (loads(node.test) - BUILTINS)
         return [ast.If(node.test, first.body() or [ast.Pass()], second.body())]
+
+    def without_data(self, branch: _Branch, other: _Branch, at: str) -> _Branch:
+        """A branch; or the other, where data would give what that sets as well, which is noted."""
+        names = sorted(name for item in other.statements for name in stores(item))
+        is_data = isinstance(branch.why, NotRun) and OF_DATA.search(branch.why.args[0])
+        if not (names and is_data):
+            return branch
+        self.unknown |= {(LOCAL, name): at for name in names}
+        return other
 
     def branch(
         self, body: Sequence[ast.stmt], need: set[str], other: Sequence[ast.stmt] | None

@@ -202,19 +202,26 @@ class TextCalls(FileCalls):
             return None
         return names.resolve(targets[0].location, ".".join((targets[0].callable, *attributes)))
 
-    def targets(self, call: ast.Call) -> Iterator[Target]:
+    def targets(self, call: ast.Call) -> Iterator[tuple[Target, str]]:
         self.line = call.lineno
-        for target in super().targets(call):
-            self.text.home_names = self.search.discovery.names(target.location)
-            yield target
+        for target, part in super().targets(call):
+            function = self.resolve(dotted_name(call.func)) if part else None
+            home = function.where if function else target.location
+            self.text.home_names = self.search.discovery.names(home)
+            yield target, part
 
     def placed(self, place: Place) -> tuple[int, bool]:
         return TEXT, bool(place.classes)
 
     def evidence_of(
-        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int
+        self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
     ) -> Evidence:
         self.line = call.lineno
         at = at if at.line <= self.last else Position(at.path)
         symbol = self.resolve(dotted_name(call.func))
+        if part and symbol:
+            plain = ast.copy_location(ast.Name(symbol.name, ast.Load()), call)
+            call = ast.copy_location(ast.Call(plain, call.args, call.keywords), call)
+            home = symbol.where
+            return self.search.evidence(target, call, cut.statements, at, rank, home, part)
         return self.search.evidence_at_home(target, symbol, call, cut.statements, at, rank)

@@ -50,6 +50,8 @@ LOADS_WEIGHTS = re.compile(
 
 # --- a script's work --------------------------------------------------------------------------
 
+_OF_DATA = "data_?(set|loader|module)|loader$|tokenizer|vocab|corpus"
+OF_DATA = re.compile(_OF_DATA, re.IGNORECASE)
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
 WORK = re.compile(
@@ -58,7 +60,7 @@ WORK = re.compile(
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
     r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
-    r"|(?i:data_?(set|loader|module)|loader$|tokenizer|vocab|corpus|from_pretrained)"
+    rf"|(?i:{_OF_DATA}|from_pretrained)"
 )
 # What reads a small file, such as a config: it is read as the script does it.
 READS_CONFIG = re.compile(

@@ -231,8 +231,8 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         told = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
         lines += [("", f"({clean(note)})") for note in (told if verbose else told[:_PLACES])]
         if commands:
-            names = ", ".join(commands if verbose else first(commands, _PLACES))
-            lines.append(("", f"(as in {clean(names)})"))
+            shown = ", ".join(commands if verbose else first(commands, _PLACES))
+            lines.append(("", f"(as in {clean(shown)})"))
     if group.part_of:
         names = first([clean(user.partition("::")[2]) for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))

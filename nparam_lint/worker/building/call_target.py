@@ -136,10 +136,12 @@ class Call:
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):
-        if isinstance(tree.body, ast.Call):
-            call = tree.body
-            function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
-            tree = ast.Expression(ast.Call(function, [call.func, *call.args], call.keywords))
+        call = tree.body
+        while isinstance(call, ast.Subscript):  # one of several that it returns
+            call = call.value
+        if isinstance(call, ast.Call):
+            call.args = [call.func, *call.args]
+            call.func = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
             names["__nparam_call__"] = self.record
         return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
 

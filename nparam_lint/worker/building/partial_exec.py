@@ -219,6 +219,10 @@ class PartialFile:
                 continue
             if isinstance(node, ast.If):
                 self.condition(node)
+            elif isinstance(node, ast.Try) and not self.is_kept(node):
+                self.run(
+                    [*node.body, *node.orelse, *node.finalbody]
+                )  # not what it does if it fails
             elif self.is_kept(node):
                 self.execute(node)
             else:
