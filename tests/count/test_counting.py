@@ -423,6 +423,31 @@ def test_what_passes_its_arguments_on_needs_what_its_base_needs(tmp_path: Path) 
     assert "Linear.__init__() missing 2" in own.reason
 
 
+PART = """\
+import time
+from torch import nn
+try:
+    from math import sqrt
+except ImportError:
+    time.sleep(5)
+    raise
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(int(sqrt(9)), 2)
+
+
+train(Net())
+"""
+
+
+def test_what_an_import_would_do_if_it_failed_does_not_stop_it(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(PART)
+    assert run(tmp_path, ["script.py::Net"]).measured("script.py::Net").counts.total == 8
+
+
 def test_what_can_be_built_on_meta_is(zoo: Run) -> None:
     expected = {"NanGuard", "orthogonal", "completed", "ChangesConfig", "ChangesShared"}
     if torch.__version__.startswith("2.1."):  # the only one that has no weight norm on meta

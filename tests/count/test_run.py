@@ -541,6 +541,7 @@ def test_no_secret_reaches_a_report(tmp_path: Path) -> None:
 def test_the_environment_is_offline_and_elsewhere() -> None:
     made = worker_environment({"HF_HUB_OFFLINE": "0", "TMPDIR": "/home"}, "/temporary").process
     assert made["HF_HUB_OFFLINE"] == made["TRANSFORMERS_OFFLINE"] == "1"
+    assert made["MPI4PY_RC_INITIALIZE"] == "no"
     assert made["TMPDIR"] == made["TEMP"] == made["TMP"] == "/temporary"
     assert made["TORCHINDUCTOR_CACHE_DIR"].startswith("/temporary")
 

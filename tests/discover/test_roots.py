@@ -97,3 +97,15 @@ def test_a_package_below_is_no_root_for_an_installed_name(tmp_path: Path) -> Non
     }
     assert plan(tmp_path, "pkg/net.py", sources)[0] == ("pkg.net", ("",))
     assert plan(tmp_path, "ops/triton/kernel.py", sources)[0] == ("kernel", ("ops/triton", ""))
+
+
+def test_a_package_from_which_a_script_says_that_it_imports_is_a_root(tmp_path: Path) -> None:
+    said = "import sys\nsys.path.append('core')\nfrom flow import Flow\n"
+    sources = {
+        "core/__init__.py": "",
+        "core/flow.py": "",
+        "demo.py": said,
+        "other.py": "from flow import Flow\n",
+    }
+    assert plan(tmp_path, "demo.py", sources)[0] == ("demo", ("", "core"))
+    assert plan(tmp_path, "other.py", sources)[0] == ("other", ("",))

@@ -175,6 +175,8 @@ def test_imports_and_aliases() -> None:
         ("return Net(), 3", {"Net"}),
         ("m = Net()\n    return {'model': m, 'loss': Loss()}", {"Net", "Loss"}),
         ("kind = A if x else b.B\n    return kind(3)", {"kind", "A", "b.B"}),
+        ("kind = {'a': A, 'b': b.B}[x]\n    return kind(3)", {"kind", "A", "b.B"}),
+        ("return {'a': A, 'b': b.B}[x](3)", {"A", "b.B"}),
     ],
 )
 def test_returned_calls(body: str, returned: set[str]) -> None:

@@ -358,6 +358,100 @@ def test_a_helper_may_give_the_parser_its_options(tmp_path):
     assert "helper.add_model_options(p, 3)\n" in found.recipe.setup
 
 
+@pytest.mark.parametrize(
+    ("text", "call", "note"),
+    [
+        # A branch that is not run leaves what was there before.
+        (
+            "d = 3\nif rank == 0:\n    d = torch.load('a').d\nNet(d)",
+            "Net(3)",
+            "d as it is before fit.py:6 sets it",
+        ),
+        # Where data would give it, the other branch may say it too.
+        (
+            "if rank == 0:\n    d = len(make_dataset())\nelse:\n    d = 5\nNet(d)",
+            "Net(d)",
+            "d as it is before fit.py:4 sets it",
+        ),
+    ],
+)
+def test_what_is_not_run_may_leave_a_value(tmp_path, text, call, note):
+    (found,) = ways(tmp_path, {"fit.py": f"import torch\nrank = 1\n{USE}{text}\n"})
+    assert (found.way.note, found.recipe.call) == (note, call)
+    assert "raise" not in (found.recipe.setup or "")
+
+
+PAIR = """
+from net import Big, Config, Net
+def both(d, h=4):
+    net = Net(d, h).eval()
+    big = Big(Config(d, h))
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "parts"),
+    [("net, big", ["[0]", "[1]"]), ("{'n': net, 'b': big, 'o': 3}", ["['n']", "['b']"])],
+)
+def test_what_a_function_returns_beside_others_is_called_by_it(tmp_path, returned, parts):
+    script = "from pair import both\nn, b = both(d=7)\n"
+    files = {"pair.py": PAIR.format(returned), "fit.py": script}
+    text = "```python\nfrom pair import both\nboth(8)\n```\n"
+    (tmp_path / "README.md").write_text(text)
+    called = {(w.target.callable, w.file, w.recipe.call) for w in ways(tmp_path, files)}
+    for name, part in zip(("Net", "Big"), parts, strict=True):
+        assert (name, "fit.py", f"both(d=7){part}") in called
+        assert (name, "pair.py", f"both(8){part}") in called
+
+
+LIBRARIES = [
+    (
+        "import fiddle as fdl\ndef base():\n    c = fdl.Config(Net, d=3)\n    return c\n"
+        "net = fdl.build(base())",
+        "",
+        "fdl.build(base())",
+    ),
+    (
+        "from hydra_zen import builds, instantiate\nC = builds(Net, d=3)\nnet = instantiate(C)",
+        "C = builds(Net, d=3)",
+        "instantiate(C)",
+    ),
+    (
+        "import hydra\n@hydra.main(config_path='conf', config_name='a.yaml', version_base=None)\n"
+        "def main(cfg):\n    Net(cfg.d)",
+        "with __import__('hydra').initialize_config_dir(__import__('os').path.abspath('conf'), "
+        "version_base=None):\n    cfg = __import__('hydra').compose('a', overrides="
+        "['hydra/job_logging=default', 'hydra/hydra_logging=default'])",
+        "Net(cfg.d)",
+    ),
+    (
+        "import hydra\n@hydra.main(version_base=None)\ndef main(cfg):\n    Net(cfg.d)",
+        "with __import__('hydra').initialize(None, version_base=None):\n"
+        "    cfg = __import__('hydra').compose('config', overrides="
+        "['hydra/job_logging=default', 'hydra/hydra_logging=default'])",
+        "Net(cfg.d)",
+    ),
+    ("import hydra\n@hydra.main(config_path=P)\ndef main(cfg):\n    Net(cfg.d)", None, None),
+    (
+        "import draccus\n@draccus.wrap()\ndef main(c: Config):\n    Net(c.d)",
+        "c = draccus.parse(Config, args=[])",
+        "Net(c.d)",
+    ),
+    (
+        "import gin\ngin.parse_config_file('a.gin')\nNet(3)",
+        "gin.parse_config_file('a.gin')",
+        "Net(3)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "setup", "call"), LIBRARIES)
+def test_config_libraries_are_asked_themselves(tmp_path, text, setup, call):
+    found = ways(tmp_path, {"fit.py": f"{USE}{text}\n"})
+    assert [(w.recipe.setup or "", w.recipe.call) for w in found] == [(setup, call)][: bool(call)]
+
+
 def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp_path):
     script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
     script += "p.add_argument('--data', required=True)\na = p.parse_args()\n"

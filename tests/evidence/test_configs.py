@@ -89,6 +89,18 @@ if __name__ == "__main__":
         data = file.read()
     fit(0, json.loads(data))
 """
+OPTIONS = """import argparse, yaml
+from zoo.net import Net
+parser = argparse.ArgumentParser()
+parser.add_argument("--cfg", default="")
+parser.add_argument("--rank", default=0)
+opt = parser.parse_args()
+opt.rank = ask()
+opt.world_size = 2
+with open(opt.cfg) as file:
+    sizes = yaml.safe_load(file)
+net = Net(sizes["d"] * opt.world_size)
+"""
 FILES = {
     "zoo/__init__.py": "",
     "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d or config.d)\n",
@@ -102,6 +114,11 @@ FILES = {
     "README.md": "    python fit.py --config fit_1.json\n",
     "fit_1.json": '{"d": 3, "lr": 0.1}',
     "fit_2.json": '{"d": 4, "lr": 0.1}',
+    "sizes/b.yaml": "d: 3\n",
+    "sizes/a.yaml": "d: 4\n",
+    "sizes.py": OPTIONS,
+    "sizes.md": "python sizes.py --data coco.yaml --cfg sizes/b.yaml\n",
+    "coco.yaml": "names: 4\n",
     "package.json": '{"d": "a", "name": "b"}',
     "configs/_base_/net.py": "model = dict(type='Net', d=3)\n",
     "configs/large.py": "_base_ = ['./_base_/net.py']\nlr = 3\nmodel = dict(d=5)\n",
@@ -132,6 +149,8 @@ def test_files_and_what_they_build(models):
         "runs/b.yaml": (1, "zoo/net.py::build"),
         "fit_1.json": (1, "zoo/net.py::Net"),
         "fit_2.json": (1, "zoo/net.py::Net"),
+        "sizes/b.yaml": (1, "zoo/net.py::Net"),
+        "sizes/a.yaml": (1, "zoo/net.py::Net"),
         "configs/large.py": (3, "zoo/net.py::Net"),
         "configs/same.py": (2, "zoo/net.py::Net"),
         "hub/net.json": (3, "zoo/net.py::Net"),
@@ -150,6 +169,22 @@ def test_a_script_is_run_as_far_as_the_model_needs_it(models):
         "    config = yaml.safe_load(file)",
     ]
     assert models["runs/b.yaml"].note == "d as it is before zoo/data.py:2 sets it"
+
+
+def test_what_a_text_names_comes_before_what_is_beside_it(models):
+    assert [path for path in models if path.startswith("sizes/")] == [
+        "sizes/b.yaml",
+        "sizes/a.yaml",
+    ]
+
+
+def test_what_options_do_not_have_before_is_set(models):
+    assert models["sizes/a.yaml"].recipe.setup.splitlines()[-3:] == [
+        "opt.world_size = 2",
+        "with open(opt.cfg) as file:",
+        "    sizes = yaml.safe_load(file)",
+    ]
+    assert "opt.rank" not in models["sizes/a.yaml"].recipe.setup
 
 
 def test_a_registry_builds_what_the_library_reads(models):

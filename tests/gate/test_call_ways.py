@@ -321,3 +321,43 @@ def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
         "  – Speller  words comes from train_dataset.get_vocab_size() (spell.py:11)" in done.stdout
     )
     assert "\nno model measured · " in done.stdout
+
+
+ASKS = """\
+import subprocess
+from torch import nn
+
+class Left(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a = nn.Linear(d, d)
+
+class Right(nn.Module):
+    def __init__(self, left, d):
+        super().__init__()
+        self.left, self.b = left, nn.Linear(d, 2)
+
+def both(d=3):
+    left = Left(d)
+    return left, Right(left, d)
+
+def revision():
+    try:
+        return subprocess.check_output("git describe", shell=True, text=True).strip()
+    except subprocess.CalledProcessError:
+        return subprocess.run(["git", "status"]).returncode
+
+if __name__ == "__main__":
+    d = 4 if revision() == 127 else 5
+    left, right = both(d)
+"""
+
+
+def test_a_program_that_is_refused_fails_as_one_that_is_not_there(tmp_path, nparam_lint):
+    root = write_files(tmp_path / "p", {"asks.py": ASKS})
+    report = json.loads(nparam_lint("--format", "json", cwd=root).stdout)
+    found = [m for m in report["models"] if (m.get("way") or {}).get("line") == 26]
+    totals = {model["target"]: model["counts"]["total"] for model in found}
+    assert totals == {"asks.py::Left": 4 * 5, "asks.py::Right": 4 * 5 + 4 * 2 + 2}
+    assert all("refused to start the program" in " ".join(model["notes"]) for model in found)
+    assert "returned 2 models (Left, Right), not one" in json.dumps(report)

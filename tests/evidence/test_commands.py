@@ -1,0 +1,110 @@
+"""Commands in texts and shell scripts, and the ways that they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from test_calls import USE, ways
+
+from nparam_lint.evidence.commands import Commands
+
+README = """
+    MODEL="--d 2 --h 3"
+    python -m tools.fit $MODEL --data PATH
+    torchrun --nproc_per_node=8 train.py --d=4 --small '' # as in the paper
+    python scripts/old.py $MODEL
+
+and for the large one
+
+    MODEL="--d 8 --h 9"
+"""
+LOOPS = """
+width=5
+for d in 1 2; do
+for h in 3 4
+do
+  python train.py \\
+    --d $d --h $h --name run_$width
+done; done
+"""
+OPTIONS = (
+    "p.add_argument('--d', type=int, default={})\np.add_argument('--h', type=int, default=1)\n"
+)
+PARSER = "import argparse\np = argparse.ArgumentParser()\n" + OPTIONS.format(6)
+
+
+def words(script, **texts):
+    names = {f"{name}.{'md' if name == 'README' else 'sh'}": text for name, text in texts.items()}
+    commands = Commands(list(names), lambda path: names[path].encode())
+    return [(" ".join(command.words), command.place) for command in commands.of(script)]
+
+
+def test_a_variable_has_the_value_that_it_was_given_last():
+    assert words("tools/fit.py", README=README) == [
+        ("--d 2 --h 3 --data PATH", "README.md:3"),
+        ("--d 8 --h 9 --data PATH", "README.md:9"),  # said once, for both
+    ]
+    assert words("train.py", README=README) == [("--d=4 --small ", "README.md:4")]
+    assert words("scripts/old.py", README=README)[-1] == ("--d 8 --h 9", "README.md:9")
+
+
+def test_flags_that_stand_above_a_command_are_for_that_one():
+    text = "F='--d 1'\npython a.py $F\nF='--d 2'\npython b.py $F\n"
+    assert words("a.py", README=text) == [("--d 1", "README.md:2")]
+    assert words("folder/b.py", README=text) == [("--d 2", "README.md:4")]
+
+
+def test_a_loop_gives_a_command_for_each_of_its_values():
+    told = [text for text, _ in words("train.py", run=LOOPS)]
+    assert told == [f"--d {d} --h {h} --name run_5" for d in (1, 2) for h in (3, 4)]
+
+
+def test_what_a_text_says_comes_first_and_then_the_first_of_each_script():
+    text = "python train.py --d 1\npython train.py --d 2\n"
+    told = words("train.py", a=text, b=text.replace("--d", "--h"), README="python train.py --x")
+    assert [line for line, _ in told] == ["--x", "--d 1", "--h 1", "--d 2", "--h 2"]
+
+
+def found(root: Path, script: str, readme: str = "") -> list[tuple[str, str]]:
+    """The words of the command of each way, and its note."""
+    (root / "README.md").write_text(readme)
+    setups = ((way.recipe.setup or "", way.way.note) for way in ways(root, {"fit.py": script}))
+    return [(text.partition("argv[1:] = ")[2].partition("\n")[0], note) for text, note in setups]
+
+
+def test_each_command_that_says_what_the_model_depends_on_is_a_way(tmp_path):
+    script = f"{USE}{PARSER}p.add_argument('--lr')\na = p.parse_args()\nNet(a.d, h=a.h)\n"
+    readme = "".join(f"python fit.py {line}\n" for line in ("--d 2", "--d 2 --lr 1", "--lr 3"))
+    assert found(tmp_path, script, readme) == [
+        ("", ""),
+        ("['--d', '2']", "as in README.md:1"),  # once, and without what it does not read
+    ]
+
+
+def test_options_that_a_model_gets_as_a_whole_are_those_that_it_has_arguments_for(tmp_path):
+    script = f"{USE}{PARSER}p.add_argument('--lr')\na = p.parse_args()\nNet(**vars(a))\n"
+    readme = "python fit.py --lr 3\npython fit.py --d 2 --lr 3\npython fit.py --d 2 --lr 4\n"
+    assert found(tmp_path, script, readme) == [
+        ("", ""),
+        ("['--d', '2', '--lr', '3']", "as in README.md:2"),
+    ]
+
+
+def test_what_an_option_offers_is_a_way(tmp_path):
+    script = f"{USE}{PARSER}p.add_argument('--k', type=int, default=3, choices=[3, 5])\n"
+    script += "p.add_argument('--small', action='store_true')\n"
+    script += "p.add_argument('--seed', default=1, choices=[1, 2])\na = p.parse_args()\n"
+    script += "Net(a.k + a.seed, h=1 if a.small else 2)\n"
+    assert found(tmp_path, script) == [
+        ("", ""),
+        ("['--k', '5']", "with --k 5"),
+        ("['--small']", "with --small"),
+    ]
+
+
+def test_an_option_that_names_the_model_gives_no_other_one_its_name(tmp_path):
+    script = (
+        f"import net\n{USE}{PARSER}p.add_argument('--m', default='Net', choices=['Net', 'Big'])\n"
+    )
+    script += "a = p.parse_args()\ngetattr(net, a.m)(a.d)\n"
+    assert found(tmp_path, script, "python fit.py --m Big\n") == [("", "")]
