@@ -136,13 +136,8 @@ class Call:
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):
-        call = tree.body
-        while isinstance(call, ast.Subscript):  # one of several that it returns
-            call = call.value
-        if isinstance(call, ast.Call):
-            call.args = [call.func, *call.args]
-            call.func = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), call)
-            names["__nparam_call__"] = self.record
+        names["__nparam_call__"] = self.record
+        tree = ast.Expression(recorded(tree.body))
         return eval(compile(ast.fix_missing_locations(tree), "<nparam call>", "eval"), names)
 
     def record(self, function, *args, **kwargs):
@@ -243,6 +238,18 @@ class Call:
                 if isinstance(part, type) and part is not type(None):
                     return part
         return annotation
+
+
+def recorded(node):
+    """The expression with its call made by `record`; of `build()[1]`, with that of `build`."""
+    if isinstance(node, ast.Subscript):
+        inner = ast.Subscript(recorded(node.value), node.slice, node.ctx)
+        return ast.copy_location(inner, node)
+    if not isinstance(node, ast.Call):
+        return node
+    function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), node)
+    call = ast.Call(function, [node.func, *node.args], node.keywords)
+    return ast.copy_location(call, node)
 
 
 def required(parameters):
