@@ -33,6 +33,7 @@ _UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has 
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
+_LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 8  # of loops around a command
 
 
@@ -84,7 +85,8 @@ class Commands:
         commands: dict[str, list[tuple[int, Command]]] = {}
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
-            if b".py" not in source or len(source) > _LARGE:
+            most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
+            if len(source) > most or not (b".py" in source or b" -m " in source):
                 continue
             numbers: Counter[str] = Counter()
             for script, command in _commands(path, source.decode("utf-8", "replace")):

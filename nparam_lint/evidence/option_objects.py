@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.files import parent, within
-from nparam_lint.evidence.options import lacks_value, with_defaults
+from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.script_words import OPTIONS, SCRIPT_FILE, TEST_FILE
@@ -43,8 +43,17 @@ class _Script:
         if self._cut is None:
             raise NoWay("its options are not known")
         options = self.calls.text.options
-        words = command.given(options) if command else None
-        return with_defaults(self._cut, [self.holder], options, command=words)
+        if command is None:
+            return with_defaults(self._cut, [self.holder], options)
+        words = [word for words in command.given(options).values() for word in words]
+        return [*arguments_of_script(words), *self._given]
+
+    @cached_property
+    def _given(self) -> list[ast.stmt]:
+        """These statements, for a command that gives what has no default."""
+        options = self.calls.text.options
+        every = dict.fromkeys(options, ("",))
+        return with_defaults(self._cut or [], [self.holder], options, command=every)[2:]
 
     @property
     def holder(self) -> ast.expr:

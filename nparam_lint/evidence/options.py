@@ -181,7 +181,12 @@ def with_defaults(
         return plain
     taken = (n for n in command if is_whole or n in names or n not in options)
     words = [word for name in taken for word in command[name]]
-    return [*ast.parse(f"import sys; sys.argv[1:] = {words!r}").body, *plain]
+    return [*arguments_of_script(words), *plain]
+
+
+def arguments_of_script(words: Sequence[str]) -> list[ast.stmt]:
+    """The statements that give a script a command line."""
+    return ast.parse(f"import sys; sys.argv[1:] = {[*words]!r}").body
 
 
 def parsed_names(statements: Iterable[ast.stmt]) -> set[str]:
