@@ -4,7 +4,12 @@
 # `nparam-lint install-hook` writes this file and overwrites it: put nothing of your own here.
 
 python='' # the interpreter that nparam-lint was installed with
+models_python='' # the interpreter that builds the models: `install-hook --python`
 hook=${0##*/} rewritten_by=$1
+
+if [ -n "$models_python" ]; then
+    export NPARAM_LINT_PYTHON="${NPARAM_LINT_PYTHON:-$models_python}"
+fi
 
 # The user's files are in the current directory: nothing may be imported from there.
 start='import sys; sys.path[:] = filter(None, sys.path)'

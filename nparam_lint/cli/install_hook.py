@@ -10,11 +10,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from nparam_lint.config.interpreter import named_interpreter
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.version import __version__
 from nparam_lint.repository.git import Repository, open_repository
 
-USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--uninstall]"
+USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [--python PATH] [--uninstall]"
 DESCRIPTION = (
     "Install git hooks that check what is staged at every commit, in every project of the "
     "repository, wherever this command is run."
@@ -52,6 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}", action="append_const", dest="more", const=name, help=f"also {text}"
         )
+    parser.add_argument(
+        "--python", metavar="PATH", help="the project's interpreter or environment, for these hooks"
+    )
     parser.add_argument("--uninstall", action="store_true", help="remove these hooks again")
 
 
@@ -70,7 +74,7 @@ def run(options: Namespace) -> int:
     installed = [name for name in MORE if _is_ours(directory / name)]
     wanted = [name for name in MORE if name in (*installed, *(options.more or ()))]
     hooks = [directory / name for name in (*HOOKS, *wanted)]
-    script = _script(repository, directory)
+    script = _script(repository, directory, options.python)
     for hook in hooks:
         _refuse_foreign(hook)
     try:
@@ -88,16 +92,26 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _script(repository: Repository, directory: Path) -> str:
+def _script(repository: Repository, directory: Path, models_python: str | None) -> str:
     """The hook. Where it lies among the user's files, for others to use too, it names no
-    interpreter of this machine, and finds one by itself."""
+    interpreter of this machine, and finds one by itself; `models_python` is refused there."""
     git = repository.top / repository.run("rev-parse", "--git-common-dir").removesuffix("\n")
     place = directory.resolve()
     shared = place.is_relative_to(repository.top.resolve())
     shared = shared and not place.is_relative_to(git.resolve())
     python = "" if shared else os.path.abspath(sys.executable)
     text = SOURCE.read_text(encoding="utf-8")
-    return text.replace("\npython='' ", f"\npython={shlex.quote(python)} ", 1)
+    text = text.replace("\npython='' ", f"\npython={shlex.quote(python)} ", 1)
+    if not models_python:
+        return text
+    if shared:
+        raise UsageError(
+            f"option --python: the hooks in {directory} are files of the repository, for other "
+            "machines too\n"
+            'next: python = "…" in the config'
+        )
+    named = os.path.abspath(named_interpreter(models_python, Path.cwd(), "option --python"))
+    return text.replace("\nmodels_python='' ", f"\nmodels_python={shlex.quote(named)} ", 1)
 
 
 def _uninstall(directory: Path) -> None:

@@ -371,6 +371,8 @@ def only_module(torch, value, text):
     """The model that a call returned; factories often return it together with other things.
     Lightning's is completed as its trainer does."""
     items = list(value.values()) if isinstance(value, dict) else value
+    if hasattr(type(value), "__dataclass_fields__") and not isinstance(value, torch.nn.Module):
+        items = [getattr(value, name, None) for name in type(value).__dataclass_fields__]
     items = items if isinstance(items, (list, tuple)) else [items]
     modules = [v for v in items if isinstance(v, torch.nn.Module)]
     if len(modules) == 1:

@@ -448,6 +448,51 @@ def test_what_an_import_would_do_if_it_failed_does_not_stop_it(tmp_path: Path) -
     assert run(tmp_path, ["script.py::Net"]).measured("script.py::Net").counts.total == 8
 
 
+TYPED = """\
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from torch import nn
+if TYPE_CHECKING:
+    from sizes import Sizes
+
+
+class Net(nn.Module):
+    def __init__(self, sizes: Sizes):
+        super().__init__()
+        self.fc = nn.Linear(sizes.width, 2)
+
+
+@dataclass
+class Bundle:
+    net: nn.Module
+    step: int = 3
+
+
+def bundle() -> nn.Module:
+    return Bundle(nn.Linear(2, 3))
+
+
+class Checked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        width = 3
+        assert width == 4
+"""
+
+
+def test_what_the_type_checker_imports_and_a_dataclass_are_known(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(TYPED)
+    sizes = "from dataclasses import dataclass\n@dataclass\nclass Sizes:\n    width: int = 3\n"
+    (tmp_path / "sizes.py").write_text(sizes)
+    result = run(tmp_path, [f"net.py::{name}" for name in ("Net", "bundle", "Checked")])
+    assert result.measured("net.py::Net").counts.total == 8
+    assert result.measured("net.py::bundle").counts.total == 9
+    (line,) = [n for n, text in enumerate(TYPED.split("\n"), 1) if "assert" in text]
+    reason = f"Checked() raised AssertionError: assert width == 4 (net.py:{line})"
+    assert result.failed("net.py::Checked").reason == reason
+
+
 def test_what_can_be_built_on_meta_is(zoo: Run) -> None:
     expected = {"NanGuard", "orthogonal", "completed", "ChangesConfig", "ChangesShared"}
     if torch.__version__.startswith("2.1."):  # the only one that has no weight norm on meta

@@ -81,6 +81,25 @@ def test_both_hooks_are_written_with_the_python_that_installed_them(repository, 
     accepted(sample.commit("--allow-empty"), JUDGED)
 
 
+def test_the_interpreter_of_the_models_is_written_too(repository, install, tmp_path):
+    sample = repository({"net.py": model(10)})
+    missing = install(sample, "--python", "gone")
+    assert missing.returncode == 2
+    assert "no interpreter at" in missing.stderr
+    logged = program(
+        tmp_path / "logged", f'#!/bin/sh\necho >> $0.log\nexec {sys.executable} "$@"\n'
+    )
+    assert install(sample, "--python", str(logged)).returncode == 0
+    assert f"\nmodels_python={logged} " in hooks_of(sample)["pre-commit"]
+    sample.write({"net.py": model(11, claim=3)})
+    del sample.environ["NPARAM_LINT_PYTHON"]
+    refused(sample.commit("--all"), "NPL001")
+    assert logged.with_name("logged.log").exists()
+    sample.git("config", "core.hooksPath", "hooks")
+    shared = install(sample, "--python", str(logged))
+    assert 'next: python = "…" in the config' in shared.stderr
+
+
 def test_installing_twice_is_installing_once_and_replaces_an_older_one(sample, install):
     install(sample)
     first = hooks_of(sample)

@@ -4,10 +4,12 @@ import ast
 import builtins
 import collections.abc
 import contextlib
+import importlib
 import inspect
 import operator
 import os
 import re
+import sys
 import types
 
 from ...ground.nearest import did_you_mean
@@ -231,6 +233,8 @@ class Call:
             names.update(getattr(function, "__globals__", {}))
             try:
                 annotation = eval(annotation, names)
+            except NameError:  # imported for a type checker alone
+                annotation = imported_for_types(function, annotation)
             except Exception:
                 return None
         if not isinstance(annotation, type):  # Optional[Config], Config | None
@@ -256,6 +260,19 @@ def required(parameters):
     """Those that have no default."""
     several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     return [p for p in parameters if p.default is p.empty and p.kind not in several]
+
+
+def imported_for_types(function, name):
+    """What a name means that the file of a function imports under `if TYPE_CHECKING:`, or None."""
+    module = getattr(function, "__module__", None)
+    with contextlib.suppress(Exception):
+        for node in ast.walk(ast.parse(inspect.getsource(sys.modules[module]))):
+            for item in node.names if isinstance(node, ast.ImportFrom) else ():
+                if name == (item.asname or item.name):
+                    package = sys.modules[module].__package__ if node.level else None
+                    source = "." * node.level + (node.module or "")
+                    return getattr(importlib.import_module(source, package), item.name)
+    return None
 
 
 def bound_arguments(function, args, kwargs):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import shlex
 import sys
+from traceback import walk_tb
 from typing import NamedTuple
 
 from ...ground.metrics import INSTALLED_AS
@@ -38,11 +40,23 @@ def describe(error):
         return text
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
+    if not text and isinstance(error, AssertionError):
+        text = asserted(error)
     described = "{}: {}".format(name, text) if text else name
     described += obstacle(error)
     cause = root_cause(error)
     why = "" if cause is error else describe(cause)
     return described if why.partition(": ")[2] in text else "{} ({})".format(described, why)
+
+
+def asserted(error):
+    """The statement of an `assert` that says nothing, and where it stands."""
+    *_, (frame, line) = [(None, 0), *walk_tb(error.__traceback__)]
+    if frame is None:
+        return ""
+    file = frame.f_code.co_filename
+    statement = without_copy(linecache.getline(file, line).strip())
+    return "{} ({}:{})".format(statement[:MESSAGE], relative(file), line) if statement else ""
 
 
 def obstacle(error):
