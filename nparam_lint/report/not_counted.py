@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ _PACKAGES = 3
 _MODELS = 6  # without -v
 _RECIPES = 4
 _LONGEST = 120  # characters of a reason, without -v
+# By its name no model whose count anyone would state.
+_IS_NO_MODEL = re.compile(r"(Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$")
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
@@ -49,6 +52,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
         alone = {target for target in alone if structure.returns.get(target) not in alone}
         models = [item for item in skipped if item[0] in alone]
         models.sort(key=lambda item: item[0].partition("::")[0])
+        models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
         models.sort(key=lambda item: (item[1].cause == "not_tried", item[0] not in report.named))
         parts = [item for item in skipped if item[0] not in alone]
         most = len(models) if options.verbose else _MODELS if is_undeclared(report) else 0
@@ -148,7 +152,11 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [report.recipes[target] for target, _ in skipped if target in report.recipes]
+    recipes = [
+        report.recipes[target]
+        for target, _ in skipped
+        if target in report.recipes and not _IS_NO_MODEL.search(target)
+    ]
     if recipes:
         (sentence, table, _), *_ = recipes
         yield Text("", kind="verbatim")
