@@ -21,6 +21,7 @@ from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
 from nparam_lint.evidence.options import (
     NeedsCommand,
+    contradicts,
     default_text,
     parsed_names,
     tested,
@@ -64,7 +65,8 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
-_FLAGS_ARE_PARSED = "__import__('absl.flags').flags.FLAGS.mark_as_parsed()"
+_FLAGS = "__import__('absl.flags').flags.FLAGS"
+_FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 _ENTRIES = 3  # of a table that a loop runs over
 _LOOKED_UP = re.compile("|".join(LOOK_UPS))
 
@@ -318,7 +320,8 @@ class FileCalls:
         default, and no command gives it a value, the first value that it is compared with. And a
         note, which that is."""
         text, statements = cut.home.text, cut.statements
-        if not text.flags.isdisjoint(loads(*statements, call)):
+        flags = text.flags if not text.flags.isdisjoint(loads(*statements, call)) else set()
+        if flags:
             statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
         filled = partial(
             with_defaults, statements, [call, *cut.read], text.options, cut.unknown, text.stored
@@ -328,7 +331,7 @@ class FileCalls:
             yield filled(), ""
         except NeedsCommand as why:
             lacking = why
-        names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements))
+        names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
         # What names the model stands for another one where it has another value.
         is_named = self.target_by_option(call) == target
         naming = {
@@ -340,13 +343,18 @@ class FileCalls:
         known: set[object] = set()
         for command in self.search.commands.of(cut.home.path):
             given = command.given(text.options)
-            if not naming.isdisjoint(given):
+            if not naming.isdisjoint(given) or contradicts(given, statements):
                 continue
             read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
             key = frozenset((name, given[name]) for name in read)
             with suppress(NoWay):
                 if key and key not in known:
-                    yield filled(command=given), f"as in {command.place}"
+                    told = filled() if flags else filled(command=given)
+                    values = {name: given[name][-1].rpartition("=")[2] for name in read & names}
+                    lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
+                    if flags:
+                        told = [*ast.parse("\n".join(lines)).body, *told]
+                    yield told, f"as in {command.place}"
                     known.add(key)
         if lacking is None:
             for name, option in text.options.items():
@@ -395,9 +403,16 @@ class FileCalls:
 
     def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
         """The statements that these need, those of the files that call the function too."""
-        part = Slice(self.text, entry=entry)
+        lost = frozenset[str]()
         try:
-            return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
+            while True:
+                part = Slice(self.text, entry=entry, lost=lost)
+                try:
+                    return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
+                except NotRun as why:
+                    if not why.name or why.name in lost | loads(*nodes):
+                        raise
+                    lost |= {why.name}
         except NeedsCaller as why:
             if depth == _FILES:
                 raise

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
-from nparam_lint.evidence.statements import NoWay, calls_in
+from nparam_lint.evidence.statements import Assumption, NoWay, calls_in
 from nparam_lint.ground.script_words import CONFIG_OPTION
 
 if TYPE_CHECKING:
@@ -99,6 +99,17 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
         for value in values if isinstance(values, (list, tuple)) else ():
             if isinstance(value, (str, int)) and value != usual:
                 yield words_for(call, str(value))
+
+
+def contradicts(given: Mapping[str, Sequence[str]], statements: Iterable[ast.stmt]) -> bool:
+    """Whether a command gives an option another value than the conditions around a call need."""
+    for node in statements:
+        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
+            words, value = given.get(node.targets[0].attr), node.value
+            needed = getattr(value, "value", None)
+            if words and isinstance(needed, str) and words[-1].rpartition("=")[2] != needed:
+                return True
+    return False
 
 
 def words_for(call: ast.Call, value: str) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ class StatementSlice:
     given_names: set[str] = field(default_factory=set)  # what the model gets as it is
     # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name)
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()  # names whose values only what is not run would give
 
     def check(self, *nodes: ast.AST) -> None:
         """Raise NoWay where running these would do more than make values."""
@@ -123,6 +124,8 @@ class StatementSlice:
         if not (names | parts) & need:
             return []
         try:
+            if loads(node.value) & self.lost:
+                raise NotRun(min(loads(node.value) & self.lost))
             if names & self.given_names:
                 self.check_given(node.value)
             else:
