@@ -19,6 +19,9 @@ In each clone, `nparam-lint --format json` is run as it is. Of what it finds, th
   built. The share is that of all other models.
 - *measured*: those that were built in at least one way, by themselves, or by a factory or a config
   file that makes one.
+- *named*: the models that the README names, one for each size, with the counts that plain torch
+  gives (headlines.json, which `--headlines` takes instead: `set` says which ten repositories were
+  looked at before the next ten were); and how many of these counts are in the report.
 - *checked*: a count for which coverage_builds.py could evaluate the same call with plain torch in a
   process of its own. It adds up `p.numel()` over the set of the parameters. *wrong*: it found
   another number.
@@ -88,6 +91,8 @@ class Coverage:
     wrong: list[str] = field(default_factory=list)
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
     not_checked: Counter[str] = field(default_factory=Counter)
+    headline: dict[str, int] = field(default_factory=dict)
+    shown: list[str] = field(default_factory=list)
     seconds: float = 0
     why_not: str = ""
 
@@ -129,9 +134,11 @@ def run_tool(place: Path, python: Path) -> Json:
     return document
 
 
-def cover(repository: str, commit: str, clones: Path, python: Path) -> Coverage:
+def cover(
+    repository: str, commit: str, headline: dict[str, int], clones: Path, python: Path
+) -> Coverage:
     """What is measured of one repository."""
-    result = Coverage(repository, commit)
+    result = Coverage(repository, commit, headline=headline)
     start = time.monotonic()
     try:
         place, result.commit = clone(repository, commit, clones)
@@ -152,6 +159,8 @@ def _compare(result: Coverage, place: Path, document: Json, python: Path) -> Non
     inside = {one["target"] for one in document["models"] if "inside" in one}
     top = {stands_for[t] for t in targets if not structure.users.get(stands_for[t])} - inside
     built = [one for one in document["models"] if one["status"] == "measured"]
+    totals = {one["counts"]["total"] for one in built}
+    result.shown = [name for name, total in result.headline.items() if total in totals]
     counts: dict[str, list[int]] = {}
     for one in built:
         for target in _models_of(one, stands_for):
@@ -230,20 +239,20 @@ def _explain(result: Coverage, document: Json, stands_for: dict[str, str]) -> No
 
 def _check(result: Coverage, place: Path, built: list[Json], source: Any, python: Path) -> None:
     """Build the same outside of the tool."""
-    requests = with_ways(source, select_models(source.requests)).requests
+    candidates = with_ways(source, select_models(source.candidates)).candidates
     jobs, entries = [], []
-    for one, request in zip(built, _requests_of(built, requests), strict=True):
+    for one, candidate in zip(built, _candidates_of(built, candidates), strict=True):
         if len(jobs) == MOST:
             result.not_checked[f"more than {MOST} in one repository"] += 1
             continue
-        if request is None:
+        if candidate is None:
             result.not_checked["the call is not known"] += 1
             continue
-        recipe, location = request.recipe, request.location
+        recipe, location = candidate.build.recipe, candidate.location
         attempts = source.found.plan(location) or ()
         setup = recipe.setup or ""
-        if not request.target.callable:
-            setup = f"path = {request.target.location!r}\n{setup}"
+        if not candidate.target.callable:
+            setup = f"path = {candidate.target.location!r}\n{setup}"
         job = {
             "root": str(place),
             "imports": [[attempt.module, attempt.roots] for attempt in attempts],
@@ -263,14 +272,14 @@ def _check(result: Coverage, place: Path, built: list[Json], source: Any, python
             result.wrong.append(f"{one['target']} by {one['call']}: {says}")
 
 
-def _requests_of(built: list[Json], requests: Any) -> Iterator[Any]:
+def _candidates_of(built: list[Json], candidates: Any) -> Iterator[Any]:
     """What was asked for of each entry; None where it is not known. A loop gives several ways at
     one place, in its order."""
     known: dict[object, list[Any]] = {}
-    for request in requests:
-        way = request.way
+    for candidate in candidates:
+        way = candidate.way
         where = way and (way.kind, way.position.path, way.position.line, way.name or None)
-        known.setdefault((str(request.target), where), []).append(request)
+        known.setdefault((str(candidate.target), where), []).append(candidate)
     keys = []
     for one in built:
         way = one["way"]
@@ -279,7 +288,7 @@ def _requests_of(built: list[Json], requests: Any) -> Iterator[Any]:
     number: Counter[object] = Counter()
     for one, key in zip(built, keys, strict=True):
         same = known.get(key, [])
-        fitting = [item for item in same if item.recipe.call in (None, one["call"])]
+        fitting = [item for item in same if item.build.recipe.call in (None, one["call"])]
         at = number[key, one["call"]]
         number[key, one["call"]] += 1
         alike = sum((k, o["call"]) == (key, one["call"]) for k, o in zip(keys, built, strict=True))
@@ -311,9 +320,9 @@ def page(results: list[Coverage], python: Path, listed: list[Json]) -> str:
     """The results as Markdown. `listed`: all repositories, of which some may not have been run."""
     ran = [one for one in results if not one.why_not]
     rows = [
-        "| repository | commit | found | models | unused | measured | | counts | checked | wrong "
-        "| time |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
+        "| repository | commit | found | models | unused | measured | | named | of these measured "
+        "| counts | checked | wrong | time |",
+        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     rows += [_row(one.name, one.commit[:8], [one]) for one in ran]
     rows += [_row("**all**", "", ran)]
@@ -349,6 +358,7 @@ def _row(name: str, commit: str, some: list[Coverage]) -> str:
     models, left, measured = (sum(len(getattr(one, kind)) for one in some) for kind in kinds)
     numbers: list[object] = [sum(one.definitions for one in some), models, left, measured]
     numbers += [f"{100 * measured / (models - left):.0f} %" if models > left else ""]
+    numbers += [sum(len(one.headline) for one in some), sum(len(one.shown) for one in some)]
     numbers += [sum(one.counts for one in some), sum(one.checked for one in some)]
     numbers += [sum(len(one.wrong) for one in some), f"{sum(c.seconds for c in some):.0f} s"]
     return f"| {name} | {commit} | " + " | ".join(map(str, numbers)) + " |"
@@ -374,8 +384,10 @@ def main() -> int:
     parser.add_argument("--clones", type=Path, help="default: a temporary directory")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--write", action="store_true", help="write coverage-results.md")
+    parser.add_argument("--headlines", action="store_true", help="those of headlines.json")
     options = parser.parse_args()
-    listed = json.loads((HERE / "coverage.json").read_text(encoding="utf-8"))
+    file = "headlines.json" if options.headlines else "coverage.json"
+    listed = json.loads((HERE / file).read_text(encoding="utf-8"))
     results, text = [], ""
     with tempfile.TemporaryDirectory() as temporary:
         clones = options.clones or Path(temporary)
@@ -383,7 +395,8 @@ def main() -> int:
             name = item["repository"]
             if options.only and name.rpartition("/")[2] not in options.only:
                 continue
-            results.append(cover(name, item["commit"], clones.resolve(), options.python.absolute()))
+            headline, python = item.get("headline", {}), options.python.absolute()
+            results.append(cover(name, item["commit"], headline, clones.resolve(), python))
             one = results[-1]
             print(one.why_not or _row(name, one.commit[:8], [one]), file=sys.stderr, flush=True)
             text = page(results, options.python.absolute(), listed)

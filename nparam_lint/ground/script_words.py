@@ -17,7 +17,7 @@ CONFIG_OPTION = re.compile(
 # Settings of a run: a model does not depend on them.
 RUN_SETTING = re.compile(
     r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
-    r"steps?|epochs?|time|name|resume|tag)$"
+    r"steps?|epochs?|time|name|resume|tag|verbose|debug|quiet|amp|fp16|bf16)$"
 )
 # Calls of what has a model's name as an argument, or is looked up by it.
 LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
