@@ -74,7 +74,8 @@ def test_both_hooks_are_written_with_the_python_that_installed_them(repository, 
     hooks = sample.path / ".git/hooks"
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "".join(f"installed {hooks / name}\n" for name in HOOKS)
-    expected = SOURCE.read_text().replace("python='' ", f"python={shlex.quote(sys.executable)} ")
+    source = SOURCE.read_text()
+    expected = source.replace("\npython='' ", f"\npython={shlex.quote(sys.executable)} ")
     assert hooks_of(sample) == dict.fromkeys(HOOKS, expected)
     for name in HOOKS:
         assert stat.S_IMODE((hooks / name).stat().st_mode) == 0o755
