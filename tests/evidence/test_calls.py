@@ -161,6 +161,8 @@ def told(root, path, text):
         ("d = 3\nif os.path.exists('a'):\n d = load('a')\nNet(d)", ">> Net(3)"),
         ("c = Config()\nc.d = len(load())\nBig(c)", []),
         ("c = Config()\nc.other = len(load())\nBig(c)", "c = Config() >> Big(c)"),
+        ("a = load()\nc = Config()\nc.other = a.size\nBig(c)", "c = Config() >> Big(c)"),
+        ("a = load()\nc = Config()\nc.d = a.size\nBig(c)", []),
         ("Net(...)", []),
     ],
 )

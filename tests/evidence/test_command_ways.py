@@ -108,3 +108,23 @@ def test_an_option_that_names_the_model_gives_no_other_one_its_name(tmp_path):
     )
     script += "a = p.parse_args()\ngetattr(net, a.m)(a.d)\n"
     assert found(tmp_path, script, "python fit.py --m Big\n") == [("", "")]
+
+
+def test_a_command_for_another_branch_is_none_for_this_one(tmp_path):
+    script = f"{USE}{PARSER}p.add_argument('--task', default='dn')\na = p.parse_args()\n"
+    script += "if a.task == 'sr':\n    Net(a.d)\nelse:\n    Net(3, h=a.h)\n"
+    readme = "python fit.py --task dn --d 2\npython fit.py --task sr --d 4\n"
+    told = found(tmp_path, script, readme)
+    assert ("['--d', '4']", "as in README.md:2") in told
+    assert "['--d', '2']" not in dict(told)
+
+
+def test_flags_of_absl_take_the_words_of_a_command(tmp_path):
+    script = f"from absl import flags\n{USE}F = flags.FLAGS\nflags.DEFINE_integer('d', 3, '')\n"
+    script += "Net(F.d)\n"
+    (tmp_path / "README.md").write_text("python fit.py --d=7 --other=3\n")
+    start = "__import__('absl.flags').flags.FLAGS"
+    assert [way.recipe.setup for way in ways(tmp_path, {"fit.py": script})] == [
+        f"{start}.mark_as_parsed()",
+        f"{start}['d'].parse('7')\n{start}.mark_as_parsed()",
+    ]
