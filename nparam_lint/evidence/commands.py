@@ -133,7 +133,7 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
 def _value(match: re.Match[str]) -> dict[str, list[str]]:
     """The variable that an assignment sets, or a loop to each of some."""
     if match[3]:
-        return {match[3]: [word.strip("'\"") for word in match[4].split()]}
+        return {match[3]: [word.strip("'\"") for word in match[4].split()] or [""]}
     return {match[1]: [match[2].strip("'\"")]}
 
 

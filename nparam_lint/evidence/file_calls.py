@@ -402,24 +402,29 @@ class FileCalls:
         return replace(cut, unknown=cut.unknown | unknown)
 
     def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
-        """The statements that these need, those of the files that call the function too."""
+        """The statements that these need, those of the files that call the function too. What only
+        sets attributes by what is not run is left out; where that is not enough, the first call
+        that is not run is why there is no way."""
         lost = frozenset[str]()
-        try:
-            while True:
-                part = Slice(self.text, entry=entry, lost=lost)
-                try:
-                    return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
-                except NotRun as why:
-                    if not why.name or why.name in lost | loads(*nodes):
-                        raise
-                    lost |= {why.name}
-        except NeedsCaller as why:
-            if depth == _FILES:
-                raise
-            for calls, caller in self.search.callers(self.path, why.function.name):
-                with suppress(NoWay):
-                    return self.cut_outside(why.function, calls, caller, place, nodes, entry, depth)
-            raise
+        first: NotRun | None = None
+        while True:
+            part = Slice(self.text, entry=entry, lost=lost)
+            try:
+                return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
+            except NotRun as why:
+                first = first or why
+                if not why.name or why.name in lost | loads(*nodes):
+                    raise first from None
+                lost |= {why.name}
+            except NeedsCaller as why:
+                function = why.function
+                callers = self.search.callers(self.path, function.name) if depth < _FILES else ()
+                for calls, caller in callers:
+                    with suppress(NoWay):
+                        return self.cut_outside(function, calls, caller, place, nodes, entry, depth)
+                raise first or why from None
+            except NoWay as why:
+                raise first or why from None
 
     def cut_outside(
         self,

@@ -229,7 +229,7 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         notes = [note for way in ways if way.way for note in way.way.note.split("; ") if note]
         commands = list(dict.fromkeys(note[6:] for note in notes if note.startswith("as in ")))
         told = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
-        lines += [("", f"({clean(note)})") for note in (told if verbose else told[:_PLACES])]
+        lines += [("", f"({clean(note)})") for note in (told if verbose else first(told, _PLACES))]
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
             lines.append(("", f"(as in {clean(shown)})"))

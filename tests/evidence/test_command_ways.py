@@ -59,6 +59,11 @@ def test_a_loop_gives_a_command_for_each_of_its_values():
     assert told == [f"--d {d} --h {h} --name run_5" for d in (1, 2) for h in (3, 4)]
 
 
+def test_a_loop_over_nothing_gives_nothing():
+    text = "for d in  ;do\npython train.py --h 1 --d $d\ndone\n"
+    assert words("train.py", run=text) == [("--h 1 --d", "run.sh:2")]
+
+
 def test_what_a_text_says_comes_first_and_then_the_first_of_each_script():
     text = "python train.py --d 1\npython train.py --d 2\n"
     told = words("train.py", a=text, b=text.replace("--d", "--h"), README="python train.py --x")

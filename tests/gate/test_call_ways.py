@@ -323,6 +323,12 @@ def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
     assert "\nno model measured · " in done.stdout
 
 
+def test_the_first_call_that_is_not_run_is_named(tmp_path, nparam_lint):
+    text = MAKES_WORDS.replace("train_dataset.get_vocab_size()", "train_dataset.shape[0]")
+    done = nparam_lint(cwd=write_files(tmp_path / "p", {"spell.py": text}))
+    assert "  – Speller  train_dataset comes from torch.load() (spell.py:10)" in done.stdout
+
+
 ASKS = """\
 import subprocess
 from torch import nn
