@@ -286,8 +286,8 @@ class SourceTree:
         if head in _PACKAGES or head in sys.stdlib_module_names:
             return None
         # A directory from which scripts import is no package itself, unless they say so.
-        source = self.source(path).decode("utf-8", "replace")
-        added = re.findall(r"[\"'/](\w+)[\"'/]", source) if "sys.path" in source else ()
+        source = self.source(path) if b"sys.path" in self.source(path) else b""
+        added = re.findall(r"[\"'/](\w+)[\"'/]", source.decode("utf-8", "replace"))
         roots = [
             root
             for root in holders

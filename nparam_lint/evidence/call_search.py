@@ -215,15 +215,17 @@ class CallSearch:
     @cached_method
     def reads(self, target: Target, option: str) -> bool:
         """Whether a model has an argument of this name, or its file reads such an attribute."""
-        parameters = self.parameters.get((target.location, target.callable), ())
-        return any(p.name == option for p in parameters) or is_read(option, self.text_of(target))
+        return self.has_argument(target, option) or is_read(option, self.text_of(target))
 
     @cached_method
     def decides(self, target: Target, option: str) -> bool:
         """Whether a model has an argument of this name, or a condition in its file reads it."""
-        parameters = self.parameters.get((target.location, target.callable), ())
         conditions = "\n".join(re.findall(r"\bif\b[^\n]*", self.text_of(target)))
-        return any(p.name == option for p in parameters) or is_read(option, conditions)
+        return self.has_argument(target, option) or is_read(option, conditions)
+
+    def has_argument(self, target: Target, name: str) -> bool:
+        parameters = self.parameters.get((target.location, target.callable), ())
+        return any(parameter.name == name for parameter in parameters)
 
     def text_of(self, target: Target) -> str:
         return self.discovery.tree.source(target.location).decode("utf-8", "replace")
@@ -258,13 +260,8 @@ class CallSearch:
         arguments = {(name, ast.unparse(value)) for name, value in pairs}
         arguments |= {(item.arg or "**", ast.unparse(item.value)) for item in call.keywords}
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        key = (
-            target,
-            part,
-            setup,
-            frozenset(arguments),
-            method if method.startswith("from_") else "",
-        )
+        method = method if method.startswith("from_") else ""
+        key = target, part, setup, frozenset(arguments), method
         return Evidence(target, Way("call", at), file, recipe, rank, key)
 
     def evidence_at_home(

@@ -32,14 +32,15 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
     """The statements that give the first parameter of a function in the file at `path` its value,
     where a decorator does: `@hydra.main(config_path="conf", config_name="a")`, `@draccus.wrap()`.
     Empty where none does, or where it is not written out which config that is."""
-    first = function.args.args[0] if function.args.args else None
-    for item in function.decorator_list if first else ():
-        name, call = dotted_name(getattr(item, "func", item)), item
-        assert first is not None
-        if tail(name) in ("main", "hydra_main") and "hydra" in name and isinstance(call, ast.Call):
+    if not function.args.args:
+        return []
+    first = function.args.args[0]
+    for item in function.decorator_list:
+        name = dotted_name(getattr(item, "func", item))
+        if tail(name) in ("main", "hydra_main") and "hydra" in name and isinstance(item, ast.Call):
             words = {"config_path": "", "config_name": "config"}
-            given = dict(zip(words, call.args, strict=False))
-            given |= {word.arg: word.value for word in call.keywords if word.arg in words}
+            given = dict(zip(words, item.args, strict=False))
+            given |= {word.arg: word.value for word in item.keywords if word.arg in words}
             for word, value in given.items():
                 if not isinstance(value, ast.Constant):
                     return []
@@ -53,8 +54,8 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
             text = f"with __import__('hydra').{start}, version_base=None):\n"
             text += f"    {first.arg} = __import__('hydra').compose({config!r}, overrides={plain})"
             return ast.parse(text).body
-        is_wrapped = name in ("draccus.wrap", "pyrallis.wrap") and first.annotation is not None
-        if is_wrapped and first.annotation:
+        library, _, word = name.partition(".")
+        if library in ("draccus", "pyrallis") and word == "wrap" and first.annotation:
             config = ast.unparse(first.annotation)
-            return ast.parse(f"{first.arg} = {name[:-5]}.parse({config}, args=[])").body
+            return ast.parse(f"{first.arg} = {library}.parse({config}, args=[])").body
     return []

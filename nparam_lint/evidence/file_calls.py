@@ -279,8 +279,8 @@ class FileCalls:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
-        is_bound = BINDS_IN_TEXT in self.text.text
-        if is_sketch or (self.search.needs_nothing(target, call) and not is_bound):
+        has_bindings = BINDS_IN_TEXT in self.text.text
+        if is_sketch or (self.search.needs_nothing(target, call) and not has_bindings):
             return
         rank, is_inside = self.placed(place)
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
@@ -332,14 +332,7 @@ class FileCalls:
         except NeedsCommand as why:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
-        # What names the model stands for another one where it has another value.
-        is_named = self.target_by_option(call) == target
-        naming = {
-            node.attr
-            for part in ([call.func, *call.args[:1]] if is_named else [call.func])
-            for node in ast.walk(part)
-            if isinstance(node, ast.Attribute)
-        }
+        naming = self.options_that_name(call, target)
         known: set[object] = set()
         for command in self.search.commands.of(cut.home.path):
             given = command.given(text.options)
@@ -347,28 +340,37 @@ class FileCalls:
                 continue
             read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
             key = frozenset((name, given[name]) for name in read)
+            if not key or key in known:
+                continue
             with suppress(NoWay):
-                if key and key not in known:
-                    told = filled() if flags else filled(command=given)
+                if flags:
                     values = {name: given[name][-1].rpartition("=")[2] for name in read & names}
                     lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
-                    if flags:
-                        told = [*ast.parse("\n".join(lines)).body, *told]
-                    yield told, f"as in {command.place}"
-                    known.add(key)
+                    told = [*ast.parse("\n".join(lines)).body, *filled()]
+                else:
+                    told = filled(command=given)
+                yield told, f"as in {command.place}"
+                known.add(key)
         if lacking is None:
             for name, option in text.options.items():
                 is_direct = name in names - naming and not is_whole
-                if is_direct or (is_whole and self.search.decides(target, name)):
-                    for words in () if RUN_SETTING.match(name) else variants(option):
-                        with suppress(NoWay):
-                            yield filled(command={name: words}), f"with {' '.join(words)}"
-        if lacking is None or known:
-            return
-        if (value := next(tested(lacking.option, statements), None)) is None:
-            raise lacking
-        words = words_for(text.options[lacking.option], value)
-        yield filled(command={lacking.option: words}), f"with {' '.join(words)}"
+                is_used = is_direct or (is_whole and self.search.decides(target, name))
+                for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
+                    with suppress(NoWay):
+                        yield filled(command={name: words}), f"with {' '.join(words)}"
+        elif not known:
+            if (value := next(tested(lacking.option, statements), None)) is None:
+                raise lacking
+            words = words_for(text.options[lacking.option], value)
+            yield filled(command={lacking.option: words}), f"with {' '.join(words)}"
+
+    def options_that_name(self, call: ast.Call, target: Target) -> set[str]:
+        """The attributes of options by which a call says which model it gives: with another value
+        it gives another one."""
+        is_named = self.target_by_option(call) == target
+        parts = [call.func, *call.args[:1]] if is_named else [call.func]
+        inner = (node for part in parts for node in ast.walk(part))
+        return {node.attr for node in inner if isinstance(node, ast.Attribute)}
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

@@ -53,7 +53,8 @@ class _Script:
         """These statements, for a command that gives what has no default."""
         options = self.calls.text.options
         every = dict.fromkeys(options, ("",))
-        return with_defaults(self._cut or [], [self.holder], options, command=every)[2:]
+        statements = with_defaults(self._cut or [], [self.holder], options, command=every)
+        return statements[len(arguments_of_script(())) :]
 
     @property
     def holder(self) -> ast.expr:

@@ -124,8 +124,8 @@ class StatementSlice:
         if not (names | parts) & need:
             return []
         try:
-            if loads(node.value) & self.lost:
-                raise NotRun(min(loads(node.value) & self.lost))
+            if lost := loads(node.value) & self.lost:
+                raise NotRun(min(lost))
             if names & self.given_names:
                 self.check_given(node.value)
             else:
@@ -238,9 +238,8 @@ class StatementSlice:
             return _Branch(self.before(body, branch_need), branch_need)
         except NoWay as why:
             names = {name: item.lineno for item in body for name in stores(item) if name in need}
-            if other is None or not (names and isinstance(why, NotRun)):
-                return _Branch([], set(), why)
-            if any(name in stores(item) for item in other for name in names):
+            is_kept = other is not None and names and isinstance(why, NotRun)
+            if not is_kept or any(name in stores(item) for item in other or () for name in names):
                 return _Branch([], set(), why)
             self.unknown |= {(LOCAL, n): f"{self.text.path}:{at}" for n, at in names.items()}
             return _Branch([], set(need))

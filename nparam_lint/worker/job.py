@@ -379,9 +379,11 @@ def only_module(torch, value, text):
         if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
             getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0
         return modules[0]
-    kinds = ", ".join(type(module).__name__ for module in modules)
-    what = f"{len(modules)} models ({kinds}), not one" if modules else type(value).__name__
-    reason = f"{text} returned {what}" + ("" if modules else ", not a model")
+    what = f"{type(value).__name__}, not a model"
+    if modules:
+        kinds = ", ".join(type(module).__name__ for module in modules)
+        what = f"{len(modules)} models ({kinds}), not one"
+    reason = f"{text} returned {what}"
     raise Failure("NPL004", "not_a_model", reason)
 
 

@@ -163,8 +163,8 @@ class Call:
         return None
 
     def lacking(self, error):
-        """Text and names of what a base needs, where a class that was called with nothing passes
-        all that it gets on to that base, and failed for want of it."""
+        """(reason, names of the missing arguments), if a class was called without arguments and
+        failed because a base class needs some; (None, []) for any other exception."""
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(str(error))
         if not isinstance(self.function, type) or not self.text.endswith("()"):
             return None, []
@@ -175,10 +175,8 @@ class Call:
                 continue
             names = [p.name for p in required(signature.parameters.values())][1:]
             if names and (not is_short or f"{kind.__qualname__}.__init__()" in str(error)):
-                return (
-                    f"{self.job.build.callable} needs {', '.join(names)} ({kind.__name__})",
-                    names,
-                )
+                text = f"{self.job.build.callable} needs {', '.join(names)} ({kind.__name__})"
+                return text, names
             if names or not takes_any(signature):
                 break
         return None, []

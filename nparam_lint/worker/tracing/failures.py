@@ -51,12 +51,9 @@ def describe(error):
 
 def asserted(error):
     """The statement of an `assert` that says nothing, and where it stands."""
-    *_, (frame, line) = [(None, 0), *walk_tb(error.__traceback__)]
-    if frame is None:
-        return ""
-    file = frame.f_code.co_filename
-    statement = without_copy(linecache.getline(file, line).strip())
-    return "{} ({}:{})".format(statement[:MESSAGE], relative(file), line) if statement else ""
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    statement = without_copy(linecache.getline(*lines[-1]).strip()) if lines else ""
+    return "{} ({})".format(statement[:MESSAGE], line_text(*lines[-1])) if statement else ""
 
 
 def obstacle(error):
