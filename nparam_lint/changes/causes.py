@@ -3,11 +3,13 @@ compared by its parameters."""
 
 from __future__ import annotations
 
+import ast
 import re
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from nparam_lint.changes.parameter_changes import ParameterChanges
@@ -16,10 +18,11 @@ from nparam_lint.changes.states import States, in_moved_file, named_base
 from nparam_lint.claims import parse_selector
 from nparam_lint.config.load import ConfigError
 from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.discover.files import list_configs
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.explanations import lines_of
 from nparam_lint.gate.hooks import BudgetCause
-from nparam_lint.gate.reading import read_source
+from nparam_lint.gate.reading import listed, read_source
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position, SourceLine
@@ -102,6 +105,15 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
     edited = cache(lambda file: tuple(_edited(file, source, past)))
 
     @cache
+    def configs() -> dict[str, re.Pattern[bytes]]:
+        """The config files that are not as they were, and how a text names each."""
+        return {
+            path: re.compile(rb"\b%s\b" % re.escape(PurePosixPath(path).stem).encode())
+            for path in listed(source.session, list_configs)
+            if edited(path)
+        }
+
+    @cache
     def changes(key: _Key) -> ParameterChanges | str:
         """What changed in a model, or why that is not known."""
         then, now = builds_then.get(key), builds_now[key]
@@ -119,23 +131,35 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         sources = (Position.read(change.source) for change in cause.changes)
         files = {candidate.position.path, *(at.path for at in sources if at)}
         files = {*(files & source.found.tree.files), candidate.target.built.location}
+        files |= {candidate.location} if candidate.is_file else set()
+        texts = [str(candidate.build).encode(), *map(source.found.tree.source, sorted(files))]
+        files |= {path for path, name in configs().items() if any(map(name.search, texts))}
         lines = tuple(line for file in sorted(files) for line in edited(file))
         causes.append(replace(cause, edited=lines))
     return causes
 
 
 def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:
-    """The lines of a file that are not as they were; comments aside, and those without a word."""
+    """The lines of a file that are not as they were; comments aside, what stands there for a reader
+    alone (a docstring), and lines without a word."""
     try:
         before = (past.session.root / past.moves.back.get(path, path)).read_bytes()
     except OSError:  # it is new
         return
-    old, new = lines_of(before), lines_of(source.found.tree.source(path))
+    content = source.found.tree.source(path)
+    old, new = lines_of(before), lines_of(content)
+    for_readers: set[int] = set()
+    with suppress(SyntaxError, ValueError):
+        texts = ast.walk(ast.parse(content)) if path.endswith(".py") else ()
+        for node in texts:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                for_readers.update(range(node.lineno - 1, (node.end_lineno or 0)))
     for tag, first, last, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
         is_edit = tag == "replace" and last - first == end - start
         for number in range(start, end) if tag != "equal" else ():
             was = old[first + number - start] if is_edit else ""
-            if _WORD.search(new[number]) and not new[number].lstrip().startswith("#"):
+            is_code = number not in for_readers and not new[number].lstrip().startswith("#")
+            if is_code and _WORD.search(new[number]):
                 yield _source_line(Position(path, number + 1), new[number], was)
 
 

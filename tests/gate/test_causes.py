@@ -231,25 +231,37 @@ def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
     ]
 
 
-def test_a_width_in_a_config_file_is_underlined_there(sample, nparam_lint):
+BUILDS = """\
+
+
+def build(path="small.json"):
+    return Net(json.load(open(path)))
+"""
+
+
+@pytest.mark.parametrize("declared", ["small.json", "train.py::build"])
+def test_a_width_in_a_config_file_is_underlined_there(declared, sample, nparam_lint):
     files = {
         "net.py": NET.format(out="d").replace("d=8", "h").replace("(d, d)", '(h["d"], 8)'),
-        "train.py": BUILDS_BY_JSON,
+        "train.py": BUILDS_BY_JSON + BUILDS,
         "small.json": '{\n  "d": 8\n}\n',
-        "nparam-lint.toml": '[budgets]\n"small.json" = 72\n',
+        "nparam-lint.toml": f'[budgets]\n"{declared}" = 72\n',
+        "other.json": "1",
     }
     sample.committed(files)
-    sample.write({"small.json": '{\n  "d": 9\n}\n'})
+    called = declared.rpartition("::")[2]
+    documented = files["net.py"].replace("Module):\n", 'Module):\n    """It is new."""\n\n')
+    sample.write({"small.json": '{\n  "d": 9\n}\n', "other.json": "2", "net.py": documented})
     done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
     assert done.stdout.splitlines()[:8] == [
-        "nparam-lint.toml:2:1  NPL001  small.json has 80 parameters, declared 72: +8 (+11.11 %)",
-        '    2 | "small.json" = 72',
-        "      |                ^^",
+        f"nparam-lint.toml:2:1  NPL001  {called} has 80 parameters, declared 72: +8 (+11.11 %)",
+        f'    2 | "{declared}" = 72',
+        f"      |{' ' * (len(declared) + 6)}^^",
         "    small.json",
         '    2 |   "d": 9',
         "      |        ^",
         "    changed since HEAD, when it had 72:",
-        "      ~ fc  8×8 → 8×9  +8  net.py:7",
+        "      ~ fc  8×8 → 8×9  +8  net.py:9",
     ]
 
 
