@@ -3,8 +3,10 @@ what to do next, a summary."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
@@ -201,7 +203,10 @@ def _next_step(report: Report) -> Iterator[Block]:
     if best is None:
         where, line = "the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
-        yield Text("Nothing is declared yet. To hold these counts: nparam-lint init")
+        text = "To hold these counts: nparam-lint init"
+        if not any(map(_is_declarable, report.models)):
+            text = "To hold a count, say in the config how the model is built: [arguments]"
+        yield Text(f"Nothing is declared yet. {text}")
         return
     else:
         name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
@@ -210,6 +215,20 @@ def _next_step(report: Report) -> Iterator[Block]:
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
+
+
+def _is_declarable(model: ModelReport) -> bool:
+    """Whether `init` can declare it: it is built by one call, not by what a script puts together
+    before."""
+    result = model.measurement
+    if not isinstance(result, Measured) or not total_of(model):
+        return False
+    if model.way is None or model.way.kind != "call":
+        return True
+    with suppress(SyntaxError, ValueError):
+        nodes = ast.walk(ast.parse(result.call, mode="eval"))
+        return len([node for node in nodes if isinstance(node, ast.Name)]) <= 1  # what is called
+    return False
 
 
 def nothing_found(report: Report, options: Options) -> str:

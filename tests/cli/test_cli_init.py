@@ -346,7 +346,7 @@ if __name__ == "__main__":
 """
 
 
-def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init):
+def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init, nparam_lint):
     net = "class Net(nn.Module):\n def __init__(self, d):\n  super().__init__()\n"
     (tmp_path / "net.py").write_text(f"from torch import nn\n{net}  self.a = nn.Linear(d, d)\n")
     (tmp_path / "train.py").write_text(SCRIPT)
@@ -354,6 +354,15 @@ def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init):
     assert summary == "no budget to write · 1 model got none"
     said = "train.py:6 builds it with more than one call: say them in the config (setup)"
     assert net == f"net.py:2  Net  {said}"
+    (screen,) = [
+        line for line in nparam_lint(cwd=tmp_path).stdout.splitlines() if "To hold" in line
+    ]
+    assert screen.endswith("say in the config how the model is built: [arguments]")
+    (tmp_path / "eval.py").write_text("from net import Net\nnet = Net(3)\n")
+    assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in (
+        nparam_lint(cwd=tmp_path).stdout
+    )
+    assert "net.py:2  Net(3)  12\n" in init(tmp_path).stdout
 
 
 def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path, init):
