@@ -278,8 +278,12 @@ class CallSearch:
         plain = ast.copy_location(ast.Call(expression(name), call.args, call.keywords), call)
         return self.evidence(target, plain, statements, at, rank, target.location)
 
+    def needs_arguments(self, target: Target) -> bool:
+        """Whether a model cannot be built by its name alone."""
+        parameters = self.parameters.get((target.location, target.callable), ())
+        return any(parameter.required for parameter in parameters)
+
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""
-        parameters = self.parameters.get((target.location, target.callable), ())
-        is_bare = not (call.args or call.keywords or any(p.required for p in parameters))
+        is_bare = not (call.args or call.keywords or self.needs_arguments(target))
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)

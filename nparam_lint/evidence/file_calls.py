@@ -19,6 +19,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
+from nparam_lint.evidence.named_models import LOOKED_UP, NamedModel, named_models
 from nparam_lint.evidence.options import (
     NeedsCommand,
     contradicts,
@@ -26,6 +27,7 @@ from nparam_lint.evidence.options import (
     parsed_names,
     tested,
     uses,
+    value_in,
     variants,
     with_defaults,
     words_for,
@@ -47,7 +49,6 @@ from nparam_lint.evidence.statements import (
     stores,
 )
 from nparam_lint.ground.script_words import (
-    LOOK_UPS,
     READS_CONFIG,
     RUN_SETTING,
     SCRIPT_FILE,
@@ -56,7 +57,7 @@ from nparam_lint.ground.script_words import (
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
@@ -68,7 +69,6 @@ _FILES = 3  # other files through which arguments are followed
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 _ENTRIES = 3  # of a table that a loop runs over
-_LOOKED_UP = re.compile("|".join(LOOK_UPS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class FileCalls:
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         pattern = "|".join(map(re.escape, sorted(names)))
-        pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{_LOOKED_UP.pattern}"
+        pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}"
         pattern += "".join(f"|{text}" for text in BUILDS_IN_TEXT)
         for method in sorted({method for _, method in self.search.builders}):
             pattern += rf"|\.{method}\("
@@ -201,14 +201,17 @@ class FileCalls:
 
     def evidence(self) -> Iterator[Evidence]:
         for place in self.places():
+            for model in named_models(self, place.call):
+                yield from self.built(place, model.target, named=model)
             for target, part in self.targets(place.call):
                 yield from self.built(place, target, part)
 
     def targets(self, call: ast.Call) -> Iterator[tuple[Target, str]]:
-        """The models that a call gives, each with what stands behind the call to get it."""
+        """The models that a call gives whatever the options, each with what stands behind the call
+        to get it."""
         name = dotted_name(call.func)
         symbol = self.resolve(name) if name and self.is_bound(name) else None
-        target = self.search.target_of(symbol) or self.target_by_option(call)
+        target = self.search.target_of(symbol)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
             target = self.target_by_config(call)
         parts = self.search.parts_of(symbol) if symbol and symbol.kind == "function" else {}
@@ -258,24 +261,9 @@ class FileCalls:
             return self.search.builders.get((config, method))
         return None
 
-    def target_by_option(self, call: ast.Call) -> Target | None:
-        """The model that the default of an option names: `models.__dict__[args.arch]()`; in the
-        module that the function is looked up in, or else anywhere."""
-        if not _LOOKED_UP.search(ast.unparse(call.func) + "("):
-            return None
-        inner = [item for node in (call.func, *call.args[:1]) for item in ast.walk(node)]
-        options = (self.text.options.get(n.attr) for n in inner if isinstance(n, ast.Attribute))
-        name = next(filter(None, (default_text(option) for option in options if option)), None)
-        if name is None:
-            return None
-        for node in ast.walk(call.func):
-            symbol = self.resolve(f"{node.id}.{name}") if isinstance(node, ast.Name) else None
-            if target := self.search.target_of(symbol):
-                return target
-        targets = self.search.by_name.get(name, ())
-        return targets[0] if len(targets) == 1 else None
-
-    def built(self, place: Place, target: Target, part: str) -> Iterator[Evidence]:
+    def built(
+        self, place: Place, target: Target, part: str = "", named: NamedModel | None = None
+    ) -> Iterator[Evidence]:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
@@ -287,7 +275,8 @@ class FileCalls:
             return  # its arguments are those of the model around it
         # What is called is cut out too, where that has to be worked out.
         is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
-        function = [] if dotted_name(call.func) and not is_method else [call.func]
+        name = dotted_name(call.func)
+        function = [] if name and self.is_bound(name) and not is_method else [call.func]
         nodes = [*call.args, *call.keywords, *function]
         for entry in range(_ENTRIES):
             try:
@@ -296,7 +285,7 @@ class FileCalls:
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 # What a factory says of other sizes, the calls of that say too.
                 most = 1 if rank == FACTORY else None
-                filled = [*islice(self.with_options(cut, call, target), most)]
+                filled = [*islice(self.with_options(cut, call, target, named), most)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
@@ -313,42 +302,51 @@ class FileCalls:
                 return
 
     def with_options(
-        self, cut: Cut, call: ast.Call, target: Target
+        self, cut: Cut, call: ast.Call, target: Target, named: NamedModel | None
     ) -> Iterator[tuple[list[ast.stmt], str]]:
         """The statements with the options that they use: with their defaults, as each command says
         what the model depends on, and with each other value that an option offers. Where one has no
         default, and no command gives it a value, the first value that it is compared with. And a
-        note, which that is."""
+        note, which that is. `named`: the option by which the call says which model it gives."""
         text, statements = cut.home.text, cut.statements
         flags = text.flags if not text.flags.isdisjoint(loads(*statements, call)) else set()
         if flags:
             statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
-        filled = partial(
-            with_defaults, statements, [call, *cut.read], text.options, cut.unknown, text.stored
-        )
+        # With another value than its own, an option that names the model gives another one.
+        naming = {node.attr for node in ast.walk(call.func) if isinstance(node, ast.Attribute)}
+        chosen: dict[str, tuple[str, ...]] = {}
+        if named:
+            naming.add(named.option)
+            chosen = {named.option: named.words} if named.words else {}
+
+        def filled(command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
+            words = {**chosen, **(command or {})}
+            used_by = [call, *cut.read]
+            return with_defaults(statements, used_by, text.options, cut.unknown, text.stored, words)
+
         lacking: NeedsCommand | None = None
         try:
-            yield filled(), ""
+            yield filled(), f"with {' '.join(named.words)}" if named and chosen else ""
         except NeedsCommand as why:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
-        naming = self.options_that_name(call, target)
         known: set[object] = set()
         for command in self.search.commands.of(cut.home.path):
             given = command.given(text.options)
-            if not naming.isdisjoint(given) or contradicts(given, statements):
+            is_other = any(self.value(n, given) != self.value(n, chosen) for n in naming)
+            if is_other or contradicts(given, statements):
                 continue
             read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
-            key = frozenset((name, given[name]) for name in read)
+            key = frozenset((name, given[name]) for name in read - naming)
             if not key or key in known:
                 continue
             with suppress(NoWay):
                 if flags:
-                    values = {name: given[name][-1].rpartition("=")[2] for name in read & names}
+                    values = {name: value_in(given[name]) for name in read & names}
                     lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
                     told = [*ast.parse("\n".join(lines)).body, *filled()]
                 else:
-                    told = filled(command=given)
+                    told = filled(given)
                 yield told, f"as in {command.place}"
                 known.add(key)
         if lacking is None:
@@ -357,20 +355,19 @@ class FileCalls:
                 is_used = is_direct or (is_whole and self.search.decides(target, name))
                 for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
                     with suppress(NoWay):
-                        yield filled(command={name: words}), f"with {' '.join(words)}"
+                        yield filled({name: words}), f"with {' '.join(words)}"
         elif not known:
             if (value := next(tested(lacking.option, statements), None)) is None:
                 raise lacking
             words = words_for(text.options[lacking.option], value)
-            yield filled(command={lacking.option: words}), f"with {' '.join(words)}"
+            yield filled({lacking.option: words}), f"with {' '.join(words)}"
 
-    def options_that_name(self, call: ast.Call, target: Target) -> set[str]:
-        """The attributes of options by which a call says which model it gives: with another value
-        it gives another one."""
-        is_named = self.target_by_option(call) == target
-        parts = [call.func, *call.args[:1]] if is_named else [call.func]
-        inner = (node for part in parts for node in ast.walk(part))
-        return {node.attr for node in inner if isinstance(node, ast.Attribute)}
+    def value(self, option: str, chosen: Mapping[str, Sequence[str]]) -> str | None:
+        """The one that an option has: by these words, or its default."""
+        if option in chosen:
+            return value_in(chosen[option])
+        call = self.text.options.get(option)
+        return default_text(call) if call else None
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

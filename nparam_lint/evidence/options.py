@@ -107,7 +107,7 @@ def contradicts(given: Mapping[str, Sequence[str]], statements: Iterable[ast.stm
         if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
             words, value = given.get(node.targets[0].attr), node.value
             needed = getattr(value, "value", None)
-            if words and isinstance(needed, str) and words[-1].rpartition("=")[2] != needed:
+            if words and isinstance(needed, str) and value_in(words) != needed:
                 return True
     return False
 
@@ -116,6 +116,11 @@ def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
     """What a command line says to give an option this value."""
     first = words_of(call)[0]
     return (first, value) if first.startswith("-") else (value,)
+
+
+def value_in(words: Sequence[str]) -> str:
+    """The value that the words of a command give an option: `--model x`, `--model=x`."""
+    return words[-1].rpartition("=")[2]
 
 
 def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:

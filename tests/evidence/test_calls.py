@@ -205,7 +205,8 @@ def test_options_have_their_defaults(tmp_path, text, expected):
     if expected is None:
         assert found == []
     else:
-        (only,) = found
+        only, *named = found
+        assert all("sys.argv[1:] = ['--model', 'Big']" in other for other in named)
         assert "add_argument('--dim', type=int, default=5)\n" in only
         assert "parse_args([])" in only
         assert "data-path" not in only

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from sample_files import write_files
 from test_calls import USE, ways
 
 from nparam_lint.evidence.commands import Commands
@@ -107,12 +109,30 @@ def test_what_an_option_offers_is_a_way(tmp_path):
     ]
 
 
-def test_an_option_that_names_the_model_gives_no_other_one_its_name(tmp_path):
-    script = (
-        f"import net\n{USE}{PARSER}p.add_argument('--m', default='Net', choices=['Net', 'Big'])\n"
-    )
-    script += "a = p.parse_args()\ngetattr(net, a.m)(a.d)\n"
-    assert found(tmp_path, script, "python fit.py --m Big\n") == [("", "")]
+@pytest.mark.parametrize(
+    ("looked_up", "default", "other"),
+    [
+        ("getattr(net, a.m)", "Net", "Big"),
+        ("net.__dict__[a.m]", "Net", "Big"),
+        ("getattr(net, f'{a.m}')", "Net", "Big"),
+        ("importlib.import_module('zoo.' + a.m).Big", "small", "large"),
+        ("importlib.import_module(f'zoo.{a.m}').Big", "small", "large"),
+    ],
+)
+def test_an_option_that_names_the_model_gives_each_in_its_way(tmp_path, looked_up, default, other):
+    """The other one gets the options of commands that name it, and of no others."""
+    zoo = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\n"
+    write_files(tmp_path, {"zoo/small.py": zoo, "zoo/large.py": zoo})
+    script = f"import importlib\nimport net\n{USE}{PARSER}"
+    script += f"p.add_argument('--m', default='{default}')\na = p.parse_args()\n"
+    script += f"model = {looked_up}(a.d)\n"
+    readme = f"python fit.py --m {other}\npython fit.py --m={other} --d 2\npython fit.py --d 4\n"
+    assert found(tmp_path, script, readme) == [
+        ("", ""),
+        ("['--d', '4']", "as in README.md:3"),
+        (f"['--m', '{other}']", f"with --m {other}"),
+        (f"['--m={other}', '--d', '2']", "as in README.md:2"),
+    ]
 
 
 def test_a_command_for_another_branch_is_none_for_this_one(tmp_path):

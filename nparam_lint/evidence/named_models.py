@@ -1,0 +1,120 @@
+"""The models that an option of a script names: `models.__dict__[args.arch]()`, `getattr(nets,
+args.net)(3)`, `create_model(args.model)`, `importlib.import_module(args.model).Net()`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.discover.syntax import dotted_name, text_of
+from nparam_lint.evidence.options import default_text, value_in, variants
+from nparam_lint.evidence.statements import stores
+from nparam_lint.ground.script_words import LOOK_UPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.claims import Target
+    from nparam_lint.evidence.file_calls import FileCalls
+
+LOOKED_UP = re.compile("|".join(LOOK_UPS))
+_IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
+
+
+class NamedModel(NamedTuple):
+    """`option`: the attribute that has the name of the `target`; `words`: those of a command that
+    give it, none where it is the default."""
+
+    target: Target
+    option: str
+    words: tuple[str, ...] = ()
+
+
+def named_models(calls: FileCalls, call: ast.Call) -> list[NamedModel]:
+    """Those that a call may give: by default, as commands say, or as the option offers. What can be
+    built by its name alone is none of them, unless it is the default."""
+    naming, attribute = _naming(calls, call)
+    options = calls.text.options
+    inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
+    option = next((name for name in inner if name in options), None)
+    if naming is None or option is None:
+        return []
+    models: dict[Target, NamedModel] = {}
+
+    def target_for(value: str | None) -> Target | None:
+        name = _folded(naming, option, value) if naming and option and value else None
+        return _named(calls, call, name, attribute) if name else None
+
+    usual = target_for(default_text(options[option]))
+    if usual:
+        models[usual] = NamedModel(usual, option)
+    for words in _choices(calls, option):
+        target = target_for(value_in(words))
+        if target and calls.search.needs_arguments(target):
+            models.setdefault(target, NamedModel(target, option, words))
+    return [*models.values()]
+
+
+def _choices(calls: FileCalls, option: str) -> Iterator[tuple[str, ...]]:
+    """The words that commands, and the option itself, have for its values."""
+    options = calls.text.options
+    for command in calls.search.commands.of(calls.path):
+        if words := command.given(options).get(option):
+            yield words
+    yield from variants(options[option])
+
+
+def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:
+    """What says which model a call gives; and what is called in the module that it is the name of,
+    if it is that."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        module = function.value
+        if isinstance(module, ast.Name):
+            assigned = (n for n in ast.walk(calls.tree) if isinstance(n, ast.Assign))
+            before = [n for n in assigned if module.id in stores(n) and n.lineno <= call.lineno]
+            module = before[-1].value if before else module
+        if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
+            return next(iter(module.args), None), function.attr
+    if not LOOKED_UP.search(ast.unparse(function) + "("):
+        return None, ""
+    if isinstance(function, ast.Subscript):
+        return function.slice, ""
+    given = function.args[1:] if isinstance(function, ast.Call) else call.args
+    return next(iter([*given, *(item.value for item in call.keywords)]), None), ""
+
+
+def _folded(node: ast.expr, option: str, value: str) -> str | None:
+    """The text that an expression is where the option has this value."""
+    if isinstance(node, ast.Attribute):
+        return value if node.attr == option else None
+    if isinstance(node, ast.FormattedValue):
+        return _folded(node.value, option, value)
+    if isinstance(node, ast.JoinedStr):
+        parts = node.values
+    elif isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    else:
+        return text_of(node)
+    texts = [_folded(part, option, value) for part in parts]
+    return None if None in texts else "".join(filter(None, texts))
+
+
+def _named(calls: FileCalls, call: ast.Call, name: str, attribute: str) -> Target | None:
+    """The model of a name: in the module that it is looked up in, or else anywhere; or what the
+    module of that name has as an attribute."""
+    search = calls.search
+    if attribute:
+        file = f"/{name.replace('.', '/')}"
+        ends = f"{file}.py", f"{file}/__init__.py"
+        paths = [path for path in search.discovery.tree.files if f"/{path}".endswith(ends)]
+        paths.sort(key=lambda path: path.count("/"))  # what is deep below may be a copy
+        is_sure = paths and [path.count("/") for path in paths].count(paths[0].count("/")) == 1
+        return search.target_of(search.names.resolve(paths[0], attribute)) if is_sure else None
+    for node in ast.walk(call.func):
+        symbol = calls.resolve(f"{node.id}.{name}") if isinstance(node, ast.Name) else None
+        if target := search.target_of(symbol):
+            return target
+    targets = search.by_name.get(name, ())
+    return targets[0] if len(targets) == 1 else None
