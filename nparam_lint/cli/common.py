@@ -206,10 +206,7 @@ def nearest_directory(path: Path) -> Path:
 
 @contextmanager
 def showing_progress(session: Session) -> Iterator[Session]:
-    """The same, showing what is done, if standard error is a terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield session
-        return
+    """The same, showing what is done."""
     with progress.progress_line() as line:
         yield replace(session, progress=line)
 

@@ -1,7 +1,9 @@
-"""What a run is doing, in one line of the terminal, from its first second on."""
+"""What a run is doing: in one line of the terminal, from its first second on; elsewhere in a line
+now and then, so that a log shows that it lives."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -14,13 +16,16 @@ from nparam_lint.report.style import elide_target
 
 _OFTEN = 0.1  # seconds between two drawings: a zoo has a hundred models a second
 _EVERY = 1.0  # seconds after which it is drawn anew, so that one sees the time pass
+_SELDOM = 10.0  # the same where it is no terminal: each drawing is a line
 _LEAST = 2  # seconds of which it is said how long it still takes
 
 
 @contextmanager
 def progress_line() -> Iterator[ProgressLine]:
-    """Shows progress in one line of standard error, a terminal, and removes it at the end."""
-    line = ProgressLine(sys.stderr)
+    """Shows progress in one line of standard error, a terminal, and removes it at the end; in lines
+    of it where it is none."""
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    line = ProgressLine(sys.stderr) if is_terminal else ProgressLog(sys.stderr)
     line.show("reading the source…")
     try:
         yield line
@@ -31,6 +36,8 @@ def progress_line() -> Iterator[ProgressLine]:
 class ProgressLine:
     """Called with how many of how many models are done, and the one that is being built, or what
     else is being done (a text that ends in `…`). Several runs after each other count on."""
+
+    often, seldom = _OFTEN, _EVERY
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -49,7 +56,7 @@ class ProgressLine:
             self.count, self.every, self.label = count, every, label
             if self.began is None and not label.endswith("…"):
                 self.began = time.monotonic()
-            if time.monotonic() - self.drawn >= _OFTEN or not count:
+            if time.monotonic() - self.drawn >= self.often or not count:
                 self._draw()
         if self.ticker is None:  # not before: what reads the source may fork
             self.ticker = threading.Thread(target=self._tick, daemon=True)
@@ -69,7 +76,7 @@ class ProgressLine:
         self.show("")
 
     def _tick(self) -> None:
-        while not self.ended.wait(_EVERY):
+        while not self.ended.wait(self.seldom):
             with self.lock:
                 self._draw()
 
@@ -95,3 +102,16 @@ class ProgressLine:
         if left < _LEAST:
             return ""
         return f"  about {left:.0f} s left" if left < 100 else f"  about {left / 60:.0f} min left"
+
+
+class ProgressLog(ProgressLine):
+    """The same for a file or a pipe: a line every ten seconds, and none of a run that is over by
+    then."""
+
+    often = seldom = _SELDOM
+
+    def show(self, text: str) -> None:
+        now = time.monotonic()
+        if text and now - self.drawn >= self.often:
+            print(f"nparam-lint: {text}", file=self.stream, flush=True)
+            self.drawn = now

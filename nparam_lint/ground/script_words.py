@@ -101,8 +101,8 @@ PLAIN_MODULES = frozenset(
     "string pathlib np numpy torch th platform omegaconf easydict json".split()
 )
 SLICE_MODULES = PLAIN_MODULES.union(
-    "absl importlib types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
-    "box random datetime configargparse nn F torch_geometric monai mup".split()
+    "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
+    "box random datetime importlib configargparse nn F torch_geometric monai mup".split()
 )
 FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
 READING_METHODS = frozenset(

@@ -16,7 +16,7 @@ from unittest import mock
 import pytest
 
 from nparam_lint.cli.main import main
-from nparam_lint.cli.progress import ProgressLine
+from nparam_lint.cli.progress import ProgressLine, ProgressLog
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 
@@ -182,6 +182,18 @@ def test_runs_after_each_other_count_on():
     assert re.fullmatch(r"counting 3/5  One  1[23] s", line.text(time.monotonic()))
     line.end()
     assert told.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_log_gets_a_line_now_and_then():
+    told = io.StringIO()
+    line = ProgressLog(told)
+    line.show(READING)
+    line(0, 3, "One")
+    line.drawn -= 11
+    line(1, 3, "Two")
+    line(2, 3, "Three")  # at once
+    line.end()
+    assert re.fullmatch(r"nparam-lint: counting 1/3  Two.*\n", told.getvalue())
 
 
 # --- characters -----------------------------------------------------------------------------------
