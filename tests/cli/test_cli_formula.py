@@ -66,6 +66,11 @@ class Normed(nn.Module):
         self.layer = nn.Linear(config.width, config.width, bias=config.bias)
 
 
+class Usual(Normed):
+    def __init__(self, config=NormedConfig(width=5)):
+        super().__init__(config)
+
+
 class Widths(nn.Module):
     def __init__(self, inputs, hidden=16, *, outputs=4):
         super().__init__()
@@ -208,6 +213,12 @@ def test_fields_of_the_default_config_are_varied(gpt):
         '{"bias": false}': "n_embd*(n_layer*(3*n_embd + 2) + block_size + vocab_size)"
     }
     assert told["call"] == "GPT(GPTConfig())"
+
+
+def test_a_config_object_that_is_a_default_is_opened(formula):
+    told = document(formula("nets.py::Usual", "--vary", "width", "--format", "json"))
+    assert told["call"] == "Usual(config=NormedConfig(width=5))"
+    assert (told["cases"][0]["formula"], told["cases"][0]["value"]) == ("width*(width + 3)", 40)
 
 
 def test_every_shape_and_its_source(gpt):

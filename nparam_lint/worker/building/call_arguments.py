@@ -29,6 +29,7 @@ class Calls:
         self.names = names
         self.calls = []  # (node, signature), the outermost first
         call = tree.body
+        self.opens_config = is_call(call) and self.write_configs(call)
         arguments = [*call.args, *(k.value for k in call.keywords)] if is_call(call) else []
         for node in filter(is_call, [call, *arguments]):
             with contextlib.suppress(Exception):  # no signature, or a name that is not there
@@ -36,6 +37,19 @@ class Calls:
         self.inner = {}
         for node, signature in self.calls[1:]:
             self.find_inner("", node, signature)
+
+    def write_configs(self, call):
+        """Whether config objects are defaults of the call (`c=Config()`): they are written into it,
+        so that what they hold can be varied."""
+        written = False
+        with contextlib.suppress(Exception):
+            signature = signature_of(self.value(call.func), call)
+            for name, parameter in signature.parameters.items():
+                is_open = parameter.kind in NAMED and name not in written_in(call, signature)
+                if is_open and is_config(parameter.default):
+                    set_argument(call, signature, name, call_of(parameter.default, self.names))
+                    written = True
+        return written
 
     def find_inner(self, above, node, signature):
         """Those that are written among the arguments of a call for a config object."""

@@ -130,7 +130,7 @@ class Call:
             self.calls = Calls(tree, names)
             self.calls.change(dict(vary))
             self.calls.modify(change)
-            if vary or change:
+            if vary or change or self.calls.opens_config:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
