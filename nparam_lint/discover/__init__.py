@@ -37,6 +37,7 @@ from nparam_lint.discover.name_resolution import (
     is_factory,
     is_hinted,
     is_module,
+    is_unknown,
     is_whole_model,
     takes_nothing,
 )
@@ -105,13 +106,19 @@ class Models:
         self.names = names
 
     @cyclic_method(False)
-    def is_model(self, symbol: Symbol | None) -> bool:
-        """Is this class an `nn.Module`?"""
+    def is_model(self, symbol: Symbol | None, by_forward: bool = True) -> bool:
+        """Is this class an `nn.Module`? `by_forward`: one with a `forward` whose base is of a
+        package that nothing is known of may be one, too."""
         if symbol is None or symbol.kind not in ("class", "outside"):
             return False
         if symbol.kind == "outside":
             return is_module(symbol.name)
-        return any(self.is_model(base) for base in self.names.bases(symbol))
+        bases = [*self.names.bases(symbol)]
+        if any(self.is_model(base, by_forward) for base in bases):
+            return True
+        facts = self.names.classes(symbol.where)[symbol.name]
+        is_like_one = by_forward and facts.has_forward
+        return is_like_one and any(b.kind == "outside" and is_unknown(b.name) for b in bases)
 
     @cyclic_method(False)
     def makes_model(self, symbol: Symbol | None) -> bool:
@@ -146,11 +153,11 @@ class Models:
                 return True
         return False
 
-    def modules(self, path: str) -> frozenset[str]:
+    def modules(self, path: str, by_forward: bool = True) -> frozenset[str]:
         """The qualified names of the `nn.Module` classes of one file."""
-        names = self.names.classes(path)
+        symbols = [Symbol("class", path, name) for name in self.names.classes(path)]
         try:
-            return frozenset(n for n in names if self.is_model(Symbol("class", path, n)))
+            return frozenset(s.name for s in symbols if self.is_model(s, by_forward))
         except RecursionError:  # `discover` has left it out
             return frozenset()
 
@@ -257,9 +264,10 @@ class Discovery:
         """The ways to import the file, best first."""
         return self._planner.plan(path)
 
-    def modules(self, path: str) -> frozenset[str]:
-        """The qualified names of the `nn.Module` classes that the file defines."""
-        return self.models.modules(path) if path in self.tree.files else frozenset()
+    def modules(self, path: str, by_forward: bool = True) -> frozenset[str]:
+        """The qualified names of the `nn.Module` classes that the file defines. `by_forward`: see
+        `Models.is_model`."""
+        return self.models.modules(path, by_forward) if path in self.tree.files else frozenset()
 
     def names(self, path: str) -> frozenset[str]:
         """The names at the file's top level; empty where there is no such file."""

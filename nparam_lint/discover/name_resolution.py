@@ -4,6 +4,7 @@ dotted name which classes and functions of installed packages are models."""
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nparam_lint.claims.docstring_budgets import mentions
@@ -256,6 +257,12 @@ _HINTS = tuple(
     b"mmengine mmcv mmdet mmseg fairseq monai gpytorch pyro peft detectron2".split()
 )
 
+# Packages whose classes with a `forward` are no modules of torch, where nothing here says so.
+_KNOWN = _words("""
+    torch nn torchvision transformers paddle mxnet tensorflow keras jittor mindspore chainer
+    tinygrad flax jax haiku mlx numpy sklearn pydantic
+    """)
+
 # Names of bases that are modules, whichever package they come from.
 _TAILS = _words("""
     LightningModule PreTrainedModel BaseModule ModelMixin MessagePassing PyroModule
@@ -308,6 +315,12 @@ def is_module(dotted: str) -> bool:
         return bool(_TRANSFORMERS.match(tail))
     capital = tail.lstrip("_")[:1].isupper()
     return capital and bool(_NAMESPACES.match(dotted)) and not _NO_MODULE.search(tail)
+
+
+def is_unknown(dotted: str) -> bool:
+    """Is this a class of a package that is neither Python's, nor torch, nor another framework?"""
+    head, _, tail = dotted.partition(".")
+    return bool(tail) and head not in _KNOWN and head not in sys.stdlib_module_names
 
 
 def is_whole_model(dotted: str) -> bool:

@@ -29,6 +29,7 @@ from nparam_lint.discover.syntax import (
     docstring_lines,
     dotted_name,
     flat,
+    parameter_names,
     returned_calls,
     tail,
     text_of,
@@ -117,11 +118,12 @@ class FunctionFacts(Defined):
 @dataclass(frozen=True, slots=True)
 class ClassFacts(Defined):
     """`init`: its own `__init__`. `fields`: the dataclass fields that its constructor takes; None
-    when it is no dataclass."""
+    when it is no dataclass. `has_forward`: it has a method `forward(self, …)`."""
 
     bases: tuple[str, ...] = ()
     init: FunctionFacts | None = None
     fields: tuple[Parameter, ...] | None = None
+    has_forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +363,7 @@ class _Scanner:
     def _class(self, node: ast.ClassDef, outer: str) -> None:
         qualname = f"{outer}{node.name}"
         init = None
-        abstract = False
+        abstract = has_forward = False
         fields: list[Parameter] = []
         position = len(self.classes)
         for statement in flat(node.body):
@@ -369,6 +371,8 @@ class _Scanner:
                 self._class(statement, f"{qualname}.")
             elif isinstance(statement, FUNCTIONS):
                 abstract |= any(tail(name) == "abstractmethod" for name in decorators(statement))
+                parameters = parameter_names(statement.args)
+                has_forward |= statement.name == "forward" and parameters[:1] == ["self"]
                 if statement.name == "__init__":
                     if init is not None:  # the one before is replaced: nothing reads it
                         docstrings = self.docstrings.items()
@@ -395,6 +399,7 @@ class _Scanner:
             bases,
             init,
             tuple(fields) if is_dataclass and init is None else None,
+            has_forward,
         )
         self.classes.insert(position, facts)
 

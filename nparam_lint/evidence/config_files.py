@@ -28,6 +28,7 @@ Kind = Literal[
     "component",
     "script",
     "registry",
+    "argbind",
 ]
 
 _KINDS: dict[str, Kind] = {
@@ -41,7 +42,7 @@ _KINDS: dict[str, Kind] = {
 }
 _MARKS = re.compile(
     rb"_target_|class_path|_component_|\"_class_name\"|\btarget\b|\"architectures\"|^defaults\s*:"
-    rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:",
+    rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:|^[A-Z]\w*\.\w+:",
     re.MULTILINE,
 )
 # Neither a pipeline nor a scheduler.
@@ -49,6 +50,7 @@ _OF_DIFFUSERS = re.compile(
     r"(Model|Autoencoder|Transformer|Adapter)\w*$|^(UNet|Autoencoder|VQ|ControlNet)"
 )
 _NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
+_OF_CLASS = re.compile(r"([A-Z]\w*)\.\w+$")  # as argbind has them
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
@@ -107,6 +109,10 @@ class ConfigFiles:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
 
+    @cached_property
+    def uses_argbind(self) -> bool:
+        return bool(self.python_with("argbind.bind"))
+
     @cached_method
     def python_with(self, word: str) -> list[str]:
         """The Python files that have a word in them."""
@@ -126,6 +132,10 @@ class ConfigFiles:
         nodes: dict[Keys, ModelNode] = {}
         for keys, line, value in file.entries:
             kind = _KINDS.get(str(keys[-1]))
+            if argument := _OF_CLASS.match(str(keys[0])) if self.uses_argbind else None:
+                kind, value, keys = "argbind", argument[1], (argument[1], "")
+                if keys[:1] in nodes:
+                    continue
             if kind == "architectures":
                 continue
             is_network = len(keys) == 2 and _NETWORK.match(str(keys[0]))

@@ -34,7 +34,9 @@ class ConfigRecipes:
             return _by_transformers(node)
         if node.kind == "diffusers":
             return _by_diffusers(node)
-        if node.kind == "lightning":
+        if node.kind == "argbind":
+            recipe = _by_argbind(node)
+        elif node.kind == "lightning":
             recipe = _by_jsonargparse(node)
         elif node.kind == "target":
             recipe = self._by_target(node, file)
@@ -131,6 +133,13 @@ def _by_jsonargparse(node: ModelNode) -> Recipe:
 def _by_diffusers(node: ModelNode) -> Recipe:
     setup = f"import json\nconfig = json.load(open({node.path!r}))"
     return Recipe(setup=setup, call=f"{node.name}.from_config(config)", file="diffusers")
+
+
+def _by_argbind(node: ModelNode) -> Recipe:
+    """`Net.width: 64`: argbind gives each class its arguments."""
+    lines = f"import argbind\nscope = argbind.scope(argbind.load_args({node.path!r}))"
+    call = f"argbind.bind({node.symbol.name})()"
+    return Recipe(setup=f"{lines}\nscope.__enter__()", call=call, file=node.home)
 
 
 def _by_arguments(node: ModelNode, key: str) -> Recipe:

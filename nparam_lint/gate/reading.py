@@ -173,7 +173,8 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
         if not files:
             return []
     checked = set(source.files)
-    modules = [(path, discovery.modules(path)) for path in files if path in checked]
+    surely = partial(discovery.modules, by_forward=False)
+    modules = [(path, surely(path)) for path in files if path in checked]
     return lint.lint_files(discovery.tree, modules, source.session.store, source.settings.timeout)
 
 
