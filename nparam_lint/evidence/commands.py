@@ -88,8 +88,9 @@ class Commands:
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
             if len(source) > most or not (b".py" in source or b" -m " in source):
                 continue
+            text = source.decode("utf-8", "replace").replace("\r\n", "\n")
             numbers: Counter[str] = Counter()
-            for script, command in _commands(path, source.decode("utf-8", "replace")):
+            for script, command in _commands(path, text):
                 numbers[script] += 1
                 # The first of each shell script comes before the second of any.
                 order = 0 if is_doc(path) else numbers[script]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
+from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
@@ -28,6 +30,7 @@ from nparam_lint.evidence.statements import (
     does_work,
     parsed,
     source_of,
+    stores,
 )
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
@@ -35,7 +38,6 @@ from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
 
@@ -49,6 +51,7 @@ _READS = re.compile(
     r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
     r"merge_from_file|\w*(config|cfg|conf|yaml|json|toml|option|hparams|args|params|settings)\w*)$"
 )
+_EVALUATED = re.compile(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
 _LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
@@ -85,6 +88,17 @@ class ScriptModel:
     note: str
 
 
+def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:
+    """What a function of the file gives that parses the options: it may read the config, too."""
+    for frame in place.frames:
+        for node in frame.body[: frame.index]:
+            value = node.value if isinstance(node, ast.Assign) else None
+            name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
+            function = source.definitions.get(name)
+            if function and isinstance(node, ast.Assign) and "parse_args(" in ast.unparse(function):
+                yield from (ast.Name(name, ast.Load()) for name in sorted(stores(node)))
+
+
 class ConfigScripts:
     """The scripts of a project that read config files. `texts`: those that may hold commands."""
 
@@ -115,10 +129,12 @@ class ConfigScripts:
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
-            for variables in (self._changes.variables(text), []):
+            variables = self._changes.variables(text)
+            options = [*_options_before(place, source)]
+            for more in ([*variables, *options], options, []):
                 part = ConfigSlice(source)
                 with suppress(NoWay, RecursionError):
-                    statements = part.of(place, place.call, *variables)
+                    statements = part.of(place, place.call, *more)
                     break
             else:
                 continue
@@ -152,16 +168,26 @@ class ConfigScripts:
             return False, None
         assert isinstance(statement, ast.Assign)
         name = dotted_name(place.call.func)
-        symbol = names.resolve(path, name) if name else None
+        symbol = names.resolve(path, name) if name else self._evaluated(place.call.func)
         if symbol and symbol.kind != "outside" and self.files.makes_model(symbol):
             return True, symbol
         target = tail(dotted_name(statement.targets[0]))
-        return bool(_MODEL.match(target)) and not does_work(name), None
+        is_pythons = name.partition(".")[0] in sys.stdlib_module_names  # a path, with "model" in it
+        return bool(_MODEL.match(target)) and not (is_pythons or does_work(name)), None
+
+    def _evaluated(self, node: ast.expr) -> Symbol | None:
+        """The function of the project of which `eval("models." + name + ".get_net")` gives one."""
+        text = _EVALUATED.match(ast.unparse(node))
+        definitions = self.files.discovery.definitions if text else ()
+        paths = [d.path for d in definitions if text and d.qualname == text[1]]
+        return Symbol("function", paths[0], text[1]) if text and len(paths) == 1 else None
 
     def _is_harmless(self, path: str, call: ast.Call) -> bool:
         name = dotted_name(call.func)
         symbol = self.files.discovery.models.names.resolve(path, name) if name else None
         full = symbol.name if symbol else name
+        if name == "eval":  # of Python: what it gives is looked up
+            return True
         if _NOT_READ.match(full) and does_work(full):
             return False
         return not does_work(tail(full)) or bool(_READS.search(full))

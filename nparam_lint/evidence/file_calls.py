@@ -140,7 +140,7 @@ class FileCalls:
 
     def is_harmless(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
-        if READS_CONFIG.search(name):
+        if READS_CONFIG.search(name) or name == "eval":  # of Python: what it gives is looked up
             return True
         if not name:
             attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
@@ -156,7 +156,15 @@ class FileCalls:
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
 
     def is_bound(self, dotted: str) -> bool:
-        return dotted.partition(".")[0] in self.bound or "*" in self.bound
+        """Whether an import or a definition gives a name its meaning."""
+        name = dotted.partition(".")[0]
+        return name in self.bound or ("*" in self.bound and name not in self.assigned)
+
+    @cached_property
+    def assigned(self) -> set[str]:
+        """The names that anything in the file is assigned to."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
     def is_part(self, call: ast.Call) -> bool:
         """Whether this makes an object of a class of another package."""
@@ -417,13 +425,21 @@ class FileCalls:
                 lost |= {why.name}
             except NeedsCaller as why:
                 function = why.function
-                callers = self.search.callers(self.path, function.name) if depth < _FILES else ()
-                for calls, caller in callers:
+                callers = self.search.callers(self.path, self.called(function))
+                for calls, caller in callers if depth < _FILES else ():
                     with suppress(NoWay):
                         return self.cut_outside(function, calls, caller, place, nodes, entry, depth)
                 raise first or why from None
             except NoWay as why:
                 raise first or why from None
+
+    def called(self, function: Function) -> Symbol:
+        """What is called to run a function: a class, for its constructor."""
+        for name, owner in self.text.definitions.items():
+            if isinstance(owner, ast.ClassDef) and function in owner.body:
+                is_constructor = function.name == "__init__"
+                return Symbol("class", self.path, name if is_constructor else "")
+        return Symbol("function", self.path, function.name)
 
     def cut_outside(
         self,
@@ -438,7 +454,8 @@ class FileCalls:
         """As `cut`, with the arguments that another file gives a function of this one."""
         part = Slice(self.text, entry=entry, outside=function)
         statements = part.of(place, *nodes)
-        given = arguments_of(function, caller.call, is_method=False)
+        is_method = self.called(function).kind == "class"
+        given = arguments_of(function, caller.call, is_method)
         values = {n: given.get(n) or part.default(function, n) for n in sorted(part.given_outside)}
         outer = calls.cut(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
@@ -528,12 +545,11 @@ class CalledFiles(CallSearch):
                 parts[targets.pop()] = f"[{key!r}]"
         return parts if len(parts) > 1 else {}
 
-    def callers(self, path: str, name: str) -> Iterator[tuple[FileCalls, Place]]:
-        """The calls of a function of a file in other files."""
-        symbol = Symbol("function", path, name)
-        for caller in self.called_in.get(name.encode(), ()) if len(name) > 1 else ():
+    def callers(self, path: str, called: Symbol) -> Iterator[tuple[FileCalls, Place]]:
+        """The calls of a function, or a class, of a file in other files."""
+        for caller in self.called_in.get(called.name.encode(), ()) if len(called.name) > 1 else ():
             if caller != path:
                 calls = self.file_calls(caller)
-                for place in calls.text.callers(name):
-                    if calls.resolve(dotted_name(place.call.func)) == symbol:
+                for place in calls.text.callers(called.name):
+                    if calls.resolve(dotted_name(place.call.func)) == called:
                         yield calls, place
