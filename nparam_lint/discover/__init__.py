@@ -92,6 +92,7 @@ _FEW_WORDS = 50  # up to which searching for each costs less than telling the wo
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
 )
+_NAMED_BUILDER = re.compile(r"_*(build|create|make|construct|get|init)_?(model|net|network)$", re.I)
 _BUILDS = re.compile(r"(from|build|create|make|load|get)_")
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
@@ -141,7 +142,7 @@ class Models:
         if any(map(self.makes_model, callees)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
-        return registered and bool(facts.returned)
+        return (registered and bool(facts.returned)) or bool(_NAMED_BUILDER.match(facts.qualname))
 
     def _may_be_model(self, path: str, names: Iterable[str], whole: bool = False) -> bool:
         for name in names:

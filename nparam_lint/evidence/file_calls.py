@@ -275,8 +275,7 @@ class FileCalls:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
-        has_bindings = BINDS_IN_TEXT in self.text.text
-        if is_sketch or (self.search.needs_nothing(target, call) and not has_bindings):
+        if is_sketch or (self.search.needs_nothing(target, call) and not self.prepares(target)):
             return
         rank, is_inside = self.placed(place)
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
@@ -308,6 +307,14 @@ class FileCalls:
                 yield replace(evidence, way=replace(evidence.way, note=told))
             if not cut.loops:
                 return
+
+    def prepares(self, target: Target) -> bool:
+        """Whether a model without arguments depends on what the file does before it calls it."""
+        if BINDS_IN_TEXT in self.text.text:
+            return True
+        node = self.text.definitions.get(target.callable) if target.location == self.path else None
+        changed = {name.id for name in self.changed_imports} | self.text.changing
+        return isinstance(node, FUNCTIONS) and not changed.isdisjoint(loads(node))
 
     def with_options(
         self, cut: Cut, call: ast.Call, target: Target, named: NamedModel | None

@@ -242,7 +242,11 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
     for node in nodes:
         methods = {id(inner.func) for inner in calls_in(node)}
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name):
+                if inner.value.id in parsed and (flag := text_of(inner.slice)):  # of docopt
+                    attributes.add(flag.lstrip("-").replace("-", "_"))
+                    wholes -= 1
+            elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 if inner.value.id in parsed:
                     is_read = isinstance(inner.ctx, ast.Load) and id(inner) not in methods
                     attributes |= {inner.attr} if is_read else set()

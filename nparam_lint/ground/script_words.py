@@ -121,5 +121,5 @@ UNSAFE_METHODS = frozenset(
 CHANGES = re.compile(
     r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_(\w+_)?arguments?|"
     r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
-    r"override\w*|defrost|replace)$"
+    r"override\w*|defrost|replace|parse(_json)?)$"
 )
