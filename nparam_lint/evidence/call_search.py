@@ -21,7 +21,7 @@ from nparam_lint.discover.syntax import (
     words_in,
 )
 from nparam_lint.evidence import Evidence
-from nparam_lint.evidence.commands import Commands
+from nparam_lint.evidence.commands import Command, Commands
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on, told
 from nparam_lint.evidence.statement_slices import LOCAL
@@ -277,6 +277,20 @@ class CallSearch:
         name = symbol.name if symbol and symbol.kind == "method" else target.callable
         plain = ast.copy_location(ast.Call(expression(name), call.args, call.keywords), call)
         return self.evidence(target, plain, statements, at, rank, target.location)
+
+    @cached_method
+    def commands_of(self, path: str) -> list[Command]:
+        """The commands of a script, and of those that take over its options: `import main`, and
+        `parents=[main.get_args_parser()]`."""
+        stem = path.rpartition("/")[2].removesuffix(".py")
+        imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem.encode()))
+        tree = self.discovery.tree
+        scripts = [path]
+        for other in sorted(tree.files):
+            source = tree.source(other)
+            if b"parents=" in source and other != path and imports.search(source):
+                scripts.append(other)
+        return [command for script in scripts for command in self.commands.of(script)]
 
     def needs_arguments(self, target: Target) -> bool:
         """Whether a model cannot be built by its name alone."""

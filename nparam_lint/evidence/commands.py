@@ -24,6 +24,8 @@ _COMMAND = re.compile(
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
     r"((?:[^\n\\;|&>`]|\\[ \t]*\n?)*)"
 )
+# A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
+_HANDS_ON = re.compile(rb"\bpython3?\b[^\n]*?(?<![\w./-])([\w./-]+\.py)[ \t]+[\"']?\$[@*]")
 _VARIABLE = re.compile(
     r"^[ \t]*(?:(?:export[ \t]+)?(\w+)=(\"[^\"]*\"|'[^']*'|[^\s;]+)"
     r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
@@ -81,14 +83,29 @@ class Commands:
         return [command for _, command in sorted(every, key=itemgetter(0))]
 
     @cached_property
+    def _handing_on(self) -> dict[str, str]:
+        """Shell script → the script that gets its arguments."""
+        scripts: dict[str, str] = {}
+        for path in self._texts:
+            match = _HANDS_ON.search(self._read(path)) if path.endswith(".sh") else None
+            if match:
+                scripts[path.rpartition("/")[2]] = match[1].decode()
+        return scripts
+
+    @cached_property
     def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
         commands: dict[str, list[tuple[int, Command]]] = {}
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
-            if len(source) > most or not (b".py" in source or b" -m " in source):
+            names = [name for name in self._handing_on if name.encode() in source]
+            is_command = names or b".py" in source or b" -m " in source
+            if len(source) > most or not is_command:
                 continue
             text = source.decode("utf-8", "replace").replace("\r\n", "\n")
+            for name in names:
+                script = self._handing_on[name]
+                text = re.sub(rf"(?:\S*/)?(?<![\w-]){re.escape(name)}", f"python {script}", text)
             numbers: Counter[str] = Counter()
             for script, command in _commands(path, text):
                 numbers[script] += 1

@@ -346,7 +346,7 @@ class FileCalls:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
         known: set[object] = set()
-        for command in self.search.commands.of(cut.home.path):
+        for command in self.search.commands_of(cut.home.path):
             given = command.given(text.options)
             is_other = any(self.value(n, given) != self.value(n, chosen) for n in naming)
             if is_other or contradicts(given, statements):
@@ -365,7 +365,8 @@ class FileCalls:
                 yield told, f"as in {command.place}"
                 known.add(key)
         if lacking is None:
-            for name, option in text.options.items():
+            is_alone = named is not None and not self.search.needs_arguments(target)
+            for name, option in text.options.items() if not is_alone else ():
                 is_direct = name in names - naming and not is_whole
                 is_used = is_direct or (is_whole and self.search.decides(target, name))
                 for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():

@@ -13,8 +13,6 @@ from nparam_lint.evidence.statements import stores
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from nparam_lint.claims import Target
     from nparam_lint.evidence.file_calls import FileCalls
 
@@ -32,37 +30,29 @@ class NamedModel(NamedTuple):
 
 
 def named_models(calls: FileCalls, call: ast.Call) -> list[NamedModel]:
-    """Those that a call may give: by default, as commands say, or as the option offers. What can be
-    built by its name alone is none of them, unless it is the default."""
+    """Those that a call may give: by default, as commands say, or as the option offers; of the
+    latter only what cannot be built by its name alone."""
     naming, attribute = _naming(calls, call)
-    options = calls.text.options
+    options, search = calls.text.options, calls.search
     inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
     option = next((name for name in inner if name in options), None)
     if naming is None or option is None:
         return []
     models: dict[Target, NamedModel] = {}
 
-    def target_for(value: str | None) -> Target | None:
-        name = _folded(naming, option, value) if naming and option and value else None
-        return _named(calls, call, name, attribute) if name else None
-
-    usual = target_for(default_text(options[option]))
-    if usual:
-        models[usual] = NamedModel(usual, option)
-    for words in _choices(calls, option):
-        target = target_for(value_in(words))
-        if target and calls.search.needs_arguments(target):
+    def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
+        name = _folded(naming, option, value) if value else None
+        target = _named(calls, call, name, attribute) if name else None
+        if target and (is_said or search.needs_arguments(target)):
             models.setdefault(target, NamedModel(target, option, words))
-    return [*models.values()]
 
-
-def _choices(calls: FileCalls, option: str) -> Iterator[tuple[str, ...]]:
-    """The words that commands, and the option itself, have for its values."""
-    options = calls.text.options
-    for command in calls.search.commands.of(calls.path):
+    add(default_text(options[option]))
+    for command in search.commands_of(calls.path):
         if words := command.given(options).get(option):
-            yield words
-    yield from variants(options[option])
+            add(value_in(words), words)
+    for words in variants(options[option]):
+        add(value_in(words), words, is_said=False)
+    return [*models.values()]
 
 
 def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:

@@ -184,7 +184,7 @@ def with_defaults(
             raise NoWay(f"the option {name} has no default")
     read = {dotted_name(item) for item in attributes}
     for holder, name in unknown:
-        if f"{holder}.{name}" in read and name not in options:
+        if f"{holder}.{name}" in read and name not in options and name not in set_here:
             raise NoWay(f"{holder}.{name} depends on data")
     plain: list[ast.stmt] = []
     for node in statements:

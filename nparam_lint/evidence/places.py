@@ -151,14 +151,21 @@ class SourceText:
 
     @cached_method
     def callers(self, name: str) -> list[Place]:
-        """The calls of a function, those under `__main__` first; one that is started in other
-        processes is called by them."""
+        """The calls of a function, those under `__main__` first, those in no loop before others; a
+        function that is started in other processes is called by them."""
         calls = []
         for place in self.places(re.compile(rf"\b{re.escape(name)}\s*[(,)]")):
             is_call = tail(dotted_name(place.call.func)) == name
             if call := place.call if is_call else _launched(place.call, name):
                 calls.append(replace(place, call=call))
-        return sorted(calls, key=lambda place: (not place.is_main, len(place.functions)))
+        return sorted(
+            calls,
+            key=lambda place: (
+                not place.is_main,
+                len(place.functions),
+                sum(isinstance(frame.owner, ast.For) for frame in place.frames),
+            ),
+        )
 
     @cached_property
     def available(self) -> frozenset[str]:

@@ -36,6 +36,8 @@ MODEL = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self, dim
         "class X(Module): pass",
         "try:\n    from fast import Base\nexcept ImportError:\n    import torch\n"
         "    class Base(torch.nn.Module): pass\nclass X(Base): pass",
+        "import torch\nfrom audiotools.ml import BaseModel\nclass X(BaseModel):\n"
+        "    def forward(self, x): pass",
     ],
 )
 def test_models(tmp_path: Path, source: str) -> None:
@@ -51,6 +53,9 @@ def test_models(tmp_path: Path, source: str) -> None:
         "import torch\nclass X(torch.optim.Optimizer): pass",
         "import torch, enum\nclass X(enum.Enum): pass",
         "from flax.linen import Module  # torch\nclass X(Module): pass",
+        "from paddle.nn import Layer  # torch\nclass X(Layer):\n    def forward(self, x): pass",
+        "import torch\nfrom audiotools.ml import BaseModel\nclass X(BaseModel): pass",
+        "import torch, grad\nclass X(grad.Function):\n    def forward(ctx): pass",
         "from transformers import PretrainedConfig\nclass X(PretrainedConfig): pass",
         "from huggingface_hub import PyTorchModelHubMixin\nclass X(PyTorchModelHubMixin): pass",
         "from torch.utils.data import *\nfrom torch.nn import *\nclass X(Dataset): pass",
@@ -165,6 +170,13 @@ def test_factories(tmp_path: Path, source: str) -> None:
     found = discovered(tmp_path, {"m.py": f"{MODEL}\n{source}\n"})
     assert targets(found) == {"m.py::Net", "m.py::f"}
     assert found.definitions[-1].kind == "factory"
+
+
+def test_a_function_that_is_named_for_it_builds_a_model(tmp_path: Path) -> None:
+    names = ("build_model", "get_net", "_make_network", "build_optimizer", "get_model_name")
+    source = "".join(f"def {name}(c):\n    return table[c]()\n" for name in names)
+    found = targets(discovered(tmp_path, {"m.py": f"import torch\n{source}"}))
+    assert found == {"m.py::build_model", "m.py::get_net"}  # no private one
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,38 @@ def test_options_have_their_defaults(tmp_path, text, expected):
         assert expected in only
 
 
+def test_a_class_that_holds_a_model_gets_its_arguments_from_another_file(tmp_path):
+    runner = f"{USE}class Runner:\n    def __init__(self, args, c):\n        self.c = c\n"
+    runner += "    def fit(self):\n        net = Net(self.c.d)\n"
+    main = "from runner import Runner\nfrom net import Config\nRunner(None, Config(d=7)).fit()\n"
+    (way,) = ways(tmp_path, {"runner.py": runner, "main.py": main})
+    assert (way.way.position.path, way.file, way.recipe.call) == (
+        "runner.py",
+        "main.py",
+        "Net(self.c.d)",
+    )
+    assert "self.c = c" in way.recipe.setup
+    assert "c = Config(d=7)" in way.recipe.setup
+
+
+def test_a_call_in_no_loop_comes_before_one_in_a_loop(tmp_path):
+    text = "def fit(d):\n    Net(d)\nfor d in load():\n    fit(d)\nfit(6)\n"
+    assert told(tmp_path, "a.py", f"{USE}{text}") == [">> Net(6)"]
+
+
+def test_a_star_import_hides_no_name_of_the_file(tmp_path):
+    text = f"from helpers import *\n{USE}{PARSER}args = parser.parse_args()\nNet(args.dim)\n"
+    (way,) = told(tmp_path, "a.py", text)
+    assert way.endswith("args = parser.parse_args([]) >> Net(args.dim)")
+
+
+def test_what_a_script_sets_before_a_call_without_arguments_is_a_way(tmp_path):
+    text = f"from settings import hp\n{USE}def build_model():\n    return Net(hp.d)\n"
+    sources = {"settings.py": "hp = object()\n", "a.py": f"{text}hp.parse('d=3')\nbuild_model()\n"}
+    found = [w for w in ways(tmp_path, sources) if w.recipe.call == "build_model()"]
+    assert [w.recipe.setup for w in found] == ["from settings import hp\nhp.parse('d=3')"]
+
+
 def test_a_test_says_what_it_parametrises(tmp_path):
     text = f"""import pytest
 {USE}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -72,10 +73,47 @@ def test_what_a_text_says_comes_first_and_then_the_first_of_each_script():
     assert [line for line, _ in told] == ["--x", "--d 1", "--h 1", "--d 2", "--h 2"]
 
 
-def found(root: Path, script: str, readme: str = "") -> list[tuple[str, str]]:
+def test_lines_may_end_as_on_windows():
+    text = "python a.py \\\r\n  --d 2 \\\r\n  --h 3\r\n"
+    assert words("a.py", run=text) == [("--d 2 --h 3", "run.sh:1")]
+
+
+def test_a_shell_script_hands_its_arguments_on():
+    runs = 'N=$1\nshift\npython3 -m torch.distributed.launch --nproc_per_node=$N train.py "$@"\n'
+    text = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.sh 8 --h 2\n"
+    assert words("train.py", runs=runs, README=text)[:2] == [
+        ("8 /data --d 4", "README.md:1"),
+        ("8 --h 2", "README.md:3"),
+    ]
+
+
+def test_a_script_takes_over_the_options_of_another(tmp_path):
+    script = f"{USE}{PARSER}a = p.parse_args()\nNet(a.d)\n"
+    cluster = "import argparse\nimport fit\np = argparse.ArgumentParser(parents=[fit.p])\n"
+    readme = "python cluster.py --d 4\npython other.py --d 5\n"
+    assert found(tmp_path, script, readme, others={"cluster.py": cluster}) == [
+        ("", ""),
+        ("['--d', '4']", "as in README.md:1"),
+    ]
+
+
+def test_options_of_docopt_are_those_that_commands_give(tmp_path):
+    script = f'"""Usage: fit.py [--preset=P] [--lr=L]"""\nfrom docopt import docopt\n{USE}'
+    script += "a = docopt(__doc__)\nNet(int(a['--preset'] or 1))\n"
+    readme = "python fit.py --preset=4 --lr=3\npython fit.py --lr=5\n"
+    assert found(tmp_path, script, readme) == [
+        ("", ""),
+        ("['--preset=4', '--lr=3']", "as in README.md:1"),
+    ]
+
+
+def found(
+    root: Path, script: str, readme: str = "", others: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
     """The words of the command of each way, and its note."""
     (root / "README.md").write_text(readme)
-    setups = ((way.recipe.setup or "", way.way.note) for way in ways(root, {"fit.py": script}))
+    sources = {"fit.py": script, **(others or {})}
+    setups = ((way.recipe.setup or "", way.way.note) for way in ways(root, sources))
     return [(text.partition("argv[1:] = ")[2].partition("\n")[0], note) for text, note in setups]
 
 

@@ -101,7 +101,27 @@ with open(opt.cfg) as file:
     sizes = yaml.safe_load(file)
 net = Net(sizes["d"] * opt.world_size)
 """
+EVALUATED = """import argparse, os
+from zoo import net
+from zoo.config import config, update
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cfg", required=True)
+    args = parser.parse_args()
+    update(config, args)
+    return args
+if __name__ == "__main__":
+    args = options()
+    model_file = os.path.join("runs", "model.pt")
+    model = eval("net." + config.NAME + ".get_it")(config)
+"""
 FILES = {
+    "evaluated.py": EVALUATED,
+    "evaluated.md": "python evaluated.py --cfg wide/a.yaml\n",
+    "wide/a.yaml": "NAME: net\n",
+    "zoo/wide.py": NET.format("Wide") + "def get_it(c): return Wide(c.d)\n",
+    "bound.py": "import argbind\nfrom zoo.net import Net\nNet = argbind.bind(Net)\n",
+    "bound/a.yml": "Net.d: 3\nAdam.lr: 0.1\n",
     "zoo/__init__.py": "",
     "zoo/net.py": NET.format("Net") + "def build(d):\n    return Net(d or config.d)\n",
     "zoo/data.py": "def read_data(c):\n    rows, c.d = open('a'), 3\n    return rows\n",
@@ -155,7 +175,24 @@ def test_files_and_what_they_build(models):
         "configs/same.py": (2, "zoo/net.py::Net"),
         "hub/net.json": (3, "zoo/net.py::Net"),
         "hub/resnet.yaml": (2, "hub/resnet.yaml"),
+        "wide/a.yaml": (1, "zoo/wide.py::get_it"),
+        "bound/a.yml": (1, "zoo/net.py::Net"),
     }
+
+
+def test_what_eval_looks_up_gets_the_config_that_the_options_name(models):
+    recipe = models["wide/a.yaml"].recipe
+    assert recipe.call == "eval('net.' + config.NAME + '.get_it')(config)"
+    assert recipe.setup.splitlines() == [
+        "import sys; sys.argv = ['evaluated.py', '--cfg', 'wide/a.yaml']",
+        "args = options()",
+    ]
+
+
+def test_argbind_gives_a_class_its_arguments(models):
+    recipe = models["bound/a.yml"].recipe
+    assert recipe.call == "argbind.bind(Net)()"
+    assert "argbind.scope(argbind.load_args('bound/a.yml'))" in recipe.setup
 
 
 def test_a_script_is_run_as_far_as_the_model_needs_it(models):

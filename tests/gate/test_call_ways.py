@@ -8,6 +8,9 @@ import pytest
 from model_source import TORCH, model_class
 from sample_files import write_files
 
+from nparam_lint.worker.building.script_effects import plain_entrypoint
+from nparam_lint.worker.state import STATE
+
 LINEAR = "self.a = nn.Linear({}, bias=False)"
 FILES = {
     "net.py": TORCH + model_class("Net", LINEAR.format("d, h"), takes="d, h=4"),
@@ -367,3 +370,27 @@ def test_a_program_that_is_refused_fails_as_one_that_is_not_there(tmp_path, npar
     assert totals == {"asks.py::Left": 4 * 5, "asks.py::Right": 4 * 5 + 4 * 2 + 2}
     assert all("refused to start the program" in " ".join(model["notes"]) for model in found)
     assert "returned 2 models (Left, Right), not one" in json.dumps(report)
+
+
+def test_one_name_that_is_gone_takes_no_other_with_it(tmp_path, nparam_lint):
+    train = "from sizes import WIDTH, gone\nfrom net import Net\nnet = Net(WIDTH)\n"
+    net = "from torch import nn\nclass Net(nn.Linear):\n    def __init__(self, d):\n"
+    net += "        super().__init__(d, d)\n"
+    root = write_files(tmp_path, {"sizes.py": "WIDTH = 3\n", "train.py": train, "net.py": net})
+    (model,) = json.loads(nparam_lint("--format", "json", cwd=root).stdout)["models"]
+    assert (model["way"]["path"], model["counts"]["total"]) == ("train.py", 12)
+
+
+def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
+    monkeypatch.setattr(STATE, "refusals", [])
+
+    def small(width=3, pretrained=False):
+        return width + pretrained
+
+    build = plain_entrypoint({"small": small}.get, "small")
+    assert build(width=5, pretrained=False, pretrained_cfg=None, bn_tf=False) == 5
+    assert STATE.refusals == ["small does not take the pretrained_cfg of this timm: called without"]
+    with pytest.raises(TypeError):  # what was asked for is not left out
+        build(pretrained_cfg="tag")
+    with pytest.raises(TypeError):
+        build(depth=5)

@@ -302,6 +302,13 @@ class PartialFile:
             refused = isinstance(node, ast.Raise) or (isinstance(error, AssertionError) and is_own)
             if may_be_elsewhere(error) or refused:
                 raise
+            is_import = isinstance(node, ast.ImportFrom) and isinstance(error, ImportError)
+            if is_import and len(node.names) > 1:  # the others may be there
+                for alias in node.names:
+                    one = copy.copy(node)
+                    one.names = [alias]
+                    self.execute(one)
+                return
             why, package = "line {} failed", missing_package(error)
             if isinstance(error, LostName):
                 first = error.first

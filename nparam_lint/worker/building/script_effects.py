@@ -6,10 +6,12 @@ this is refused."""
 import collections
 import contextlib
 import dis
+import functools
 import os
 import subprocess
 import sys
 
+from ..state import STATE
 from .downloads import Download
 from .side_effect_guard import RefusedAction
 
@@ -18,6 +20,9 @@ _ADDS = frozenset(
     "setattr add_module register_module register_parameter register_buffer Parameter append extend "
     "insert update Linear".split()
 )
+_TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
+# What `create_model` gives that it did not when many repositories were written.
+_NOT_IN_OLD_TIMM = "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir", "bn_tf"
 _Keys = collections.namedtuple("_Keys", "missing_keys unexpected_keys")
 
 
@@ -94,6 +99,10 @@ def without_effects(torch, addresses):
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
         (vars(torch), "load", read_known),
     ]
+    for name in _TIMM_FACTORIES:
+        names = getattr(sys.modules.get(name), "__dict__", {})
+        if find := names.get("model_entrypoint"):
+            changes.append((names, "model_entrypoint", functools.partial(plain_entrypoint, find)))
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
         if names.get("load_state_dict_from_url") is fetch:
@@ -105,6 +114,26 @@ def without_effects(torch, addresses):
         undo.callback(setattr, torch.nn.Module, "load_state_dict", load_state)
         torch.nn.Module.load_state_dict = load_known
         yield
+
+
+def plain_entrypoint(find, name, *args):
+    """The function that timm has registered under a name; one that was written for an older timm
+    does not get what `create_model` gives since then."""
+    function = find(name, *args)
+
+    @functools.wraps(function)
+    def build(**arguments):
+        try:
+            return function(**arguments)
+        except TypeError as error:
+            word = next((word for word in _NOT_IN_OLD_TIMM if f"'{word}'" in str(error)), None)
+            if word is None or arguments.get(word):
+                raise
+        STATE.refusals.append(f"{name} does not take the {word} of this timm: called without")
+        plain = {k: v for k, v in arguments.items() if k not in _NOT_IN_OLD_TIMM}
+        return function(**plain)
+
+    return build
 
 
 def without_loaders(build, torch, addresses):
