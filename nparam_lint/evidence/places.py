@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.source_tree import cached_method
@@ -151,21 +152,17 @@ class SourceText:
 
     @cached_method
     def callers(self, name: str) -> list[Place]:
-        """The calls of a function, those under `__main__` first, those in no loop before others; a
-        function that is started in other processes is called by them."""
+        """The calls of a function, those under `__main__` first; one that is started in other
+        processes is called by them. What is called by itself comes before that, and what no loop
+        repeats before what one does."""
         calls = []
         for place in self.places(re.compile(rf"\b{re.escape(name)}\s*[(,)]")):
             is_call = tail(dotted_name(place.call.func)) == name
             if call := place.call if is_call else _launched(place.call, name):
-                calls.append(replace(place, call=call))
-        return sorted(
-            calls,
-            key=lambda place: (
-                not place.is_main,
-                len(place.functions),
-                sum(isinstance(frame.owner, ast.For) for frame in place.frames),
-            ),
-        )
+                loops = sum(isinstance(frame.owner, ast.For) for frame in place.frames)
+                order = (not place.is_main, not is_call, len(place.functions), loops)
+                calls.append((order, replace(place, call=call)))
+        return [place for _, place in sorted(calls, key=itemgetter(0))]
 
     @cached_property
     def available(self) -> frozenset[str]:

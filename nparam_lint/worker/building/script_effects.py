@@ -1,12 +1,14 @@
 """Builds a model as the repository does, without what a script does beside: pretrained weights that
 would be downloaded, or that were and are not here, stay as they were initialised, which no count
-depends on, and no directories are made for results. Only for what is evidence: of a declared model
-this is refused."""
+depends on; no directories are made for results, and nothing is written. Only for what is evidence:
+of a declared model this is refused."""
 
+import builtins
 import collections
 import contextlib
 import dis
 import functools
+import io
 import os
 import subprocess
 import sys
@@ -92,7 +94,18 @@ def without_effects(torch, addresses):
                 raise subprocess.CalledProcessError(127, command, output, output) from refusal
             return subprocess.CompletedProcess(command, 127, output, output)
 
+    open_file = builtins.open
+
+    def open_known(file, mode="r", *args, **kwargs):
+        """What is written, such as the options of a run, goes nowhere."""
+        is_written = isinstance(mode, str) and not set("wax+").isdisjoint(mode)
+        is_named = isinstance(file, (str, bytes, os.PathLike))
+        place = os.devnull if is_written and is_named else file
+        return open_file(place, mode.replace("x", "w") if is_written else mode, *args, **kwargs)
+
     changes = [
+        (vars(builtins), "open", open_known),
+        (vars(io), "open", open_known),
         (vars(subprocess), "run", run_none),
         (vars(os), "mkdir", do_nothing),
         (vars(os), "makedirs", do_nothing),
