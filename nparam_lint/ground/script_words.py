@@ -42,7 +42,7 @@ WEIGHTS_KEY = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|
 WEIGHTS_WISH = re.compile(
     r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckpt|checkpoint)(_|$)"
 )
-WEIGHTS_SWITCH = re.compile(r"(use_|load_)?pretrained(_weights)?$")
+WEIGHTS_SWITCH = re.compile(r"(\w+_)?pretrained(_\w+)?$")
 LOADS_WEIGHTS = re.compile(
     r"(?i)from_pretrained|load_state_dict|load_url|hub|download|urlopen|load_weights|load_pretrained"
     r"|load_checkpoint|torch\.load|load_file|load_model|(^|\.)open$"
