@@ -85,7 +85,7 @@ class Settings:
     jobs: int | None = None
     on: str = LOCAL
     remote_python: str | None = None
-    ways: int = 12
+    ways: int = 20
     patience: float = 0.0
     why_built: bool = False
     exclude: tuple[str, ...] = ()

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from posixpath import commonprefix
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
+from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
 from nparam_lint.evidence.options import default_text, option_calls, words_of
@@ -44,7 +45,11 @@ if TYPE_CHECKING:
 _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
-_COMMAND = re.compile(r"(?<![\w./-])([\w./-]+\.py)\b((?:[^\n\\]|\\[ \t]*\n?)*)")
+# A group of settings that no model has.
+_OF_RUN = re.compile(
+    r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
+)
+_CHANGE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
 # What reads a config file, among the calls that read any.
 _READS = re.compile(
@@ -97,6 +102,25 @@ def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:
             function = source.definitions.get(name)
             if function and isinstance(node, ast.Assign) and "parse_args(" in ast.unparse(function):
                 yield from (ast.Name(name, ast.Load()) for name in sorted(stores(node)))
+
+
+class _Command(NamedTuple):
+    """A command that names a `config`; `changes`: what it changes in it, for the model."""
+
+    script: str
+    config: str
+    changes: tuple[str, ...]
+    place: str
+
+
+def _changes(words: Sequence[str]) -> tuple[str, ...]:
+    """The words that set values of a config: `model.depth 164`, `model.depth=164`."""
+    changes: list[str] = []
+    for word, value in zip(words, (*words[1:], ""), strict=False):
+        match = _CHANGE.match(word)
+        if match and not (_OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
+            changes += [word] if match[2] else [word, value]
+    return tuple(changes)
 
 
 class ConfigScripts:
@@ -198,44 +222,62 @@ class ConfigScripts:
     def read_in(self) -> dict[str, str]:
         """For each config file that a command or a default names, the script that reads it."""
         defaults = ((script, at) for script, model in self.scripts.items() for at in model.configs)
+        given = ((command.script, command.config) for command in self._commands)
         scripts: dict[str, str] = {}
-        for script, config in (*self._commands(), *defaults):
-            beside = join(parent(script), config)  # from where a command may be given
-            is_beside = self.files.file(beside) and not self.files.file(config)
-            scripts.setdefault(beside if is_beside else config, script)
+        for script, config in (*given, *defaults):
+            scripts.setdefault(self._at(script, config), script)
         return scripts
 
-    def _commands(self) -> Iterator[tuple[str, str]]:
-        """(script, config file) of the commands in texts."""
-        by_name = {script.rpartition("/")[2]: script for script in self.scripts}
-        for path in self._texts() if by_name else ():
+    def _at(self, script: str, config: str) -> str:
+        """Where a config is that a command names, which may be given from beside the script."""
+        beside = join(parent(script), config)
+        return beside if self.files.file(beside) and not self.files.file(config) else config
+
+    @cached_property
+    def _commands(self) -> list[_Command]:
+        """The commands in texts that name a config file."""
+
+        def read(path: str) -> bytes:
             file = self.files.file(path)
-            for command in _COMMAND.finditer(file.text) if file else ():
-                script = by_name.get(command[1].rpartition("/")[2])
-                words = command[2].split() if script else []
-                for before, word in zip(["", *words], words, strict=False):
+            return file.text.encode() if file else b""
+
+        commands = Commands(self._texts(), read) if self.scripts else None
+        found: list[_Command] = []
+        for script in self.scripts if commands else ():
+            for command in commands.of(script) if commands else ():
+                words = command.words
+                for at, (before, word) in enumerate(zip(("", *words), words, strict=False)):
                     flag, _, config = word.rpartition("=")
-                    config = config.strip("'\"`").removeprefix("./")
+                    config = config.removeprefix("./")
                     flag = flag or (before if before.startswith("-") else "")
                     is_other = flag and not CONFIG_OPTION.match(flag)  # `--data coco.yaml`
-                    if script and config.endswith(CONFIG_SUFFIXES) and not is_other:
-                        yield script, config
+                    if config.endswith(CONFIG_SUFFIXES) and not is_other:
+                        changes = _changes(words[at + 1 :])
+                        found.append(_Command(script, config, changes, command.place))
+        return found
 
-    def model(self, file: ConfigFile) -> tuple[ModelNode, Recipe, str] | None:
-        """What the script builds that reads this file, and a note; its class is that of the call,
-        or the one that the file names."""
+    def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Recipe, str, bool]]:
+        """What the script builds that reads this file, as it is and with what commands change in
+        it (then True); each with a note. Its class is that of the call, or the one that the file
+        names."""
         script = self._reader(file) if self.scripts else None
         if script is None:
-            return None
+            return
         model = self.scripts[script]
         symbol, line = self.files.class_in(file)
         symbol = model.symbol or symbol
         if symbol is None:
-            return None
-        command = [script, *([model.option] if model.option else []), file.path]
-        setup = f"import sys; sys.argv = {command!r}\n{self._environment}{model.setup}"
+            return
         node = ModelNode(file.path, (), line, "script", model.call, symbol)
-        return node, Recipe(setup=setup, call=model.call, file=script), model.note
+        notes: dict[tuple[str, ...], str] = {(): ""}
+        for command in self._commands:
+            if self._at(command.script, command.config) == file.path:
+                notes.setdefault(command.changes, f"as in {command.place}")
+        for changes, place in notes.items():
+            words = [script, *([model.option] if model.option else []), file.path, *changes]
+            setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
+            note = "; ".join(filter(None, (model.note, place)))
+            yield node, Recipe(setup=setup, call=model.call, file=script), note, bool(changes)
 
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it

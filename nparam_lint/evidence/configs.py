@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.orders import Recipe
 
+_CHANGED, _BESIDE = 1, 2  # ranks: a command changes what a file says; no text names the file
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
 _OF_TESTS = re.compile(r"(?<![a-z])test", re.IGNORECASE)
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too
@@ -28,11 +29,12 @@ _USUAL = ((), ("model",))  # where the model of a file stands that holds others 
 
 @dataclass(frozen=True, slots=True)
 class ConfigModel:
-    """A model that a config file describes, and how it is built."""
+    """A model that a config file describes, and how it is built. `rank`: see `Evidence`."""
 
     node: ModelNode
     recipe: Recipe
     note: str = ""
+    rank: int = 0
 
     @property
     def position(self) -> Position:
@@ -79,8 +81,9 @@ class ConfigModels:
                 if recipe_of_node := self._recipes.recipe(node):
                     yield ConfigModel(node, recipe_of_node)
             file = None if nodes else self._files.file(path)
-            if file and (built := self._scripts.model(file)):
-                yield ConfigModel(*built)
+            for script_node, recipe, note, is_changed in self._scripts.built(file) if file else ():
+                rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
+                yield ConfigModel(script_node, recipe, note, rank)
         for node, recipe in self._registry:
             yield ConfigModel(node, recipe)
 
@@ -112,5 +115,5 @@ def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in source.targets or not (target.callable or node.is_inner):
             way = Way("config", model.position, node.path, model.note)
-            rank = _INNER if node.is_inner else 0
+            rank = _INNER if node.is_inner else model.rank
             yield Evidence(target, way, model.recipe.file or node.path, model.recipe, rank)

@@ -151,15 +151,18 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    root = tmp_path_factory.mktemp("configs")
-    for name, text in FILES.items():
+def config_models(root, files):
+    for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    found = discover(root, [name for name in FILES if name.endswith(".py")])
+    found = discover(root, [name for name in files if name.endswith(".py")])
     paths = list_configs(root, (), None, None)
-    made = ConfigModels(found, paths, reader(root), lambda: list_texts(root, (), None))
+    return ConfigModels(found, paths, reader(root), lambda: list_texts(root, (), None))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    made = config_models(tmp_path_factory.mktemp("configs"), FILES)
     return {model.node.path: model for model in made}
 
 
@@ -222,6 +225,24 @@ def test_what_options_do_not_have_before_is_set(models):
         "    sizes = yaml.safe_load(file)",
     ]
     assert "opt.rank" not in models["sizes/a.yaml"].recipe.setup
+
+
+def test_what_commands_change_in_a_config_is_a_way_of_its_own(tmp_path):
+    names = ("zoo/__init__.py", "zoo/net.py", "sizes.py", "sizes/a.yaml", "sizes/b.yaml")
+    command = "python sizes.py --cfg sizes/b.yaml"
+    files = {name: FILES[name] for name in names} | {
+        "README.md": f"{command} train.lr 3\n{command} net.d 5 train.lr 3\n{command} net.d=6\n"
+    }
+    told = [
+        (model.recipe.setup.partition("\n")[0].partition("argv = ")[2], model.note, model.rank)
+        for model in config_models(tmp_path, files)
+    ]
+    assert told == [
+        ("['sizes.py', '--cfg', 'sizes/b.yaml']", "", 0),
+        ("['sizes.py', '--cfg', 'sizes/b.yaml', 'net.d', '5']", "as in README.md:2", 1),
+        ("['sizes.py', '--cfg', 'sizes/b.yaml', 'net.d=6']", "as in README.md:3", 1),
+        ("['sizes.py', '--cfg', 'sizes/a.yaml']", "", 2),
+    ]
 
 
 def test_a_registry_builds_what_the_library_reads(models):
