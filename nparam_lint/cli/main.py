@@ -51,53 +51,45 @@ _ALIKE = {
 }
 _LOOK_ALIKES = "nparam-lint"  # the handler of characters that an encoding lacks
 
+# What others call it, and what to type here.
+_ELSEWHERE = {
+    "list": "nparam-lint lists the models, nparam-lint claims what is stated of them",
+    "explain": "nparam-lint rule CODE",
+    "version": "nparam-lint --version",
+    "fix": "nparam-lint --fix, or nparam-lint update",
+    "install": "nparam-lint install-hook",
+    "count": "nparam-lint PATH, or nparam-lint show TARGET",
+}
+
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
-  nparam-lint [PATH…]          count the models below PATH (default: here), check their budgets
-  nparam-lint claims [PATH…]   every count that the repository states, and whether it is right
-  nparam-lint merge REPORT…    one report of a check that was divided among machines (--shard)
-  nparam-lint show TARGET      the per-module table of one model
-  nparam-lint annotate FILE    the source, with what each line makes in the margin
-  nparam-lint compare TARGET…  several models side by side: embedding, attention, …
-  nparam-lint formula TARGET   the closed form of the count, derived and verified
-  nparam-lint solve TARGET…    arguments that meet a budget
-  nparam-lint sweep TARGET     the count of each of many configurations
-  nparam-lint diff REV         what changed since a revision, by model and by module
-  nparam-lint history TARGET   the count of one model at each commit that could change it
-  nparam-lint update           write current counts into the budgets that do not hold
-  nparam-lint init             write a budget for every model that has none
-  nparam-lint install-hook     check what is staged, at every commit
-  nparam-lint rule CODE        what a finding means, by example
-  nparam-lint lsp              the language server, for editors
-  nparam-lint doctor           which interpreter, torch and config are used, and why
-  nparam-lint clean            delete the cache
-  nparam-lint completion SHELL what completes these commands in bash, zsh or fish
-  nparam-lint schema NAME      the JSON Schema of the config, or of a command's JSON
-  nparam-lint help COMMAND     the options of a command
+every day   [PATH…]          count the models below PATH, judge their budgets
+            show TARGET      the per-module table of one model
+            claims [PATH…]   every count that the repository states
+            diff REV         what changed since a revision
+            update           write current counts into budgets that do not hold
+to begin    init             write a budget for every model that has none
+            install-hook     check what is staged, at every commit
+to explore  compare TARGET…  several models side by side
+            annotate FILE    the source, with what each line makes in the margin
+            formula TARGET   the closed form of the count, derived and verified
+            solve TARGET…    arguments that come nearest to a budget
+            sweep TARGET     the count of each of many configurations
+            history TARGET   the count of one model at each commit
+to repair   rule CODE        what a finding means, by example
+            doctor           which interpreter, torch and config are used, why
+            clean            delete the cache
+machinery   merge, lsp, completion, schema, --version
 
-A budget is a line in the docstring of a model class or factory, or of its __init__:
-
-    class Net(nn.Module):
-        \"\"\"A small classifier.
-
-        nparam: 86.6M                        rounded or truncated
-        nparam[encoder]: 12_582_912          one module, exactly
-        nparam(depth=24): <= 354M            with other arguments
-        nparam: 12*n_layer*d_model**2 ± 1%   a formula of the constructor's arguments
-        \"\"\"
-
-or a key of [tool.nparam-lint.budgets] in pyproject.toml: "nets/vit.py::ViT" = "86.6M".
-A TARGET is LOCATION::CALLABLE(ARGUMENTS), such as nets/vit.py::ViT(depth=24) or, for an installed
-package, timm::create_model('resnet50').
-
-The project's own interpreter builds the models, on PyTorch's meta device. So the project's code
-is executed, without network access and without writing to your files.
+A budget is a line in a model's docstring, `nparam: 86.6M`, or a key of
+[tool.nparam-lint.budgets]: "nets/vit.py::ViT" = "86.6M". A TARGET is
+nets/vit.py::ViT(depth=24) or timm::create_model('resnet50').
 """
 
 EPILOG = """\
-exit codes: 0 no findings, 1 findings, 2 the check could not run (usage, config, no torch)
-the options of each command: nparam-lint help check, nparam-lint help show
+the options of a command: nparam-lint help check, nparam-lint help show
+exit codes: 0 no findings, 1 findings, 2 the check could not run
 """
 
 
@@ -173,7 +165,7 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
             return 0
         if first in ("-h", "--help", "--version"):
             general_parser().parse_args(argv)  # prints and exits
-        name, rest = (first, argv[1:]) if first in COMMANDS else ("check", argv)
+        name, rest = _command_in(argv)
         # Only the command that is asked for: the others import what this one has no use for.
         command, parser = parser_of(name)
         parser.set_defaults(words=words, environ=environ)
@@ -187,6 +179,23 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
             message = f"cannot read or write {error.filename}: {error.strerror}\n"
             message += "next: give yourself access to it, or name other paths"
         return common.deliver_failure(message, argv, environ, command, options)
+
+
+def _command_in(argv: list[str]) -> tuple[str, list[str]]:
+    """The command, and its words: it may stand behind options. Raises UsageError for a word that
+    another tool has for one."""
+    first = argv[0] if argv else ""
+    if first in COMMANDS:
+        return first, argv[1:]
+    if first in _ELSEWHERE and not os.path.exists(first):  # noqa: PTH110
+        raise UsageError(f"there is no command {first}; next: {_ELSEWHERE[first]}")
+    if first.startswith("-") and not set(COMMANDS).isdisjoint(argv):
+        options, _ = parser_of("check")[1].parse_known_args(argv)
+        word = next(iter(options.paths), "")
+        if word in COMMANDS and not os.path.exists(word):  # noqa: PTH110
+            at = argv.index(word)
+            return word, [*argv[:at], *argv[at + 1 :]]
+    return "check", argv
 
 
 def parser_of(name: str) -> tuple[Any, Parser]:
@@ -225,20 +234,17 @@ def general_parser() -> Parser:
     """Of what can be asked without a command."""
     parser = Parser(
         prog="nparam-lint",
-        usage="nparam-lint [PATH…] | merge REPORT… | show TARGET | annotate FILE | compare TARGET… "
-        "| formula TARGET | solve TARGET… | sweep TARGET | diff REV | history TARGET | update "
-        "| init | install-hook | rule | doctor | lsp | clean | completion SHELL | schema NAME "
-        "| help COMMAND",
+        usage="nparam-lint [PATH…] | COMMAND … | help COMMAND",
         description=HELP,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
-    parser.add_argument("-h", "--help", action="help", help="show this text")
+    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser.add_argument(
         "--version",
         action="version",
         version=f"nparam-lint {version.__version__}",
-        help="show the version",
+        help=argparse.SUPPRESS,
     )
     return parser

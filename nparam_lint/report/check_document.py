@@ -91,17 +91,27 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
 
 def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     """What is declared, with its verdict; and what the repository says of how it builds others. A
-    terminal that has no verdict to show shows what is there."""
-    is_first = is_undeclared(report)
+    terminal that has no verdict to show shows what is there; of many models, what is wrong."""
+    is_first, is_long = is_undeclared(report), _is_long(report, options)
     alone = [model for model in report.models if model.way is None]
     if judged := tuple(model for model in alone if options.verbose or not is_empty(model)):
         block = ModelBudgets(judged, options.depth)
-        yield Section((block,), only="page" if is_first or options.is_brief else "")
+        yield Section((block,), only="page" if is_first or is_long or options.is_brief else "")
+    wrong = tuple(model for model in judged if model.findings or _is_broken(model))
+    if wrong and is_long and not options.is_brief:
+        yield Section((ModelBudgets(wrong, options.depth),), only="text")
     if is_first and report.models:
         yield Section(overview.overview(report, report.models, options), only="text")
     if ways := [model for model in report.models if model.way is not None]:
-        yield Section(overview.overview(report, ways, options), only="page" if is_first else "")
+        listing = overview.overview(report, ways, options)
+        yield Section(listing, only="page" if is_first or is_long else "")
     yield from _tables(report, options)
+
+
+def _is_long(report: Report, options: Options) -> bool:
+    """Whether a list of all that holds would hide what does not, and say nothing where all does."""
+    is_asked = options.verbose or is_undeclared(report)
+    return not is_asked and _distinct(report.models) > _FEW_MODELS
 
 
 def _built(models: Iterable[ModelReport]) -> Section:
@@ -166,7 +176,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     sound.sort(key=lambda model: -(total_of(model) or 0))
     few = _FIRST if options.verbose or len(tables) <= _FEW_MODELS else 0
     most = min(options.tables, few) if is_first else options.tables
-    most = 0 if options.is_brief else most
+    most = 0 if options.is_brief or _is_long(report, options) else most
     hidden = sound[max(most, 0) :]
     if options.is_brief:
         hidden += [model for model in tables.values() if _is_broken(model)][_BRIEF_TABLES:]

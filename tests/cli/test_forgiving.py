@@ -5,6 +5,8 @@ import json
 import pytest
 from sample_repository import Sample
 
+from nparam_lint.cli.main import COMMANDS
+
 MODELS = """\
 from torch import nn
 
@@ -136,6 +138,24 @@ def test_a_tolerance_of_few_parameters_is_asked_about(answered, place, nparam_li
 @pytest.mark.parametrize("command", [[], ["check"], ["show"], ["update"], ["completion"]])
 def test_help(answered, command):
     assert answered("help", *command).stdout == answered(*command, "--help").stdout
+
+
+def test_help_is_one_screen(answered):
+    lines = answered("--help").stdout.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    assert all(any(name in line for line in lines) for name in COMMANDS if name != "check")
+
+
+@pytest.mark.parametrize("word", ["list", "explain", "version"])
+def test_what_another_tool_calls_a_command(answered, word):
+    said = answered(word, code=2).stderr
+    assert said.startswith(f"nparam-lint: there is no command {word}; next: nparam-lint ")
+
+
+def test_options_may_stand_before_the_command(answered):
+    done = answered("--format", "json", "show", "GPT", "--device", "meta")
+    assert '"call": "GPT()"' in done.stdout.replace('":"', '": "')
 
 
 def test_a_short_name_for_the_file(answered, place):

@@ -224,13 +224,19 @@ def sized(i: int):
     return model(f"n{i}.py::Net", measured(rows([("a", "Linear", i), ("b", "Linear", 10)])))
 
 
-def test_the_largest_have_a_table_and_the_rest_are_counted():
+def test_of_few_models_the_largest_have_a_table_and_of_many_what_is_wrong():
     models = [sized(i) for i in (3, 6, 5, 1, 2, 4)]
     part = replace(sized(9), top_level=False)
     declared = [replace(one, declared=True) for one in models]
-    page = text(report(*declared, part, sized(7)), tables=2)
+    page = text(report(*declared[:3]), tables=2)
     assert re.findall(r"(n\d\.py)::Net\nmodule", page) == ["n6.py", "n5.py"]
-    assert "… and 4 more tables: -v, or nparam-lint show TARGET" in page
+    assert "… and 1 more table: -v, or nparam-lint show TARGET" in page
+    page = text(report(*declared, part, sized(7)), tables=2)
+    assert page.splitlines()[0].startswith("8 models: 8 measured")
+    page = text(report(*declared, broken_net()), tables=2)
+    assert page.startswith("net.py\n  ✗ Net  101,786  declared 50_890")
+    assert re.findall(r"^(\w+\.py)::Net\nmodule", page, re.M) == ["net.py"]
+    assert "n6.py" not in page
     page = text(report(*declared, part, sized(7)), tables=2, verbose=1)
     assert re.findall(r"(n\d\.py)::Net\nmodule", page) == ["n6.py", "n7.py"]
     page = text(report(*models[:3], part), tables=2)  # a list of all says it better
