@@ -88,8 +88,8 @@ nets/vit.py::ViT(depth=24) or timm::create_model('resnet50').
 """
 
 EPILOG = """\
-the options of a command: nparam-lint help check, nparam-lint help show
 exit codes: 0 no findings, 1 findings, 2 the check could not run
+the options of a command: nparam-lint help check, nparam-lint help show
 """
 
 

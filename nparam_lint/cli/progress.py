@@ -16,7 +16,7 @@ from nparam_lint.report.style import elide_target
 
 _OFTEN = 0.1  # seconds between two drawings: a zoo has a hundred models a second
 _EVERY = 1.0  # seconds after which it is drawn anew, so that one sees the time pass
-_SELDOM = 10.0  # the same where it is no terminal: each drawing is a line
+_SELDOM = 20.0  # the same where it is no terminal: each drawing is a line
 _LEAST = 2  # seconds of which it is said how long it still takes
 
 
@@ -105,7 +105,7 @@ class ProgressLine:
 
 
 class ProgressLog(ProgressLine):
-    """The same for a file or a pipe: a line every ten seconds, and none of a run that is over by
+    """The same for a file or a pipe: a line every twenty seconds, and none of a run that is over by
     then."""
 
     often = seldom = _SELDOM

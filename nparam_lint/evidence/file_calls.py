@@ -19,7 +19,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
-from nparam_lint.evidence.named_models import LOOKED_UP, NamedModel, named_models
+from nparam_lint.evidence.named_models import LOOKED_UP, ChosenModel, named_models
 from nparam_lint.evidence.options import (
     NeedsCommand,
     contradicts,
@@ -270,7 +270,7 @@ class FileCalls:
         return None
 
     def built(
-        self, place: Place, target: Target, part: str = "", named: NamedModel | None = None
+        self, place: Place, target: Target, part: str = "", named: ChosenModel | None = None
     ) -> Iterator[Evidence]:
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
@@ -317,7 +317,7 @@ class FileCalls:
         return isinstance(node, FUNCTIONS) and not changed.isdisjoint(loads(node))
 
     def with_options(
-        self, cut: Cut, call: ast.Call, target: Target, named: NamedModel | None
+        self, cut: Cut, call: ast.Call, target: Target, named: ChosenModel | None
     ) -> Iterator[tuple[list[ast.stmt], str]]:
         """The statements with the options that they use: with their defaults, as each command says
         what the model depends on, and with each other value that an option offers. Where one has no

@@ -20,7 +20,7 @@ LOOKED_UP = re.compile("|".join(LOOK_UPS))
 _IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
 
 
-class NamedModel(NamedTuple):
+class ChosenModel(NamedTuple):
     """`option`: the attribute that has the name of the `target`; `words`: those of a command that
     give it, none where it is the default."""
 
@@ -29,7 +29,7 @@ class NamedModel(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def named_models(calls: FileCalls, call: ast.Call) -> list[NamedModel]:
+def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     """Those that a call may give: by default, as commands say, or as the option offers; of the
     latter only what cannot be built by its name alone."""
     naming, attribute = _naming(calls, call)
@@ -38,13 +38,13 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[NamedModel]:
     option = next((name for name in inner if name in options), None)
     if naming is None or option is None:
         return []
-    models: dict[Target, NamedModel] = {}
+    models: dict[Target, ChosenModel] = {}
 
     def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
         name = _folded(naming, option, value) if value else None
         target = _named(calls, call, name, attribute) if name else None
         if target and (is_said or search.needs_arguments(target)):
-            models.setdefault(target, NamedModel(target, option, words))
+            models.setdefault(target, ChosenModel(target, option, words))
 
     add(default_text(options[option]))
     for command in search.commands_of(calls.path):

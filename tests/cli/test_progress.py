@@ -189,7 +189,7 @@ def test_a_log_gets_a_line_now_and_then():
     line = ProgressLog(told)
     line.show(READING)
     line(0, 3, "One")
-    line.drawn -= 11
+    line.drawn -= 21
     line(1, 3, "Two")
     line(2, 3, "Three")  # at once
     line.end()

@@ -39,7 +39,8 @@ def test_answers_are_those_of_a_local_run(nparam_lint, project, address, monkeyp
     root = project("default_config")
     here = nparam_lint("--no-cache", "--format", "json", cwd=root)
     there = nparam_lint("--on", address, "--format", "json", cwd=root)
-    assert there.stderr == here.stderr
+    told = [line for line in there.stderr.splitlines() if "counting" not in line]  # how far it is
+    assert told == here.stderr.splitlines()
     assert comparable(there.stdout) == comparable(here.stdout)
     environment = json.loads(there.stdout)["environment"]
     assert environment["reason"] == f"{address}, 2 machines"
