@@ -59,6 +59,7 @@ WORK = re.compile(
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
+    r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
     r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
     rf"|(?i:{_OF_DATA}|from_pretrained)"
 )

@@ -164,6 +164,10 @@ def told(root, path, text):
         ("a = load()\nc = Config()\nc.other = a.size\nBig(c)", "c = Config() >> Big(c)"),
         ("a = load()\nc = Config()\nc.d = a.size\nBig(c)", []),
         ("Net(...)", []),
+        (
+            "model = Big(Config())\nfor name, child in model.named_children():\n    Net(child.d)",
+            ">> Big(Config())",
+        ),
     ],
 )
 def test_what_a_call_needs(tmp_path, text, expected):

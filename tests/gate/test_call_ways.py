@@ -149,6 +149,7 @@ if __name__ == "__main__":
 import torch
 from torch import nn
 from torch.hub import load_state_dict_from_url
+from torch.utils import model_zoo
 from urllib.request import urlretrieve
 
 class Backbone(nn.Module):
@@ -162,6 +163,9 @@ class Backbone(nn.Module):
             del state["head.weight"]
             self.load_state_dict(state["model"], strict=False)
             self.a.load_state_dict(state)
+            self.a.load_state_dict(model_zoo.load_url("https://example.com/older.pth"))
+            with open("runs/options.txt", "w") as file:  # where there is no such directory
+                file.write("pretrained")
         self.fetch()
 
     def fetch(self):
@@ -247,7 +251,7 @@ def test_a_call_that_fails_is_told_with_its_line(report):
 
 def test_weights_that_are_left_out_are_told(report):
     notes = {note for model in report["models"] for note in model["notes"]}
-    for name in ("weights", "more"):  # that are asked for; of a method that only loads them
+    for name in ("weights", "older", "more"):  # the last: of a method that only loads
         assert f"the weights from https://example.com/{name}.pth are left out" in notes
 
 

@@ -99,9 +99,9 @@ def without_effects(torch, addresses):
     def open_known(file, mode="r", *args, **kwargs):
         """What is written, such as the options of a run, goes nowhere."""
         is_written = isinstance(mode, str) and not set("wax+").isdisjoint(mode)
-        is_named = isinstance(file, (str, bytes, os.PathLike))
-        place = os.devnull if is_written and is_named else file
-        return open_file(place, mode.replace("x", "w") if is_written else mode, *args, **kwargs)
+        if is_written and isinstance(file, (str, bytes, os.PathLike)):
+            return io.BytesIO() if "b" in mode else io.StringIO()
+        return open_file(file, mode, *args, **kwargs)
 
     changes = [
         (vars(builtins), "open", open_known),
@@ -118,8 +118,9 @@ def without_effects(torch, addresses):
             changes.append((names, "model_entrypoint", functools.partial(plain_entrypoint, find)))
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        if names.get("load_state_dict_from_url") is fetch:
-            changes.append((names, "load_state_dict_from_url", fetch_nothing))
+        for name in ("load_state_dict_from_url", "load_url"):  # as it was called before
+            if names.get(name) is fetch:
+                changes.append((names, name, fetch_nothing))
     with contextlib.ExitStack() as undo:
         for names, name, value in changes:
             undo.callback(names.__setitem__, name, names[name])
