@@ -62,8 +62,7 @@ def clean(nparam_lint_process, right):
 
 def test_without_a_path_the_current_project_is_checked_and_a_clean_one_exits_with_0(clean):
     assert (clean.returncode, clean.stderr) == (0, "")
-    assert "101,770" in clean.stdout
-    assert "5 models: 5 measured" in clean.stdout
+    assert clean.stdout.startswith("5 models: 5 measured")  # there is nothing else to say
     assert "NPL" not in clean.stdout
 
 
@@ -271,10 +270,8 @@ def test_help_says_what_can_be_asked_and_how_a_budget_is_written(told, tmp_path)
         "show TARGET",
         "rule CODE",
         "doctor",
-        "LOCATION::CALLABLE(ARGUMENTS)",
+        "timm::create_model('resnet50')",
         "nparam: 86.6M",
-        "nparam[encoder]: ",
-        "nparam(depth=24): <= 354M",
         "[tool.nparam-lint.budgets]",
         "exit codes: 0 no findings, 1 findings, 2 ",
     ):
