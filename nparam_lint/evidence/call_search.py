@@ -284,13 +284,16 @@ class CallSearch:
         `parents=[main.get_args_parser()]`."""
         stem = path.rpartition("/")[2].removesuffix(".py")
         imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem.encode()))
-        tree = self.discovery.tree
-        scripts = [path]
-        for other in sorted(tree.files):
-            source = tree.source(other)
-            if b"parents=" in source and other != path and imports.search(source):
-                scripts.append(other)
+        extending = (other for other, text in self.extending.items() if imports.search(text))
+        scripts = dict.fromkeys((path, *extending))
         return [command for script in scripts for command in self.commands.of(script)]
+
+    @cached_property
+    def extending(self) -> dict[str, bytes]:
+        """The files with a parser that has the options of others, with their content."""
+        tree = self.discovery.tree
+        sources = {path: tree.source(path) for path in sorted(tree.files)}
+        return {path: source for path, source in sources.items() if b"parents=" in source}
 
     def needs_arguments(self, target: Target) -> bool:
         """Whether a model cannot be built by its name alone."""

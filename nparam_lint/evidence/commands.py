@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -74,7 +74,7 @@ class Commands:
 
     def __init__(self, texts: Collection[str], read: Callable[[str], bytes]) -> None:
         self._texts = texts
-        self._read = read
+        self._read = cache(read)
 
     def of(self, script: str) -> Sequence[Command]:
         """The commands that run a script, by its path, and by its name alone."""

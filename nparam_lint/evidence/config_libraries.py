@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 # What may be run for the arguments of a model.
 HARMLESS = re.compile(
-    r"^(transformers\.HfArgumentParser|tyro\.cli|docopt\.docopt|gin\.(parse_config\w*|bind_parameter|REQUIRED)|"
+    r"^(transformers\.HfArgumentParser|tyro\.cli|docopt\.docopt|"
+    r"gin\.(parse_config\w*|bind_parameter|REQUIRED)|"
     r"(simple_parsing|draccus|pyrallis|jsonargparse|fiddle|hydra_zen)\.\w+)$"
 )
 # What builds the object that a config describes, which names its class; and the same in a text.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.file_calls import FileCalls
 
 LOOKED_UP = re.compile("|".join(LOOK_UPS))
+_IMPORTS_IN_TEXT = re.compile(r"import_module|__import__")
 _IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
 
 
@@ -59,7 +60,7 @@ def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:
     """What says which model a call gives; and what is called in the module that it is the name of,
     if it is that."""
     function = call.func
-    if isinstance(function, ast.Attribute):
+    if isinstance(function, ast.Attribute) and _IMPORTS_IN_TEXT.search(calls.text.text):
         module = function.value
         if isinstance(module, ast.Name):
             assigned = (n for n in ast.walk(calls.tree) if isinstance(n, ast.Assign))

@@ -8,7 +8,7 @@ import pytest
 from model_source import TORCH, model_class
 from sample_files import write_files
 
-from nparam_lint.worker.building.script_effects import plain_entrypoint
+from nparam_lint.worker.building.script_effects import plain_entrypoint, without_effects
 from nparam_lint.worker.state import STATE
 
 LINEAR = "self.a = nn.Linear({}, bias=False)"
@@ -398,3 +398,18 @@ def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
         build(pretrained_cfg="tag")
     with pytest.raises(TypeError):
         build(depth=5)
+
+
+def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path):
+    torch = pytest.importorskip("torch")
+    there, absent = tmp_path / "there", tmp_path / "absent"
+    there.write_text("as it was")
+    with without_effects(torch, []):
+        for mode in ("w", "wb", "w+", "x", "a"):
+            with absent.open(mode) as file:
+                file.write(b"" if "b" in mode else "")
+        there.open("w").write("new")
+        with there.open("r+") as file:
+            assert file.read() == "as it was"
+    assert not absent.exists()
+    assert there.read_text() == "as it was"

@@ -10,6 +10,7 @@ import dis
 import functools
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -97,8 +98,9 @@ def without_effects(torch, addresses):
     open_file = builtins.open
 
     def open_known(file, mode="r", *args, **kwargs):
-        """What is written, such as the options of a run, goes nowhere."""
-        is_written = isinstance(mode, str) and not set("wax+").isdisjoint(mode)
+        """What is written, such as the options of a run, goes nowhere; a file that is read as well
+        (`r+`, `a+`) is opened as it is."""
+        is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
         if is_written and isinstance(file, (str, bytes, os.PathLike)):
             return io.BytesIO() if "b" in mode else io.StringIO()
         return open_file(file, mode, *args, **kwargs)
