@@ -313,8 +313,10 @@ class FileCalls:
         if BINDS_IN_TEXT in self.text.text:
             return True
         node = self.text.definitions.get(target.callable) if target.location == self.path else None
+        if not isinstance(node, FUNCTIONS):
+            return False
         changed = {name.id for name in self.changed_imports} | self.text.changing
-        return isinstance(node, FUNCTIONS) and not changed.isdisjoint(loads(node))
+        return not changed.isdisjoint(loads(node))
 
     def with_options(
         self, cut: Cut, call: ast.Call, target: Target, named: ChosenModel | None
