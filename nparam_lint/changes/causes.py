@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from nparam_lint.changes.revision_diff import candidates_of_both
 from nparam_lint.changes.states import States, in_moved_file, named_base
 from nparam_lint.claims import parse_selector
 from nparam_lint.config.load import ConfigError
+from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.files import list_configs
 from nparam_lint.gate.building import count_models
@@ -30,6 +31,7 @@ from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from nparam_lint.changes.records import Base
     from nparam_lint.changes.states import OpenCopy, Past
@@ -38,15 +40,26 @@ if TYPE_CHECKING:
     from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
-    from nparam_lint.gate.hooks import Broken
+    from nparam_lint.gate.hooks import Broken, FindCauses
     from nparam_lint.ground.findings import BudgetResult
     from nparam_lint.repository.git import Repository
+    from nparam_lint.repository.snapshot import Snapshot
 
     _Key = tuple[str, str]  # a target, and a metric
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
 # Where continuous integration says what a merge request is compared with, and what stands for it.
 _MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
+
+
+def causes_by(environ: Mapping[str, str]) -> FindCauses:
+    """What finds out what broke a budget since the usual revision, for a program that has no
+    options."""
+
+    def open_copy(_: Path, copy: Snapshot, root: Path) -> Session:
+        return open_session(root, environ, snapshot=copy)
+
+    return partial(causes_since, None, None, open_copy)
 
 
 def causes_since(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.findings import BudgetResult, Finding
 
 
-MOST = 20  # models that are built as they were
+MOST = 100  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
 _WORD = re.compile(r"[^\s\"'`|]+")
 

@@ -10,7 +10,7 @@ from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import round_count
 from nparam_lint.count.measured import InsideRow
 from nparam_lint.gate import measures
-from nparam_lint.ground.findings import BudgetResult, Finding, finding
+from nparam_lint.ground.findings import HEAVIEST, UPDATE, BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import METRICS, is_accelerator
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.values import Position, proportion
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Bounds, Tolerance
     from nparam_lint.count.measured import Measured, ModuleRow, NotMeasured
 
-HEAVIEST = 5  # modules named below a broken total
+_NAMED = 5  # modules named below a broken total
 
 
 def judge(
@@ -271,11 +271,11 @@ def heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     children.sort(key=lambda r: -amount(r, metric))
     total = amount(root, metric)
     lines = []
-    for row in children[:HEAVIEST]:
+    for row in children[:_NAMED]:
         share = f"{100 * amount(row, metric) / total:5.1f} %" if total else ""
         source = f"  {row.source}" if row.source else ""
         lines.append(f"{amount(row, metric):>15,}  {share}  {row.path} ({row.type}){source}")
-    return ["heaviest modules:", *lines] if lines else []
+    return [HEAVIEST, *lines] if lines else []
 
 
 def _next_step(budget: Budget, actual: int, staged: bool) -> str:
@@ -283,10 +283,10 @@ def _next_step(budget: Budget, actual: int, staged: bool) -> str:
     if budget.value.names:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
-        command = f"nparam-lint update {shlex.quote(str(budget.target))}"
         add = f" && git add {shlex.quote(where.path)}" if staged else ""
-        return f"if the change is intended: {command}{add}"
-    return f"if the change is intended, declare {actual:_} (about {round_count(actual)}) at {where}"
+        return f"{UPDATE} {shlex.quote(str(budget.target))}{add}"
+    about = "" if (rounded := round_count(actual)) == str(actual) else f" (about {rounded})"
+    return f"if the change is intended, declare {actual:_}{about} at {where}"
 
 
 def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -> Finding:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# How lines below a message begin: a list, of which the lines are indented, and a command.
+HEAVIEST = "heaviest modules:"
+UPDATE = "if the change is intended: nparam-lint update"
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetResult:
     """A budget against its measurement. `actual` and `drift` are None where nothing was measured;

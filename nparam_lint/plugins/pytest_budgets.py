@@ -24,6 +24,7 @@ import pytest
 from _pytest._code.code import ReprEntryNative, ReprFileLocation, ReprTraceback
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
+from nparam_lint.changes.causes import causes_by
 from nparam_lint.config.interpreter import NoInterpreter
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import open_session
@@ -205,7 +206,13 @@ def _count(config: pytest.Config) -> list[Case]:
             session = open_session(root, os.environ)
             if shown := _progress(config):
                 session = replace(session, progress=shown)
-            report = check(session, (), declared_only=True, analysis=ANALYSIS)
+            report = check(
+                session,
+                (),
+                declared_only=True,
+                analysis=ANALYSIS,
+                find_causes=causes_by(os.environ),
+            )
             reporter = _reporter(config)
             color = reporter is not None and bool(reporter.hasmarkup)
             budgets = cases(report, root, Options(_width(), color, session.settings.depth))

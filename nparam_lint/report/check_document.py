@@ -20,6 +20,7 @@ from nparam_lint.report import (
     Section,
     Text,
     check_data,
+    findings,
     folded_modules,
     not_counted,
     overview,
@@ -91,15 +92,12 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
 
 def _counted_models(report: Report, options: Options) -> Iterator[Section]:
     """What is declared, with its verdict; and what the repository says of how it builds others. A
-    terminal that has no verdict to show shows what is there; of many models, what is wrong."""
+    terminal that has no verdict to show shows what is there; of many models, its findings alone."""
     is_first, is_long = is_undeclared(report), _is_long(report, options)
     alone = [model for model in report.models if model.way is None]
     if judged := tuple(model for model in alone if options.verbose or not is_empty(model)):
         block = ModelBudgets(judged, options.depth)
         yield Section((block,), only="page" if is_first or is_long or options.is_brief else "")
-    wrong = tuple(model for model in judged if model.findings or _is_broken(model))
-    if wrong and is_long and not options.is_brief:
-        yield Section((ModelBudgets(wrong, options.depth),), only="text")
     if is_first and report.models:
         yield Section(overview.overview(report, report.models, options), only="text")
     if ways := [model for model in report.models if model.way is not None]:
@@ -157,8 +155,9 @@ def _undeclared(report: Report) -> str:
 
 
 def _tables(report: Report, options: Options) -> Iterator[Section]:
-    """Of every model with a broken budget, and of the largest that stand for themselves, as far as
-    they were asked for; where something is declared, without -v, of what declares it."""
+    """Of models with a broken budget, of those that one edit broke the first; and of the largest
+    that stand for themselves, as far as they were asked for. Where something is declared, without
+    -v, of what declares it, and of a few."""
     is_first = is_undeclared(report)
     every = is_first or bool(options.verbose)
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
@@ -178,8 +177,12 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     most = min(options.tables, few) if is_first else options.tables
     most = 0 if options.is_brief or _is_long(report, options) else most
     hidden = sound[max(most, 0) :]
-    if options.is_brief:
-        hidden += [model for model in tables.values() if _is_broken(model)][_BRIEF_TABLES:]
+    broken = [model for model in tables.values() if _is_broken(model)]
+    if broken and not options.verbose:
+        alike = {f.target for group in findings.shared_causes(report.findings) for f in group[1:]}
+        hidden += [model for model in broken if model.target in alike]
+        apart = [model for model in broken if model.target not in alike]
+        hidden += apart[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
     hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden_ids:

@@ -5,60 +5,167 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from nparam_lint.gate.report import Report
-from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.findings import HEAVIEST, UPDATE, Finding
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.ground.values import Position
+from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
 from nparam_lint.report.style import Paint, by_place, clean, plural
 
 _ALIKE = 3
 _STATED = 10  # counts in texts: a table of results may have hundreds
+_IN_FULL = 5  # findings of one code with all that is said below them
 _CHANGES = 6  # lines about what changed
+_NAMED = 3  # models or files that a command names
+_ADD = " && git add "
 _DRIFT = ("NPL001", "NPL013")
 
 
 def findings_lines(
-    findings: Sequence[Finding], width: int, paint: Paint, *, brief: bool = False
+    findings: Sequence[Finding],
+    width: int,
+    paint: Paint,
+    *,
+    brief: bool = False,
+    in_full: bool = False,
+    heaviest: bool = False,
 ) -> list[str]:
-    """Warnings first: errors, which must be fixed, come last, next to the summary. If many modules
-    break a budget, only a few are shown; details that were shown for a model are not repeated.
-    `brief`: without the way to an explanation of what explains itself."""
+    """Warnings first: errors, which must be fixed, come last, next to the summary. What the same
+    lines broke is one finding. If many modules break a budget, only a few are shown; of many
+    findings, the later ones have no more than their message unless they are wanted `in_full`;
+    details that were shown for a model are not repeated. `brief`: without the way to an explanation
+    of what explains itself; `heaviest`: with the heaviest modules, where no table has them."""
     lines: list[str] = []
     shown: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
     stated = [finding for finding in ordered if finding.code == "NPL013"]
     hidden = set(map(id, stated[_STATED:]))
+    shared = shared_causes(ordered)
+    hidden |= {id(finding) for edited in shared for finding in edited}
     ordered = [finding for finding in ordered if id(finding) not in hidden]
+    full: Counter[str] = Counter()
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
         for finding in alike[:_ALIKE]:
+            full[finding.code] += 1
+            if full[finding.code] > _IN_FULL and not in_full:
+                if full[finding.code] == _IN_FULL + 1:
+                    lines += ["", paint("dim", "The rest in short (-v: in full):")]
+                lines += _finding(finding, width, paint)
+                continue
             # A line with the indented lines below it is one.
             below = details(finding, width - 4)
             parts = re.split(r"\n(?! )", "\n".join(below)) if below else []
+            parts = [text for text in parts if heaviest or not text.startswith(HEAVIEST)]
             parted = [(finding.target, text) for text in parts]
             if not parted and finding.code in RULES:
                 parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
-            lines += excerpt(finding, width, paint)
+            lines += excerpt(finding.lines, finding.position.path, width, paint)
             lines += [n for key in parted if key not in shown for n in _detail(key[1], width)]
             shown.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
+    for edited in shared:
+        lines += [""] * bool(lines) + _group(edited, width, paint)
     evident = {"NPL001"} if brief else set()
     codes = sorted({finding.code for finding in findings if finding.code in RULES} - evident)
-    if hidden:
-        more = f"… and {plural(len(hidden), 'more stated count')}: nparam-lint claims"
+    if len(stated) > _STATED:
+        more = f"… and {plural(len(stated) - _STATED, 'more stated count')}: nparam-lint claims"
         lines += ["", paint("dim", more)]
     if codes:
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
     return lines
+
+
+def shared_causes(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings that the same lines of source caused, of two models or more."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        if finding.changes and (lines := _causes(finding)):
+            places = tuple(str(line.position) for line in lines)
+            groups.setdefault((finding.code, finding.severity, places), []).append(finding)
+    return [group for group in groups.values() if len({f.target for f in group}) > 1]
+
+
+def _causes(finding: Finding) -> list[SourceLine]:
+    """The lines that it points at, but that of the declaration."""
+    at = finding.position
+    declared = (at.path, at.line)
+    places = ((line.position.path, line.position.line) for line in finding.lines)
+    return [line for line, place in zip(finding.lines, places, strict=True) if place != declared]
+
+
+def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
+    """What one edit broke: the edit, a line for each budget, what changed in the first model, and
+    how all are updated."""
+    first, causes = group[0], _causes(group[0])
+    models = plural(len({finding.target for finding in group}), "model")
+    since = first.since.partition(",")[0]
+    message = f"{models} {since}: {plural(len(group), 'budget')} broken"
+    lines = _finding(replace(first, position=causes[0].position, message=message), width, paint)
+    lines += excerpt(causes, causes[0].position.path, width, paint)
+    rows = []
+    for finding in group:
+        result = finding.result
+        assert result is not None
+        path, _, name = clean(finding.target).partition("::")
+        place = f"{clean(finding.position.path)}:{finding.position.line}"
+        name = name if path == finding.position.path and name else clean(finding.target)
+        name += f"[{clean(result.module or result.selector)}]" if result.selector else ""
+        actual = "" if result.actual is None else f"{result.actual:,}"
+        rows.append(
+            (place, name, actual, f"declared {clean(result.declared)}", style.drift(result))
+        )
+    *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    spare = width - 4 - sum(widths) - 2 * len(widths) - max(len(row[4]) for row in rows)
+    for at, least in ((3, 16), (1, 16), (0, 12)):  # what gives way first
+        narrowed = max(min(widths[at], least), widths[at] + min(spare, 0))
+        spare, widths[at] = spare + widths[at] - narrowed, narrowed
+    mark = paint("yellow" if first.severity == "warning" else "red", "✗")
+    for place, name, actual, declared, drift in rows:
+        cells = (
+            style.elide_middle(place, widths[0]).ljust(widths[0]),
+            style.elide_middle(name, widths[1]).ljust(widths[1]),
+            actual.rjust(widths[2]),
+            style.elide_end(declared, widths[3]).ljust(widths[3]),
+            drift,
+        )
+        lines.append(f"  {mark} {'  '.join(cells)}".rstrip())
+    about = replace(first, since=f"{first.target} {first.since}", detail=())
+    for text in (*details(about, width - 4), *_next_steps(group)):
+        lines += _detail(text, width)
+    return lines
+
+
+def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
+    """One command where each model has one, and what is said of the others."""
+    targets: dict[str, None] = {}
+    paths: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for finding in group:
+        for text in finding.detail:
+            if text.startswith(UPDATE):
+                targets[finding.target] = None
+                if _ADD in text:
+                    paths[finding.position.path] = None
+            elif not text.startswith((HEAVIEST, " ")):
+                others[text] = None
+    yield from [*others][:_ALIKE]
+    if targets:
+        if len(targets) > _NAMED:
+            targets = dict.fromkeys(target.partition("::")[0] for target in targets)
+        named = targets if len(targets) <= _NAMED else ()
+        command = " ".join([UPDATE, *map(shlex.quote, named)])
+        yield command + (_ADD + " ".join(map(shlex.quote, paths)) if paths else "")
 
 
 def details(finding: Finding, width: int = 100) -> list[str]:
@@ -100,11 +207,11 @@ def details(finding: Finding, width: int = 100) -> list[str]:
     return [*(line.rstrip() for line in lines), *finding.detail]
 
 
-def excerpt(finding: Finding, width: int, paint: Paint) -> list[str]:
-    """The lines of source that it points at, each with what it is about underlined."""
-    gutter = max((len(str(line.position.line)) for line in finding.lines), default=0)
-    texts, path = [], finding.position.path
-    for line in finding.lines:
+def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) -> list[str]:
+    """Lines of source, each with what it is about underlined. `path`: that of a head above."""
+    gutter = max((len(str(line.position.line)) for line in lines), default=0)
+    texts = []
+    for line in lines:
         if line.position.path != path:
             path = line.position.path
             texts.append(paint("dim", style.elide_middle(f"    {clean(path)}", width)))

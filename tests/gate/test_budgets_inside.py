@@ -152,7 +152,7 @@ def test_a_path_asks_for_blocks_in_the_models_there(project, told):
 
 
 def test_the_next_step_is_named(project, nparam_lint):
-    text = nparam_lint("--device", "meta", cwd=project, COLUMNS="100").stdout
+    text = nparam_lint("--device", "meta", "-v", cwd=project, COLUMNS="100").stdout
     for step in (
         "made as MLP(d=8)",
         "nparam-lint update 'nets/blocks.py::Block(in nets/gpt.py::GPT)'",

@@ -212,12 +212,88 @@ def test_a_revision_that_is_not_there_is_an_error(sample, nparam_lint):
     )
 
 
+LAYER = """\
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.fc = nn.Linear(d, {out})
+"""
+MODEL = '''\
+from torch import nn
+
+from layers import Layer
+
+
+class {name}(nn.Module):
+    """nparam: {total}"""
+
+    def __init__(self):
+        super().__init__()
+        self.f = Layer({d})
+'''
+SHARED = """\
+layers.py:7:32  NPL001  6 models changed since HEAD: 7 budgets broken
+    7 |         self.fc = nn.Linear(d, 2 * d)
+      |                                ^^^
+  ✗ m1.py:7             Model1             4  declared 2         +2 (+100.00 %)
+  ✗ m2.py:7             Model2            12  declared 6         +6 (+100.00 %)
+  ✗ m3.py:7             Model3            24  declared 10 .. 13  +11 (+84.62 %)
+  ✗ m4.py:7             Model4            40  declared 20        +20 (+100.00 %)
+  ✗ m5.py:7             Model5            60  declared 30        +30 (+100.00 %)
+  ✗ m6.py:7             Model6            84  declared 42        +42 (+100.00 %)
+  ✗ nparam-lint.toml:2  m6.py::Model6[f]  84  declared 42        +42 (+100.00 %)
+    m1.py::Model1 changed since HEAD, when it had 2:
+      ~ f.fc  1×1 → 2×1  +2  layers.py:7
+    if the change is intended, declare 24 at m3.py:7
+    f is made at m6.py:11
+    if the change is intended: nparam-lint update
+"""
+
+
+def test_what_one_edit_broke_is_one_finding(tmp_path, environ, nparam_lint):
+    totals = {1: "2", 2: "6", 3: "10 .. 13", 4: "20", 5: "30", 6: "42"}
+    files = {
+        f"m{d}.py": MODEL.format(name=f"Model{d}", total=total, d=d) for d, total in totals.items()
+    }
+    files["nparam-lint.toml"] = '[budgets]\n"m6.py::Model6[f]" = "42"\n'
+    made = Sample.create(tmp_path / "r", environ)
+    made.committed(files | {"layers.py": LAYER.format(out="d")})
+    write_files(made.path, {"layers.py": LAYER.format(out="2 * d")})
+    done = nparam_lint("--declared", "-q", cwd=made.path, COLUMNS="80", **made.environ)
+    assert done.stdout.partition("\n\n")[0] + "\n" == SHARED
+    made.git("add", ".")
+    done = nparam_lint("--declared", "--staged", cwd=made.path, **made.environ)
+    (step,) = re.findall("(?s)if the change is intended: (.*?)\n\n", done.stdout)
+    assert " ".join(step.split()).endswith(
+        "nparam-lint update && git add m1.py m2.py m4.py m5.py m6.py nparam-lint.toml"
+    )
+    done = nparam_lint("--format", "gitlab", cwd=made.path, **made.environ)
+    words = json.loads(done.stdout)[0]["description"].partition("; ")[2]
+    assert words == "changed since HEAD, when it had 2: ~ f.fc 1×1 → 2×1 +2 layers.py:7"
+
+
+def test_of_many_findings_the_later_ones_are_short(tmp_path, nparam_lint):
+    nets = "".join(
+        model_class(f"Net{n}", f"self.f = nn.Linear({n}, 1)", doc="nparam: 1") for n in range(1, 9)
+    )
+    write_files(tmp_path, {"a.py": f"from torch import nn\n{nets}"})
+    texts = [nparam_lint("-q", *more, cwd=tmp_path).stdout for more in ((), ("-v",))]
+    assert [text.count("if the change is intended") for text in texts] == [5, 8]
+    assert [text.count("NPL001  Net") for text in texts] == [8, 8]
+    assert ["The rest in short (-v: in full):\n" in text for text in texts] == [True, False]
+
+
 def test_without_a_repository_the_heaviest_modules_are_told(tmp_path, nparam_lint):
     config = CONFIG.format(place="a.py", budget=70)
     write_files(tmp_path, {"a.py": NET.format(out="d"), "nparam-lint.toml": config})
-    done = nparam_lint("--declared", cwd=tmp_path)
-    assert "heaviest modules:\n" in done.stdout
-    assert "since" not in done.stdout
+    for is_quiet in (False, True):  # else the table has them
+        done = nparam_lint("--declared", *["-q"] * is_quiet, cwd=tmp_path)
+        assert ("heaviest modules:\n" in done.stdout) == is_quiet
+        assert ("fc        Linear" in done.stdout) != is_quiet
+        assert "since" not in done.stdout
 
 
 def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):

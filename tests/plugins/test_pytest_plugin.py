@@ -241,9 +241,6 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table(ran):
         model.py:18:16  NPL001  Drifted has 121 parameters, declared 100: +21 (+21.00 %)
             18 |     """nparam: 100"""
                |                ^^^
-            heaviest modules:
-                        110   90.9 %  first (Linear)  model.py:22
-                         11    9.1 %  second (Linear)  model.py:23
             if the change is intended: nparam-lint update model.py::Drifted
 
         For an explanation and an example: nparam-lint rule NPL001

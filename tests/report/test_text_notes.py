@@ -323,7 +323,7 @@ def test_what_was_said_of_a_model_is_not_said_again():
     first, second = (replace(broken_finding(), message=m, detail=heavy) for m in ("one", "two"))
     second = replace(second, detail=(*heavy[:2], "declare 2"), position=Position("net.py", 13, 5))
     other = replace(second, target="net.py::Other", position=Position("net.py", 14, 5))
-    page = text(report(findings=(first, second, other)))
+    page = text(report(findings=(first, second, other)), quiet=True)
     assert page.count("heaviest modules:\n        100,480  hidden\n") == 2
     assert re.findall("declare .", page) == ["declare 1", "declare 2", "declare 2"]
 

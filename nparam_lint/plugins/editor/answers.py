@@ -6,7 +6,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nparam_lint.config.session import Progress
-    from nparam_lint.repository.snapshot import Snapshot
 
 _NOTHING = Report(None, (), ())
 _ASKING = ThreadPoolExecutor(2)
@@ -134,11 +132,8 @@ def check_around(
     if answer.problem or answer.report.findings:
         return None
 
-    def open_copy(_: Path, copy: Snapshot, root: Path) -> Session:
-        return open_session(root, environ, snapshot=copy)
-
     session = replace(answer.session, progress=progress)
-    find_causes = partial(causes.causes_since, None, None, open_copy)
+    find_causes = causes.causes_by(environ)
     try:
         report = check(session, paths, analysis=ANALYSIS, find_causes=find_causes)
     except UsageError:

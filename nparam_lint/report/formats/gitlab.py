@@ -6,12 +6,13 @@ The merge request shows what is new and what is gone by `fingerprint`, and drops
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED
-from nparam_lint.report.findings import fingerprints, identity, ranked, repository_path
+from nparam_lint.report.findings import details, fingerprints, identity, ranked, repository_path
 from nparam_lint.report.style import clean
 
 _NOWHERE = "pyproject.toml"  # stands in: this format needs a file for every finding
@@ -31,7 +32,11 @@ def render(document: Document, options: Options) -> str:
         severity = "critical" if finding.code in UNANSWERED else "major"
         severity = "minor" if finding.severity == "warning" else severity
         place, name = finding.position, identities[finding]
-        entries.append(_entry(finding.code, severity, finding.message, place, name, options))
+        text = finding.message
+        if finding.changes:  # a description has one line
+            since, change, *_ = details(finding, sys.maxsize)
+            text += f"; {since} {' '.join(change.split())}"
+        entries.append(_entry(finding.code, severity, text, place, name, options))
     return json.dumps(entries, indent=1) + "\n"
 
 

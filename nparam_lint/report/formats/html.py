@@ -285,7 +285,7 @@ def _advice(findings: Iterable[Finding]) -> str:
 
 def _cause(finding: Finding) -> str:
     """The lines of source to look at, and what made the difference, where that is known."""
-    lines = excerpt(finding, _WIDTH, Paint(False))
+    lines = excerpt(finding.lines, finding.position.path, _WIDTH, Paint(False))
     source = parts.pre_html(lines) if lines else ""
     if not finding.changes:
         return source

@@ -43,8 +43,15 @@ def render(document: Document, options: Options) -> str:
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
-        every, brief = document.report.findings, options.is_brief
-        parts.append(findings.findings_lines(every, options.width, paint, brief=brief))
+        lines = findings.findings_lines(
+            document.report.findings,
+            options.width,
+            paint,
+            brief=options.is_brief,
+            in_full=bool(options.verbose),
+            heaviest=options.quiet,
+        )
+        parts.append(lines)
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
     parts.append([line for block in page.summary for line in _joined(block, options.width, paint)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n" if any(parts) else ""
