@@ -168,3 +168,38 @@ def test_without_any_torch_it_says_so_and_what_to_do(installed, project):
     assert "✓" not in done.stdout
     for part in ("no model can be built with ", "No module named 'torch'", "next: ", "--python"):
         assert part in done.stderr
+
+
+@pytest.mark.thorough  # each makes an environment
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tox", "-e", "nparam"),
+        ("nox", "-s", "nparam"),
+        ("uv", "run", "--no-project", "--with", "nparam-lint", "nparam-lint", "--declared"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_the_page_says_of_runners_runs(bare, wheel, project, command):
+    """With the config files that the page has, and the wheel in place of the index."""
+    program = Path(sys.executable).with_name(command[0])
+    if not program.exists():
+        pytest.skip(f"there is no {command[0]}")
+    root = project("right")
+    page = (ROOT / "docs/adopt.md").read_text("utf-8")
+    for name, text in re.findall(r"```\w+\n# (tox\.ini|noxfile\.py)\n(.*?)```", page, re.DOTALL):
+        (root / name).write_text(text, "utf-8")
+    done = subprocess.run(
+        [program, *command[1:]],
+        cwd=root,
+        env=bare
+        | {"PIP_FIND_LINKS": str(wheel.parent), "UV_FIND_LINKS": str(wheel.parent)}
+        | {"NPARAM_LINT_PYTHON": sys.executable, "TOX_OVERRIDE": "testenv.pass_env=*"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "budgets hold" in done.stdout + done.stderr

@@ -15,7 +15,7 @@ import pytest
 from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused, unwrapped
 from sample_repository import Sample
 
-from nparam_lint.cli.install_hook import revision
+from nparam_lint.cli.hook_managers import revision
 from nparam_lint.ground.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -193,13 +193,13 @@ def test_the_hook_of_pre_commit_is_known_by_its_name(sample, install):
     done = install(sample)
     assert done.returncode == 2
     assert done.stderr == (
-        f"nparam-lint: {sample.path}/.git/hooks/pre-commit is pre-commit's own hook, and was not "
-        "changed\n"
-        "next: in .pre-commit-config.yaml:\n"
+        "nparam-lint: the hooks of this repository are those of pre-commit; nothing was changed\n"
+        "next: add to .pre-commit-config.yaml:\n"
         "      - repo: https://github.com/nparam-lint/nparam-lint\n"
         f"        rev: {revision(__version__)}\n"
         "        hooks:\n"
         "          - id: nparam-lint\n"
+        "then: pre-commit install --hook-type pre-commit --hook-type pre-merge-commit\n"
     )
 
 
