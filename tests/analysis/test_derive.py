@@ -666,8 +666,8 @@ def test_a_decision_whose_other_side_is_not_found_is_a_condition():
     forms = all_derived(two_roundings, share=1.0)
     shown = [str(rule) for rule in forms[0].rules]
     assert shown == [
-        "max(8, 8*((floor(16*share + 4))//8)) >= 0.9*(16*share)",
-        "max(8, 8*((floor(80*share + 4))//8)) >= 0.9*(80*share)",
+        "8*max(1, (floor(16*share + 4))//8) >= 0.9*(16*share)",
+        "8*max(1, (floor(80*share + 4))//8) >= 0.9*(80*share)",
     ]
     for tenths in range(1, 60):
         point = {"share": tenths / 10}

@@ -19,6 +19,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Opaque,
     Operation,
     Polynomial,
+    bounded,
     power_of_two,
     quotient,
     rounded,
@@ -132,13 +133,15 @@ def applied(kind: Kind, first: Polynomial, second: Polynomial) -> Polynomial:
         return _power_of_two(second)
     if first.number is not None and second.number is not None:
         return Polynomial.constant(Operation(kind, first, second).value({}))
+    if kind in ("max", "min"):
+        return bounded(kind, first, second)
     # The coefficients of both made whole.
     whole = lcm(*(c.denominator for _, c in first.terms + second.terms))
     first, second = first * whole, second * whole
-    if kind in ("max", "min"):
-        return Polynomial.generator(Operation(kind, first, second)) * Fraction(1, whole)
     if second == ZERO:
         raise ZeroDivisionError
+    if first.terms and all(c < 0 for _, c in first.terms):  # `-(-a//b)` is how Python rounds up
+        return -applied("ceil" if kind == "floor" else "floor", -first, second)
     exact = quotient(first, second)
     if exact is not None and all(c.denominator == 1 for _, c in exact.terms):
         return exact

@@ -19,6 +19,8 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Opaque,
     Operation,
     Polynomial,
+    common_factor,
+    quotient,
 )
 from nparam_lint.analysis.closed_forms.signs import is_positive, lower_bound
 
@@ -69,6 +71,15 @@ class Condition:
         if not value.names:
             value, operation, bound = bound, _TURNED.get(operation, operation), value
         return None if bound.names else (value, operation, bound.number({}))
+
+    def without_factors(self, least: Mapping[str, Number]) -> Condition:
+        """The same where no name is below its `least`: `c == c*m` is `m == 1`."""
+        if self.left is not None:
+            return self
+        common = common_factor(self.form.terms)
+        shorter = quotient(self.form, common)
+        is_known = all(least.get(name, 0) > 0 for name in common.names)
+        return replace(self, form=shorter) if is_known and shorter else self
 
     def is_settled(self, least: Mapping[str, Number]) -> bool:
         """Whether it is the same for all values from the `least` on."""

@@ -16,10 +16,11 @@ from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
+from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.implications import divided
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.regions import FormCase, cases_of
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -316,6 +317,12 @@ class Derivation(PathForms):
             for name in case.total.names & names
         )
 
+    def length(self, form: Polynomial) -> tuple[int, int]:
+        """How long it is to read: the longest argument of `max` and the like, then the text."""
+        parts = (part for g in form.generators if isinstance(g, Operation) for part in g.parts)
+        longest = max((len(part.terms) for part in parts), default=0)
+        return longest, len(factored(form, self.tracer.names))
+
     def closed_forms(
         self, tree: PathTree, forms: Sequence[PathForm], call: Mapping[str, Value]
     ) -> list[ClosedForm]:
@@ -331,6 +338,17 @@ class Derivation(PathForms):
             case.total = divided(case.total, divides)
             shapes = shape_forms(case.parts[0].runs, case.parts[0].symbols, case.runs[0].numbers)
             case.shapes = [replace(s, size=divided(s.size, divides)) for s in shapes or ()]
+            # What has one value there stands as that.
+            solved = (solution for rule in case.rules for solution in rule.solutions.items())
+            known = {n: v for n, v in solved if isinstance(v, Polynomial) and v.number is not None}
+            with suppress(ArithmeticError):
+                case.total = substituted(case.total, known)
+                case.shapes = [shape.substituted(known) for shape in case.shapes]
+            # Where both are fitted, the sum of the parts may be simpler.
+            summed = Polynomial.sum(shape.size for shape in case.shapes)
+            is_simpler = shapes and self.length(summed) < self.length(case.total)
+            if is_simpler and all(self.is_right(summed, run) for run in case.runs):
+                case.total = summed
         self.zeros(cases)
         # Keys of a table: there may be others than those that were refused.
         keys = [pinned_rule(name, call[name]) for name in self.fixed]

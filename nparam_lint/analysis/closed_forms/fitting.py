@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
+    Bound,
     Generator,
     Kind,
     Number,
     Operation,
     Polynomial,
+    bounded,
     evaluate,
     monomial_of,
     power_of_two,
@@ -231,7 +233,7 @@ def _bounded(samples: Samples, names: Sequence[str]) -> Polynomial | None:
         ratios = Counter(Fraction(value, point[name]) for point, value in pairs if point[name])
         factors = dict.fromkeys([Fraction(1), *(ratio for ratio, _ in ratios.most_common(2))])
         multiples += [Polynomial.generator(name) * factor for factor in factors if factor > 0]
-    ends: tuple[tuple[Kind, Number], ...] = ("max", min(observed)), ("min", max(observed))
+    ends: tuple[tuple[Bound, Number], ...] = ("max", min(observed)), ("min", max(observed))
     for kind, end in ends:
         for bound in [Polynomial.constant(end), *multiples]:
             bounds = [bound.value(point) for point in samples.points]
@@ -241,7 +243,7 @@ def _bounded(samples: Samples, names: Sequence[str]) -> Polynomial | None:
                 continue
             unbounded = polynomial(samples.some(free), names, (1, 2))
             if unbounded is not None:
-                form = Polynomial.generator(Operation(kind, bound, unbounded))
+                form = bounded(kind, bound, unbounded)
                 if samples.agree(form):
                     return form
     return None

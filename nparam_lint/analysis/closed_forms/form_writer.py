@@ -135,30 +135,35 @@ def _collected(form: Polynomial, order: _Order) -> _Sum:
     if without == ZERO:
         return _nested(with_it, order)
     number, monomial, cofactor = _taken_out(with_it)
-    beside = _divided(without, cofactor)
-    if beside is not None and len(cofactor.terms) > 1:
+    beside, rest = _divided(without, cofactor)
+    if beside != ZERO and len(cofactor.terms) > 1:
         outer = Polynomial.of({monomial: number}) + beside
-        return _times(_nested(outer, order), _nested(cofactor, order))
+        product = _times(_nested(outer, order), _nested(cofactor, order))
+        return product + _nested(rest, order) if rest.terms else product
     # Terms that have nothing in common with others stand for themselves.
     return _nested(with_it, order) + _nested(without, order)
 
 
-def _divided(form: Polynomial, by: Polynomial) -> Polynomial | None:
-    """The exact quotient; None where there is a remainder."""
+def _divided(form: Polynomial, by: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """A quotient, and the terms of the form that remain; zero and all of them where others would
+    have to be added."""
     order = _Order(sorted(form.names | by.names))
 
     def leading(polynomial: Polynomial) -> Polynomial:
         return Polynomial((min(polynomial.terms, key=order.term),))
 
-    shares, top = ZERO, leading(by)
-    for _ in range(len(form.terms) + 8):
-        if form == ZERO:
-            return shares
-        share = quotient(leading(form), top)
+    shares, top, rest, left = ZERO, leading(by), ZERO, form
+    for _ in range(2 * len(form.terms) + 8):
+        if left == ZERO:
+            break
+        first = leading(left)
+        share = quotient(first, top)
         if share is None:
-            return None
-        shares, form = shares + share, form - share * by
-    return None
+            rest, left = rest + first, left - first
+        else:
+            shares, left = shares + share, left - share * by
+    is_part = left == ZERO and {*rest.terms} <= {*form.terms}
+    return (shares, rest) if is_part else (ZERO, form)
 
 
 # --- from a tree to text ----------------------------------------------------------------------

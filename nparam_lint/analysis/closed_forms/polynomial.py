@@ -16,12 +16,13 @@ from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Values = Mapping[str, "Number"]
 
 Number = int | Fraction  # exact; a whole one is an `int`, with which arithmetic is fast
 Kind = Literal["**", "max", "min", "floor", "ceil"]
+Bound = Literal["max", "min"]
 _VALUES: dict[Kind, Callable[[Number, Number], Number]] = {
     "**": lambda base, exponent: Fraction(base) ** int(exponent),
     "max": max,
@@ -273,6 +274,26 @@ def evaluate(generator: Generator, values: Values) -> Number:
 
 def names_of(generator: Generator) -> frozenset[str]:
     return frozenset((generator,)) if isinstance(generator, str) else generator.names
+
+
+def common_factor(terms: Sequence[tuple[Monomial, Number]]) -> Polynomial:
+    """The product of a number and names that divides all of these, and is not below zero where no
+    name is."""
+    number = Fraction(
+        gcd(*(c.numerator for _, c in terms)), lcm(*(c.denominator for _, c in terms))
+    )
+    common = {g: e for g, e in terms[0][0] if isinstance(g, str)}
+    for monomial, _ in terms:
+        powers = dict(monomial)
+        common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
+    return Polynomial.of({monomial_of(common.items()): number})
+
+
+def bounded(kind: Bound, first: Polynomial, second: Polynomial) -> Polynomial:
+    """The larger or the smaller one, with what both have in common before it."""
+    common = common_factor(first.terms + second.terms)
+    left, right = (quotient(part, common) or ZERO for part in (first, second))
+    return Polynomial.generator(Operation(kind, left, right)) * common
 
 
 def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polynomial:

@@ -179,6 +179,8 @@ class Tracer:
             operation, left, right = rows.table.rows[row]
             sides = rows.table.value(int(left)), rows.table.value(int(right))
             decided = condition_of(str(operation), *sides)
+            if not isinstance(decided, bool):
+                decided = decided.without_factors(self.least)
             if isinstance(decided, bool) or decided.is_settled(self.least):
                 rows.conditions[row] = None
             else:
