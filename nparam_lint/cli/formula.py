@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -24,6 +25,7 @@ from nparam_lint.cli.targets import locate
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.report import Document
 from nparam_lint.rewrite import edits
 
@@ -42,6 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="NAMES",
         help="the arguments to vary (default: all that have an effect); a choice with its values: "
         "d_model,n_layer,norm=layer|rms",
+    )
+    parser.add_argument(
+        "--symbols",
+        metavar="NAMES",
+        help="what stands for arguments in the form: d_model=d,n_layers=L",
     )
     parser.add_argument(
         "--write", action="store_true", help="write the formula into the docstring as a budget"
@@ -75,6 +82,7 @@ def run(options: Namespace) -> int:
     result = replace(result, seconds=time.monotonic() - start)
     if options.write and result.has_form:
         _write(result, model)
+    result = result.with_symbols(_symbols(result, options.symbols))
     failed = not result.has_form
     return common.deliver(formula_document(result), options, session, failed=failed)
 
@@ -140,6 +148,26 @@ def _variables(first: Measured, text: str | None) -> list[Variable]:
             )
         variables.append(variable_of(row, values))
     return variables
+
+
+def _symbols(result: FormulaResult, text: str | None) -> dict[str, str]:
+    """Of `--symbols`: name of an argument, or of a list of which elements are varied, → symbol."""
+    symbols: dict[str, str] = {}
+    known = {re.split(r"[.\[]", name)[0]: None for name in result.order}
+    for piece in text.split(",") if text else ():
+        name, _, symbol = (word.strip() for word in piece.partition("="))
+        if not (name.isidentifier() and symbol.isidentifier()):
+            raise UsageError(
+                f"option --symbols is {text!r}: found {piece.strip()!r}, expected name=symbol: "
+                "d_model=d,n_layers=L"
+            )
+        if result.has_form and name not in known:
+            hint = did_you_mean(name, known, f"there are: {', '.join(known) or '–'}")
+            raise UsageError(f"option --symbols: {result.call} has no argument {name!r}{hint}")
+        if symbol in {*symbols.values(), *(known.keys() - {name})} - symbols.keys():
+            raise UsageError(f"option --symbols: {symbol} would stand for two arguments")
+        symbols[name] = symbol
+    return symbols
 
 
 def _choices(text: str) -> dict[str, tuple[Value, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -192,13 +193,23 @@ class _Writer:
         top, bottom = abs(number.numerator), number.denominator
         if top != 1 or not factors:
             factors.insert(0, self.number(top))
-        product = self.times.join(factors)
+        product = self.product(factors)
         if bottom == 1:
             return sign + product
         if self.language == "latex":
             return f"{sign}\\frac{{{product}}}{{{bottom}}}"
         # A count is whole: the division leaves nothing over.
         return f"{sign}{product}{'//' if self.language == 'python' else '/'}{bottom}"
+
+    def product(self, factors: Sequence[str]) -> str:
+        """In LaTeX words would run together, and are kept apart by a dot."""
+        if self.language != "latex":
+            return self.times.join(factors)
+        text = factors[0]
+        for before, factor in pairwise(factors):
+            is_word = r"\mathit" in before[:7] or factor.startswith(r"\mathit")
+            text += (r" \cdot " if is_word else " ") + factor
+        return text
 
     def is_loose(self, base: Generator, exponent: int) -> bool:
         """Whether it is written with `//`, which binds no closer than `*`."""
@@ -239,7 +250,11 @@ class _Writer:
         if self.language != "latex":
             return name
         name, *indices = re.findall(r"\w+", name)  # of `dims[1][0]`
-        if len(name) > 1:
+        letter, _, index = name.partition("_")
+        if len(letter) == 1 and index:  # `d_model`, as papers write it
+            index = index.replace("_", r"\_")
+            name, indices = letter, [rf"\mathrm{{{index}}}" if index[1:] else index, *indices]
+        elif len(name) > 1:
             name = r"\mathit{" + name.replace("_", r"\_") + "}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import Value, Variable
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.count.measured import Environment
 from nparam_lint.report.json_records import CountedDocument, record
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import Derived
+
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,40 @@ class FormulaResult:
     error: str | None = None
     seconds: float = 0.0
     place: str = ""
+
+    def with_symbols(self, symbols: Mapping[str, str]) -> FormulaResult:
+        """With these for names of arguments, of which each may stand for the elements of a list."""
+
+        def named(text: str) -> str:
+            return _WORD.sub(lambda match: symbols.get(match[0], match[0]), text)
+
+        def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {named(name): value for name, value in values.items()}
+
+        def of_case(case: Derived) -> Derived:
+            if isinstance(case, NoForm):
+                return case
+            forms = {name: Polynomial.generator(named(name)) for name in self.order}
+            rules = (replace(r, text=named(r.text), shown=named(r.shown)) for r in case.rules)
+            return replace(
+                case,
+                total=substituted(case.total, forms),
+                shapes=tuple(shape.substituted(forms) for shape in case.shapes),
+                base=renamed(case.base),
+                rules=tuple(rules),
+                idle=tuple(map(named, case.idle)),
+                fixed=renamed(case.fixed),
+                case=renamed(case.case),
+                unproved=tuple(map(named, case.unproved)),
+                distinct=renamed(case.distinct),
+            )
+
+        return replace(
+            self,
+            variables=tuple(replace(v, name=named(v.name)) for v in self.variables),
+            cases=tuple(map(of_case, self.cases)),
+            also_matter=tuple(map(named, self.also_matter)),
+        )
 
     @property
     def has_form(self) -> bool:

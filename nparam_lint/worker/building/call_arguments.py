@@ -8,6 +8,7 @@ import inspect
 import math
 import operator
 import re
+import textwrap
 import types
 import typing
 
@@ -302,7 +303,9 @@ def signature_of(function, node):
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     if takes_any(signature):
-        new = [k.arg for k in node.keywords if k.arg and k.arg not in signature.parameters]
+        if isinstance(function, type):
+            parameters += handed_to_base(function, signature.parameters)
+        new = [k.arg for k in node.keywords if k.arg and k.arg not in {p.name for p in parameters}]
         parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in new]
         parameters.sort(key=lambda parameter: parameter.kind)
     if any(p.kind in NAMED for p in signature.parameters.values()):
@@ -314,6 +317,35 @@ def signature_of(function, node):
         if any(p.kind in NAMED for p in named):
             return inspect.Signature(named)
     return inspect.Signature(parameters)
+
+
+def handed_to_base(kind, names):
+    """The parameters of a class's bases that its constructor gets by `**kwargs`, and hands to them
+    by `super().__init__(…, **kwargs)`; `names`: of its own."""
+    parameters, taken = [], set(names)
+    with contextlib.suppress(Exception):  # no source, or no constructor
+        bases = [base for base in kind.__mro__ if "__init__" in vars(base)]
+        for place, base in enumerate(bases[1:]):
+            constructor = bases[place].__init__
+            several = [
+                p.name
+                for p in inspect.signature(constructor).parameters.values()
+                if p.kind is p.VAR_KEYWORD
+            ]
+            tree = ast.parse(textwrap.dedent(inspect.getsource(constructor)))
+            (call,) = [
+                node
+                for node in ast.walk(tree)
+                if is_call(node)
+                and re.fullmatch(r"super\(.*\)\.__init__", ast.unparse(node.func))
+                and any(k.arg is None and ast.unparse(k.value) in several for k in node.keywords)
+            ]
+            inner = [*inspect.signature(base.__init__).parameters.values()][1:]
+            taken |= {k.arg for k in call.keywords} | {p.name for p in inner[: len(call.args)]}
+            new = [p for p in inner if p.kind in NAMED and p.name not in taken]
+            parameters += [p.replace(kind=p.KEYWORD_ONLY) for p in new]
+            taken |= {p.name for p in new}
+    return parameters
 
 
 def with_fields(signature, config):
