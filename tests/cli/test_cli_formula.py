@@ -71,6 +71,30 @@ class Usual(Normed):
         super().__init__(config)
 
 
+class Experts(nn.Module):
+    def __init__(self, d=8, n_layers=6, n_dense=2, routed=4, vocab=100):
+        super().__init__()
+        self.emb = nn.Embedding(-(-vocab // 64) * 64, d)
+        self.layers = nn.ModuleList()
+        for i in range(n_layers):
+            if i < n_dense:
+                self.layers.append(nn.Linear(d, d, bias=False))
+            else:
+                self.layers.append(nn.ModuleList(nn.Linear(d, 2 * d) for _ in range(routed)))
+
+
+class Levels(nn.Module):
+    def __init__(self, ch=8, mult=(1, 2)):
+        super().__init__()
+        self.up = nn.ModuleList()
+        before = ch
+        for m in mult:
+            if before != ch * m:
+                self.up.append(nn.Linear(before, ch * m, bias=False))
+            before = ch * m
+        self.out = nn.Linear(before, 1)
+
+
 class Widths(nn.Module):
     def __init__(self, inputs, hidden=16, *, outputs=4):
         super().__init__()
@@ -120,6 +144,12 @@ class Many(nn.Module):
             if locals()[name]:
                 self.add_module(name, nn.Linear(d, 1))
         self.layer = nn.Linear(d, d)
+
+
+class Handed(Many):
+    def __init__(self, n=2, **kwargs):
+        super(Handed, self).__init__(**kwargs)
+        self.many = nn.Linear(n, n)
 
 
 class Attention:
@@ -316,6 +346,45 @@ def test_no_closed_form_is_an_answer_of_its_own(formula):
     (case,) = document(formula("nets.py::Power", "--format", "json", code=1))["cases"]
     assert case["formula"] is None
     assert case["lost"] == {"n": "a loop or an index"}
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "rules"),
+    [
+        ("Handed", "n*(n + 1) + d*(d + 1)", []),
+        (
+            "Experts",
+            "d*(2*routed*max(0, n_layers - n_dense)*(d + 1) + d*min(n_dense, n_layers) + "
+            "64*ceil(vocab/64))",
+            [],
+        ),
+        ("Levels", "ch*mult[1]*(ch + 1) + 1", ["mult[0] != mult[1]", "mult[0] == 1"]),
+    ],
+)
+def test_a_form_reads_as_a_paper_has_it(formula, target, form, rules):
+    case = document(formula(f"nets.py::{target}", "--format", "json"))["cases"][0]
+    assert (case["formula"], case["rules"]) == (form, rules)
+
+
+def test_symbols_stand_for_names(formula):
+    names = "n_layers=L,n_dense=L_d,routed=E,vocab=V"
+    latex = formula("nets.py::Experts", "--symbols", names, "--format", "latex").stdout
+    assert latex.splitlines()[1] == (
+        r"  N = d \left(2 E \max\left(0, L - L_{d}\right) \left(d + 1\right) + "
+        r"d \min\left(L_{d}, L\right) + 64 \left\lceil \frac{V}{64} \right\rceil\right)"
+    )
+    latex = formula("nets.py::Experts", "--format", "latex").stdout
+    assert r"2 \cdot \mathit{routed} \cdot \max\left(0, n_{\mathrm{layers}} - n_{" in latex
+    text = formula("nets.py::Levels", "--symbols", "ch=c,mult=m").stdout
+    assert "\n  c*m[1]*(c + 1) + 1\n" in text
+    assert "  holds for  m[0] != m[1], m[0] == 1\n" in text
+    for wrong, what in {
+        "ch": "found 'ch', expected name=symbol",
+        "ch=c,mult=c": "c would stand for two arguments",
+        "ch=mult": "mult would stand for two arguments",
+        "cg=c": "Levels() has no argument 'cg'; there are: ch, mult",
+    }.items():
+        assert what in formula("nets.py::Levels", "--symbols", wrong, code=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,8 @@ def _collected(form: Polynomial, order: _Order) -> _Sum:
     often = [g for g, n in counts.items() if n > 1]
     if not often:
         return _flat(form, order)
-    commonest = min(often, key=lambda g: (-counts[g], order.of(g)))
+    # What is longest to read is said once.
+    commonest = min(often, key=lambda g: (-counts[g], isinstance(g, str), order.of(g)))
     with_it = Polynomial.of({m: c for m, c in form.terms if commonest in dict(m)})
     without = form - with_it
     if without == ZERO:

@@ -290,8 +290,11 @@ def common_factor(terms: Sequence[tuple[Monomial, Number]]) -> Polynomial:
 
 
 def bounded(kind: Bound, first: Polynomial, second: Polynomial) -> Polynomial:
-    """The larger or the smaller one, with what both have in common before it."""
+    """The larger or the smaller one, with what both have in common before it: numbers, and names of
+    arguments, which are not below zero. What a loop was run for (`#0`) may be."""
     common = common_factor(first.terms + second.terms)
+    if (len(first.terms) < 2 and len(second.terms) < 2) or any(n[0] == "#" for n in common.names):
+        common = Polynomial.constant(common.terms[0][1])
     left, right = (quotient(part, common) or ZERO for part in (first, second))
     return Polynomial.generator(Operation(kind, left, right)) * common
 
