@@ -145,9 +145,11 @@ def test_a_card_tells_what_is_beside_the_count():
     assert "cuda skipped: no CUDA device" not in page
 
 
-def test_links_lead_to_the_models():
+def test_links_lead_to_the_models_of_which_the_broken_come_first():
     text = html(report(glob_gpt(), broken_net()))
-    assert '<a href="#model-2"><code>net.py::Net</code></a>' in text
+    assert '<a href="#model-1"><code>net.py::Net</code></a>' in text
+    assert re.findall(r'id="model-\d"', text) == ['id="model-1"', 'id="model-2"']
+    assert text.index('class="card bad" id="model-1"') < text.index('id="model-2"')
 
 
 def test_a_few_models_are_open_and_of_many_those_that_fail():

@@ -209,7 +209,7 @@ def test_a_diff_shows_both_sides_with_what_changed(show):
             "changed": [["wide"], ["wide"]],
             "inside": [["Net"], ["Net", "h"]],
         }
-        assert after.locator(".kind-changed .number").inner_text() == "+500"
+        assert after.locator(".kind-changed .number").inner_text() == "4,500"
         before.locator('.cell[aria-label^="h "]').click()
         assert [crumbs(page, i)[0] for i in (0, 1)] == [["Net", "h"], ["Net", "h"]]
         assert [crumbs(page, i)[1] for i in (0, 1)] == ["8,000", "10,000"]

@@ -35,7 +35,7 @@ class Explorer {
       return make("div", { class: "pane" }, title, pane.crumbs, pane.box);
     });
     this.table = this.panes.length === 1 ? new ModuleTable(this, this.panes[0]) : null;
-    const drawn = make("div", {}, make("div", { class: "panes" }, ...panes), this.told);
+    const drawn = make("div", {}, this.told, make("div", { class: "panes" }, ...panes));
     const isWide = this.panes.length > 2; // there is no room beside them
     const stage = make("div", { class: isWide ? "stage many" : "stage" }, drawn, this.sums);
     this.box.replaceChildren(this.toolbar(), stage, this.table ? this.table.box : "");
@@ -288,7 +288,7 @@ class Explorer {
     return count(item.value);
   }
 
-  /** What is said of an item: to be read aloud, and below the picture. */
+  /** What is said of an item: to be read aloud, and above the picture. */
   words(item) {
     const pane = this.panes.find((one) => one.root === rootOf(item)) || this.panes[0];
     const parts = [nameOf(item) || pane.side.short, item.type];

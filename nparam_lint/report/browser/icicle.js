@@ -207,20 +207,13 @@ class Icicle {
 
   /** As much as there is room for: the name, the number, the type. */
   texts(item, name, length) {
-    const texts = [make("b", {}, name || "(total)")], number = this.said(item);
+    const texts = [make("b", {}, name || "(total)")], number = count(item.value);
     const room = length / LETTER - 3 - name.length - number.length;
     if (item.type && item.type !== name && room > 1 + Math.min(item.type.length, 14)) {
       texts.push(make("span", { class: "type" }, item.type));
     }
     if (room > 0) texts.push(make("span", { class: "number" }, number));
     return texts;
-  }
-
-  /** Before a change the count, after it the difference. */
-  said(item) {
-    const isChange = this.owner.by === "change" && item.delta;
-    const isHere = this === this.owner.panes[1] || item.status === "removed";
-    return isChange && isHere ? signed(item.delta) : count(item.value);
   }
 
   cellAt(element) {

@@ -57,6 +57,7 @@ def render(document: Document, options: Options) -> str:
     before, after = page.around_findings if document.error is None else ([], [])
     if before and before[0].title == _headline(document, page)[0]:
         before[0] = replace(before[0], title="")
+    before, after = (list(map(_worst_first, sections)) for sections in (before, after))
     blocks = [block for section in (*before, *after) for block in section.blocks]
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     reports = [model for block in models for model in block.models]
@@ -77,6 +78,20 @@ def render(document: Document, options: Options) -> str:
     sections.append(f"<footer>{foot}</footer>")
     title = f"{page.mark} {_name(document)}: {page.headline or document.command}".lstrip()
     return parts.whole_page(title, filter(None, sections), data)
+
+
+def _worst_first(section: Section) -> Section:
+    """With the models that have errors first, then those with warnings."""
+
+    ranks = {"✗": 0, "!": 1}
+
+    def sorted_by_mark(block: Block) -> Block:
+        if not isinstance(block, ModelBudgets):
+            return block
+        models = sorted(block.models, key=lambda model: ranks.get(worst(model.findings), 2))
+        return replace(block, models=tuple(models))
+
+    return replace(section, blocks=tuple(map(sorted_by_mark, section.blocks)))
 
 
 def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
@@ -147,7 +162,9 @@ def _block(block: Block, data: PageData) -> str:
         for fact in block.facts:
             words = escape(fact.text) if fact.kind == "words" else code_html(fact.text)
             below = "".join(_block(text, data) for text in fact.below)
-            text = f"{fact.count or ''} {words}{below}"
+            text = f"{words}{below}"
+            if fact.count is not None:
+                text = f'<b>{fact.count}</b><span class="dim">{words}</span>{below}'
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Chart):
