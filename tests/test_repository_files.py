@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -221,6 +222,31 @@ def test_the_hooks_in_the_documentation_are_there(page):
     assert named <= {hook["id"] for hook in offered}
 
 
+def test_the_conda_recipe_says_what_the_package_says():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    recipe = yaml.safe_load((ROOT / "packaging/recipe.yaml").read_text("utf-8"))
+    about, run = project["project"], recipe["requirements"]["run"]
+    declared = {re.sub(r"[; ].*", "", needed) for needed in about["dependencies"]}
+    assert {needed.replace(" ", "") for needed in run[1:]} == declared
+    assert f">={recipe['context']['python_min']}" == about["requires-python"]
+    built_with = {re.split(">=", needed)[0] for needed in project["build-system"]["requires"]}
+    assert {*recipe["requirements"]["host"][1:]} == {"pip", *built_with}
+    commands = [f"{name} = {place}" for name, place in about["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    assert (recipe["about"]["license"], recipe["about"]["license_file"]) == (
+        re.sub(" *#.*", "", about["license"]),
+        about["license-files"],
+    )
+    assert recipe["source"]["url"].startswith(about["urls"]["Repository"])
+
+
+def test_the_catalog_of_schemas_gets_the_place_that_the_schema_has():
+    entry = json.loads((ROOT / "packaging/schemastore.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "docs/schemas/config.json").read_text("utf-8"))
+    assert entry["url"] == schema["$id"]
+    assert "draft-07" in schema["$schema"]  # the newest that all editors read
+
+
 def test_the_guide_names_every_folder_of_the_package():
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     folders = {path.parent.name for path in ROOT.glob("nparam_lint/*/__init__.py")}
@@ -234,7 +260,7 @@ PLACE = re.compile(
     r"|uses: ([\w.-]+/nparam-lint)@"
 )
 NAMING = "*.md *.toml *.yml *.json *.py *.svg .pre-commit-*.yaml"
-FOLDERS = ("nparam_lint", "docs", "editors", "examples", "hooks", ".github")
+FOLDERS = ("nparam_lint", "docs", "editors", "examples", "hooks", "packaging", ".github")
 
 
 def places(root):
@@ -258,7 +284,7 @@ def test_all_that_names_the_place_of_the_repository_agrees():
         "docs/adopt.md",
         "docs/ci.md",
         "editors/vscode/package.json",
-        "nparam_lint/cli/install_hook.py",
+        "nparam_lint/cli/hook_managers.py",
         "nparam_lint/report/formats/sarif.py",
         "pyproject.toml",
     } <= {path for path, _ in mentions}
