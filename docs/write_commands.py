@@ -20,13 +20,14 @@ named: `nparam-lint --declared` is `nparam-lint check --declared`. This page is 
 parsers in `nparam_lint/cli`.
 
 """
-_SHARED = "building"  # the group of options that most commands have
+_SHARED = ("building", "advanced")  # the groups of options that most commands have
 
 
 def page() -> str:
     """The whole page, in Markdown."""
-    groups = parser_of("check")[1]._action_groups
-    (shared,) = (_rows(group._group_actions) for group in groups if group.title == _SHARED)
+    groups = parser_of("diff")[1]._action_groups
+    groups = [group for group in groups if (group.title or "").startswith(_SHARED)]
+    shared = [row for group in groups for row in _rows(group._group_actions)]
     parts = [part for name in COMMANDS for part in _section(name, shared)]
     codes = EPILOG.partition("\n")[0].partition(": ")[2]
     tail = ["## Options for building", "All commands that build models have these.", _table(shared)]
@@ -38,10 +39,11 @@ def _section(name: str, shared: list[str]) -> Iterator[str]:
     yield f"## {name}"
     yield f"    {parser.usage}"
     yield from _prose(parser.description or "")
-    groups = [_rows(group._group_actions) for group in parser._action_groups]
-    if own := [row for rows in groups if rows != shared for row in rows]:
+    rows = [row for group in parser._action_groups for row in _rows(group._group_actions)]
+    has_shared = {*shared} <= {*rows}
+    if own := [row for row in rows if not (has_shared and row in shared)]:
         yield _table(own)
-    if shared in groups:
+    if has_shared:
         yield "Also: the [options for building](#options-for-building)."
     yield from _prose(parser.epilog or "")
 

@@ -60,50 +60,52 @@ DESCRIPTION = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     common.add_paths(parser)
-    parser.add_argument(
+    what = parser.add_argument_group("what is checked")
+    what.add_argument(
         "--declared", action="store_true", help="only models with a declared budget, as in the hook"
     )
-    parser.add_argument(
+    what.add_argument("--static", action="store_true", help="only read source; build nothing")
+    what.add_argument(
         "--staged",
         action="store_true",
         help="check what is staged for the next commit instead of the working tree",
     )
-    parser.add_argument(
+    common.add_all_ways(what)
+    found = parser.add_argument_group("what is found")
+    found.add_argument(
         "--since",
         metavar="REV",
         help="for a broken budget, say what changed since this revision; REV...: since the merge "
         "base with HEAD (default: since the last commit, or what a pull request starts from)",
     )
-    common.add_all_ways(parser)
-    parser.add_argument("--static", action="store_true", help="only read source; build nothing")
-    parser.add_argument(
+    found.add_argument(
+        "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
+    )
+    found.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
+    found.add_argument("--ignore", metavar="CODES", help="do not report these codes")
+    found.add_argument(
+        "--fix",
+        action="store_true",
+        help="first turn plain lists of modules (NPL101) into nn.ModuleList, where that is safe",
+    )
+    found.add_argument(
+        "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
+    )
+    common.add_output(parser, "findings")
+    advanced = common.add_building(parser)
+    common.add_why_built(advanced)
+    advanced.add_argument(
         "--shard",
         metavar="K/N",
         help="divide the models into N parts, and build and judge the K-th: for N machines, whose "
         "JSON reports nparam-lint merge puts together",
     )
-    parser.add_argument(
+    advanced.add_argument(
         "--costs",
         metavar="REPORT.json",
         help="with --shard: divide by how long each model took to build in an earlier run; the "
         "same file on all machines",
     )
-    parser.add_argument(
-        "--fix",
-        action="store_true",
-        help="first turn plain lists of modules (NPL101) into nn.ModuleList, where that is safe",
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
-    )
-    common.add_why_built(parser)
-    parser.add_argument(
-        "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
-    )
-    parser.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
-    parser.add_argument("--ignore", metavar="CODES", help="do not report these codes")
-    common.add_output(parser, "findings")
-    common.add_building(parser)
 
 
 def run(options: Namespace) -> int:

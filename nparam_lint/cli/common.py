@@ -57,17 +57,17 @@ def add_paths(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
-def add_all_ways(parser: ArgumentParser) -> None:
+def add_all_ways(parser: ArgumentParser | argparse._ArgumentGroup) -> None:
     """The option to try all ways to build a model, of which the settings allow some."""
     parser.add_argument(
         "--all-ways",
         action="store_true",
-        help="try every way to build a model that the repository has (default: the first 8), "
+        help="try every way to build a model that the repository has (default: the first 20), "
         "however long it takes",
     )
 
 
-def add_why_built(parser: ArgumentParser) -> None:
+def add_why_built(parser: ArgumentParser | argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--why-built",
         action="store_true",
@@ -75,28 +75,34 @@ def add_why_built(parser: ArgumentParser) -> None:
     )
 
 
-def add_building(parser: ArgumentParser) -> None:
-    """Options of how models are built."""
+def add_building(parser: ArgumentParser) -> argparse._ArgumentGroup:
+    """Options of how models are built, and the group of those that few need."""
     build = parser.add_argument_group("building")
     build.add_argument(
         "--device", help=f"auto (meta, then cuda if present), {', '.join(DEVICE_NAMES[1:])}"
     )
     build.add_argument("--python", help="the project's interpreter or environment")
     build.add_argument("--config", metavar="FILE", help="config file (default: pyproject.toml)")
-    build.add_argument(
+    advanced = parser.add_argument_group("advanced (limits, other machines, the cache)")
+    advanced.add_argument(
         "--timeout", metavar="SECONDS", help="limit for one model or source file (default: 60)"
     )
-    build.add_argument(
+    advanced.add_argument(
         "--memory", help='limit for one model: "8GB" (default: half of the machine\'s memory)'
     )
-    build.add_argument(
+    advanced.add_argument(
         "--jobs", metavar="N", help="models built at the same time (default: one per core)"
     )
-    build.add_argument("--on", metavar="ADDRESS", help="build on other machines: dask://HOST:PORT")
-    build.add_argument(
+    advanced.add_argument(
+        "--on", metavar="ADDRESS", help="build on other machines: dask://HOST:PORT"
+    )
+    advanced.add_argument(
         "--remote-python", metavar="PATH", help="the interpreter there (default: its worker's own)"
     )
-    build.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    advanced.add_argument(
+        "--no-cache", action="store_true", help="neither read nor write the cache"
+    )
+    return advanced
 
 
 def add_output(

@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     goal = ask.add_mutually_exclusive_group()
     for name, text in (
-        ("closest", "as close as possible, and within 5 %% (default)"),
+        ("closest", "as close as possible (default); exit code 1 where nothing is within 5 %%"),
         ("under", "no more than the budget"),
         ("exact", "exactly the budget"),
     ):
