@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from processes import has_reader, marked, reading, wait_until
 from sample_files import write_files
+from sample_repository import Sample
 
 MODELS = '''\
 from torch import nn
@@ -136,8 +137,9 @@ def run(environ):
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory):
-    """A project with everything that a budget can come to, and strict settings of its own."""
+def mixed(tmp_path_factory, environ):
+    """A project with everything that a budget can come to, and strict settings of its own. One
+    model was smaller at the last commit."""
     files = {
         "model.py": MODELS,
         "quiet.py": QUIET,
@@ -145,7 +147,9 @@ def mixed(tmp_path_factory):
         "pytest.ini": STRICT,
         "tests/test_own.py": TESTS,
     }
-    return write_files(tmp_path_factory.mktemp("mixed"), files)
+    made = Sample.create(tmp_path_factory.mktemp("mixed") / "project", environ)
+    made.committed(files | {"model.py": MODELS.replace("nn.Linear(10, 10)", "nn.Linear(8, 10)")})
+    return write_files(made.path, files)
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +245,10 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table(ran):
         model.py:18:16  NPL001  Drifted has 121 parameters, declared 100: +21 (+21.00 %)
             18 |     """nparam: 100"""
                |                ^^^
+            22 |         self.first = nn.Linear(10, 10)
+               |                                ^^
+            changed since HEAD, when it had 101, which broke the budget too:
+              ~ first  10×8 → 10×10  +20  model.py:22
             if the change is intended: nparam-lint update model.py::Drifted
 
         For an explanation and an example: nparam-lint rule NPL001
