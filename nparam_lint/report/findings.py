@@ -104,15 +104,38 @@ def _causes(finding: Finding) -> list[SourceLine]:
     return [line for line, place in zip(finding.lines, places, strict=True) if place != declared]
 
 
-def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    """What one edit broke: the edit, a line for each budget, what changed in the first model, and
-    how all are updated."""
+def joined(findings: Sequence[Finding]) -> list[Finding]:
+    """With one for those that the same lines caused, in the place of the first of them."""
+    groups = {id(group[0]): group for group in shared_causes(findings)}
+    others = {id(finding) for group in groups.values() for finding in group[1:]}
+    return [
+        _one_for(groups[id(finding)]) if id(finding) in groups else finding
+        for finding in findings
+        if id(finding) not in others
+    ]
+
+
+def _one_for(group: Sequence[Finding]) -> Finding:
+    """At the edit: what changed in the first model, and how all are updated."""
     first, causes = group[0], _causes(group[0])
     models = plural(len({finding.target for finding in group}), "model")
     since = first.since.partition(",")[0]
-    message = f"{models} {since}: {plural(len(group), 'budget')} broken"
-    lines = _finding(replace(first, position=causes[0].position, message=message), width, paint)
-    lines += excerpt(causes, causes[0].position.path, width, paint)
+    return replace(
+        first,
+        position=causes[0].position,
+        message=f"{models} {since}: {plural(len(group), 'budget')} broken",
+        since=f"{first.target} {first.since}",
+        detail=(*_next_steps(group),),
+        lines=tuple(causes),
+    )
+
+
+def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
+    """What one edit broke: the edit, a line for each budget, what changed in the first model, and
+    how all are updated."""
+    about = _one_for(group)
+    lines = _finding(about, width, paint)
+    lines += excerpt(about.lines, about.position.path, width, paint)
     rows = []
     for finding in group:
         result = finding.result
@@ -130,7 +153,7 @@ def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
     for at, least in ((3, 16), (1, 16), (0, 12)):  # what gives way first
         narrowed = max(min(widths[at], least), widths[at] + min(spare, 0))
         spare, widths[at] = spare + widths[at] - narrowed, narrowed
-    mark = paint("yellow" if first.severity == "warning" else "red", "✗")
+    mark = paint("yellow" if about.severity == "warning" else "red", "✗")
     for place, name, actual, declared, drift in rows:
         cells = (
             style.elide_middle(place, widths[0]).ljust(widths[0]),
@@ -140,10 +163,7 @@ def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
             drift,
         )
         lines.append(f"  {mark} {'  '.join(cells)}".rstrip())
-    about = replace(first, since=f"{first.target} {first.since}", detail=())
-    for text in (*details(about, width - 4), *_next_steps(group)):
-        lines += _detail(text, width)
-    return lines
+    return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
 
 
 def _next_steps(group: Sequence[Finding]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from nparam_lint.ground.printable import clean, inert
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Severity
 from nparam_lint.report import Document, Options, style
-from nparam_lint.report.findings import details, ranked, repository_path
+from nparam_lint.report.findings import details, joined, ranked, repository_path
 from nparam_lint.report.formats import concise, text
 
 _SHOWN = 10  # of each level in a step
@@ -28,7 +28,7 @@ _FAILED = "nparam-lint: nothing could be checked"
 def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
-    findings = ranked(report)
+    findings = joined(ranked(report))
     lines = [] if report.error is None else [_command("error", {"title": _FAILED}, report.error)]
     for level in _LEVELS:
         alike = [finding for finding in findings if finding.severity == level]

@@ -16,7 +16,7 @@ from nparam_lint.ground.findings import Finding
 from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.chart import sparkline
-from nparam_lint.report.findings import details, ranked
+from nparam_lint.report.findings import details, joined, ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import clean, plural
@@ -89,7 +89,7 @@ def _pieces(document: Document, page: Page) -> Iterator[Pieces]:
     for section in before:
         yield from _section(section)
     if document.report and document.report.findings:
-        items = [finding_item(finding) for finding in ranked(document.report)]
+        items = [finding_item(finding) for finding in joined(ranked(document.report))]
         yield Pieces("finding", "**Findings**\n\n", items)
     for section in after:
         yield from _section(section)
