@@ -176,6 +176,9 @@ def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bou
     except TextError as error:
         raise _Fault(error.message) from None
     (text, unit), column = written(number, unit), number.start("text") + 1
+    if unit and number["spread"]:
+        text = text.removesuffix(number["spread"]) + unit + number["spread"]
+        unit = ""  # it stands in the middle: the number is not rewritten
     try:
         value = parse_value(f"{text}{unit}", selector.metric)
     except TextError as error:

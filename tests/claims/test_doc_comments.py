@@ -47,6 +47,15 @@ def fault(text, path="README.md"):
         ("- a list\n\n    5M <!-- nparam: a.py::A -->", "3:5 5M"),
         ("5M <!--- nparam: a.py::A --->", "1:1 5M"),
         ("`<!--` and 5M <!-- nparam: a.py::A -->", "1:12 5M"),
+        ("has > 1.2M <!-- nparam: a.py::A -->", "1:5 > 1.2M"),
+        ("> 1.2M <!-- nparam: a.py::A --> is quoted", "1:3 1.2M"),
+        ("<b>1.2M</b> <!-- nparam: a.py::A -->", "1:4 1.2M"),
+        ("has 7.1M ± 2% <!-- nparam: a.py::A -->", "1:5 7.1M ± 2%"),
+        ("7.1M +/- 100k, 3 % <!-- nparam: a.py::A -->", "1:1 7.1M +/- 100k"),
+        (
+            "Net | Params (M)\n-|-\na | 7.1 ± 2% <!-- nparam: a.py::A -->",
+            "3:5 7.1M ± 2%",
+        ),
     ],
 )
 def test_the_nearest_number_is_bound(line, value):
