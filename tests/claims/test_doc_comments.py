@@ -53,8 +53,8 @@ def fault(text, path="README.md"):
         ("has 7.1M ± 2% <!-- nparam: a.py::A -->", "1:5 7.1M ± 2%"),
         ("7.1M +/- 100k, 3 % <!-- nparam: a.py::A -->", "1:1 7.1M +/- 100k"),
         (
-            "Net | Params (M)\n-|-\na | 7.1 ± 2% <!-- nparam: a.py::A -->",
-            "3:5 7.1M ± 2%",
+            "| Net | Params (M) |\n|---|---|\n| a | 7.1 ± 2% <!-- nparam: a.py::A --> |",
+            "3:7 7.1M ± 2%",
         ),
     ],
 )
