@@ -82,7 +82,8 @@ def run(options: Namespace) -> int:
     result = replace(result, seconds=time.monotonic() - start)
     if options.write and result.has_form:
         _write(result, model)
-    result = result.with_symbols(_symbols(result, options.symbols))
+    if symbols := _symbols(result, options.symbols):
+        result = result.with_symbols(symbols)
     failed = not result.has_form
     return common.deliver(formula_document(result), options, session, failed=failed)
 

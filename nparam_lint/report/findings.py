@@ -50,15 +50,13 @@ def findings_lines(
     shared = shared_causes(ordered)
     hidden |= {id(finding) for edited in shared for finding in edited}
     ordered = [finding for finding in ordered if id(finding) not in hidden]
-    full: Counter[str] = Counter()
+    full, short = Counter[str](), list[str]()
     for _, group in groupby(ordered, key=lambda f: (f.code, f.position, f.target)):
         alike = list(group)
         for finding in alike[:_ALIKE]:
             full[finding.code] += 1
             if full[finding.code] > _IN_FULL and not in_full:
-                if full[finding.code] == _IN_FULL + 1:
-                    lines += ["", paint("dim", "The rest in short (-v: in full):")]
-                lines += _finding(finding, width, paint)
+                short += _finding(finding, width, paint)
                 continue
             # A line with the indented lines below it is one.
             below = details(finding, width - 4)
@@ -73,6 +71,8 @@ def findings_lines(
             shown.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
+    if short:
+        lines += ["", paint("dim", "The rest in short (-v: in full):"), *short]
     for edited in shared:
         lines += [""] * bool(lines) + _group(edited, width, paint)
     evident = {"NPL001"} if brief else set()

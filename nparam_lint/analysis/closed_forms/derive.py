@@ -328,7 +328,7 @@ class Derivation(PathForms):
             point: dict[str, Value] = {**case.runs[tries % len(case.runs)].point}
             for variable in self.tracer.variables:
                 if isinstance(variable.base, int) and dice.random() < 0.5:
-                    point[variable.name] = int(2 ** dice.uniform(0, 16))
+                    point[variable.name] = int(2 ** dice.uniform(0, 13))
             if any(self.meets(part.leaf, point) for part in case.parts):
                 values = exactly(point)
                 with suppress(ArithmeticError, KeyError):
