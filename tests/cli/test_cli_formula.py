@@ -83,6 +83,14 @@ class Experts(nn.Module):
                 self.layers.append(nn.ModuleList(nn.Linear(d, 2 * d) for _ in range(routed)))
 
 
+class Half(nn.Module):
+    def __init__(self, d=64, drop=0.1, path=0.2):
+        super().__init__()
+        if d % 2 or drop > 1 or path > 1:
+            raise ValueError
+        self.f = nn.Linear(d // 2, d)
+
+
 class Levels(nn.Module):
     def __init__(self, ch=8, mult=(1, 2)):
         super().__init__()
@@ -364,6 +372,11 @@ def test_no_closed_form_is_an_answer_of_its_own(formula):
 def test_a_form_reads_as_a_paper_has_it(formula, target, form, rules):
     case = document(formula(f"nets.py::{target}", "--format", "json"))["cases"][0]
     assert (case["formula"], case["rules"]) == (form, rules)
+
+
+def test_conditions_are_said_in_words_where_these_are_shorter(formula):
+    text = formula("nets.py::Half").stdout
+    assert "  needs      d is even, max(drop, path) <= 1\n" in text
 
 
 def test_symbols_stand_for_names(formula):

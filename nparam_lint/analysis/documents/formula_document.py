@@ -14,7 +14,7 @@ from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown
+_LIMIT = re.compile(r"(?P<name>[\w.\[\]']+) (?P<sign>[<>]=?) (?P<end>\S+)")
+_EVEN = re.compile(r"^([\w.\[\]']+) % 2 == 0$")
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
@@ -86,7 +88,7 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         yield doc.Fact("expanded", flat, kind="formula")
     for name, rules in (("needs", case.requirements), ("holds for", case.limits)):
         if rules:
-            yield doc.Fact(name, ", ".join(rule.shown or rule.text for rule in rules))
+            yield doc.Fact(name, ", ".join(_in_short(rule.shown or rule.text for rule in rules)))
     if case.idle:
         yield doc.Fact("no effect", _listed(case.idle))
     if formula.also_matter and case is formula.cases[0]:
@@ -111,6 +113,22 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         )
         yield doc.Fact("verified", f"at {places} ({distinct})" if distinct else f"at {places}")
         yield doc.Fact("not proved", _listed(case.unproved, "; "))
+
+
+def _in_short(rules: Iterable[str]) -> list[str]:
+    """As people would say them: limits that several names have in common once."""
+    texts: list[str] = []
+    limited: dict[tuple[str, str], list[str]] = {}
+    for rule in rules:
+        if limit := _LIMIT.fullmatch(rule):
+            limited.setdefault((limit["sign"], limit["end"]), []).append(limit["name"])
+        else:
+            texts.append(_EVEN.sub(r"\1 is even", rule))
+    for (sign, end), names in limited.items():
+        end_of_all = "max" if sign.startswith("<") else "min"
+        left = names[0] if len(names) == 1 else f"{end_of_all}({', '.join(names)})"
+        texts.append(f"{left} {sign} {end}")
+    return texts
 
 
 def _why_constant(call: str) -> str:
