@@ -123,12 +123,12 @@ def _into_config(manager: Manager, config: Path, hooks: Sequence[str], options: 
         return 0
     unknown = [addition for addition in additions if addition.content is None]
     if unknown or not options.write:
-        is_written = not unknown and "nparam-lint install-hook --write, or "
+        first = "" if unknown else "nparam-lint install-hook --write, or "
         lines = [f"the hooks of this repository are those of {manager.name}; nothing was changed"]
-        for addition in additions:
-            lines.append(f"next: {is_written or ''}add to {os.path.relpath(addition.file)}:")
+        for number, addition in enumerate(additions):
+            how = "also " if number else first
+            lines.append(f"next: {how}add to {os.path.relpath(addition.file)}:")
             lines += [f"    {line}" for line in addition.lines.splitlines()]
-            is_written = "also "
         raise UsageError("\n".join([*lines, *([then] if then else [])]))
     try:
         for addition in additions:

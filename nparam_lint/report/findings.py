@@ -90,7 +90,7 @@ def shared_causes(findings: Iterable[Finding]) -> list[list[Finding]]:
     """The findings that the same lines of source caused, of two models or more."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        if finding.changes and (lines := _causes(finding)):
+        if finding.result and finding.changes and (lines := _causes(finding)):
             places = tuple(str(line.position) for line in lines)
             groups.setdefault((finding.code, finding.severity, places), []).append(finding)
     return [group for group in groups.values() if len({f.target for f in group}) > 1]
@@ -148,21 +148,9 @@ def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
         rows.append(
             (place, name, actual, f"declared {clean(result.declared)}", style.drift(result))
         )
-    *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-    spare = width - 4 - sum(widths) - 2 * len(widths) - max(len(row[4]) for row in rows)
-    for at, least in ((3, 16), (1, 16), (0, 12)):  # what gives way first
-        narrowed = max(min(widths[at], least), widths[at] + min(spare, 0))
-        spare, widths[at] = spare + widths[at] - narrowed, narrowed
     mark = paint("yellow" if about.severity == "warning" else "red", "✗")
-    for place, name, actual, declared, drift in rows:
-        cells = (
-            style.elide_middle(place, widths[0]).ljust(widths[0]),
-            style.elide_middle(name, widths[1]).ljust(widths[1]),
-            actual.rjust(widths[2]),
-            style.elide_end(declared, widths[3]).ljust(widths[3]),
-            drift,
-        )
-        lines.append(f"  {mark} {'  '.join(cells)}".rstrip())
+    columns = _in_columns(rows, "mm>e<", ((3, 16), (1, 16), (0, 12)), width - 4)
+    lines += [f"  {mark} {line}" for line in columns]
     return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
 
 
@@ -209,22 +197,31 @@ def details(finding: Finding, width: int = 100) -> list[str]:
     lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
     if any(sum(map(len, row)) + 2 * len(row) - 2 > width for row in rows):
         rows = [(*row[:4], row[4].rpartition("/")[2]) for row in rows]
+    yielding = ((0, 24), (1, 24), (0, 14), (1, 14))
+    return [*lines, *_in_columns(rows, "me>>m", yielding, width), *finding.detail]
+
+
+def _in_columns(
+    rows: Sequence[Sequence[str]], kinds: str, yielding: Iterable[tuple[int, int]], width: int
+) -> list[str]:
+    """Rows below each other, those that are empty everywhere left out. `kinds`, of columns: cut in
+    the middle (`m`), at the end (`e`), or whole, at either side (`<`, `>`). `yielding`: which give
+    way first where there is no room, and how many characters they keep."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
-    for at, least in ((0, 24), (1, 24), (0, 14), (1, 14)):  # what gives way first
+    for at, least in yielding:
         if widths and excess > 0:
             narrowed = max(min(widths[at], least), widths[at] - excess)
             excess, widths[at] = excess - widths[at] + narrowed, narrowed
-    for path, what, times, delta, source in rows:
-        cells = (
-            style.elide_middle(path, widths[0]).ljust(widths[0]),
-            style.elide_end(what, widths[1]).ljust(widths[1]),
-            times.rjust(widths[2]),
-            delta.rjust(widths[3]),
-            style.elide_middle(source, widths[4]),
-        )
-        lines.append("  ".join(cell for cell, room in zip(cells, widths, strict=True) if room))
-    return [*(line.rstrip() for line in lines), *finding.detail]
+    cuts = {"m": style.elide_middle, "e": style.elide_end}
+    lines = []
+    for row in rows:
+        cells = []
+        for text, kind, room in zip(row, kinds, widths, strict=True):
+            shown = cuts[kind](text, room) if kind in cuts else text
+            cells += [shown.rjust(room) if kind == ">" else shown.ljust(room)] if room else []
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) -> list[str]:

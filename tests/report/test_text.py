@@ -234,6 +234,7 @@ def test_of_few_models_the_largest_have_a_table_and_of_many_what_is_wrong():
     page = text(report(*declared, part, sized(7)), tables=2)
     assert page.splitlines()[0].startswith("8 models: 8 measured")
     page = text(report(*declared, broken_net()), tables=2)
+    assert page.startswith("net.py::Net\nmodule")
     assert re.findall(r"^(\w+\.py)::Net\nmodule", page, re.M) == ["net.py"]
     assert "n6.py" not in page
     page = text(report(*declared, part, sized(7)), tables=2, verbose=1)

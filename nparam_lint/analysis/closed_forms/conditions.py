@@ -76,9 +76,10 @@ class Condition:
         """The same where no name is below its `least`: `c == c*m` is `m == 1`."""
         if self.left is not None:
             return self
-        common = common_factor(self.form.terms)
-        shorter = quotient(self.form, common)
-        is_known = all(least.get(name, 0) > 0 for name in common.names)
+        number, powers = common_factor(self.form.terms)
+        names = tuple((g, e) for g, e in powers if isinstance(g, str))
+        shorter = quotient(self.form, Polynomial.of({names: number}))
+        is_known = all(least.get(str(name), 0) > 0 for name, _ in names)
         return replace(self, form=shorter) if is_known and shorter else self
 
     def is_settled(self, least: Mapping[str, Number]) -> bool:

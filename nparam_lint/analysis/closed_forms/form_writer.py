@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
-from math import gcd, lcm
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -18,7 +17,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Opaque,
     Operation,
     Polynomial,
-    monomial_of,
+    common_factor,
     place_of,
     quotient,
 )
@@ -106,18 +105,12 @@ def _times(left: _Sum, right: _Sum) -> _Sum:
 
 def _taken_out(form: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     """(number, monomial, cofactor) whose product is the form; the last has whole coefficients."""
-    numbers = [number for _, number in form.terms]
-    number = Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
+    number, monomial = common_factor(form.terms)
     if all(c < 0 for _, c in form.terms):
         number = -number
-    common = dict(form.terms[0][0])
-    for monomial, _ in form.terms:
-        powers = dict(monomial)
-        common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
     largest = max(abs(number), *(abs(c / number) for _, c in form.terms))
-    if not common and number.denominator == 1 and largest > _PLAIN:
+    if not monomial and number.denominator == 1 and largest > _PLAIN:
         number = Fraction(-1 if number < 0 else 1)
-    monomial = monomial_of(common.items())
     cofactor = quotient(form, Polynomial(((monomial, number),)))
     assert cofactor is not None
     return number, monomial, cofactor
@@ -208,7 +201,7 @@ class _Writer:
             return self.times.join(factors)
         text = factors[0]
         for before, factor in pairwise(factors):
-            is_word = r"\mathit" in before[:7] or factor.startswith(r"\mathit")
+            is_word = any(part.startswith(r"\mathit") for part in (before, factor))
             text += (r" \cdot " if is_word else " ") + factor
         return text
 

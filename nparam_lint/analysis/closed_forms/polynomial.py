@@ -276,25 +276,26 @@ def names_of(generator: Generator) -> frozenset[str]:
     return frozenset((generator,)) if isinstance(generator, str) else generator.names
 
 
-def common_factor(terms: Sequence[tuple[Monomial, Number]]) -> Polynomial:
-    """The product of a number and names that divides all of these, and is not below zero where no
-    name is."""
-    number = Fraction(
-        gcd(*(c.numerator for _, c in terms)), lcm(*(c.denominator for _, c in terms))
-    )
-    common = {g: e for g, e in terms[0][0] if isinstance(g, str)}
+def common_factor(terms: Sequence[tuple[Monomial, Number]]) -> tuple[Fraction, Monomial]:
+    """The largest number above zero, and the powers, that divide all of these."""
+    numbers = [number for _, number in terms]
+    number = Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
+    common = dict(terms[0][0])
     for monomial, _ in terms:
         powers = dict(monomial)
         common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
-    return Polynomial.of({monomial_of(common.items()): number})
+    return number, monomial_of(common.items())
 
 
 def bounded(kind: Bound, first: Polynomial, second: Polynomial) -> Polynomial:
     """The larger or the smaller one, with what both have in common before it: numbers, and names of
     arguments, which are not below zero. What a loop was run for (`#0`) may be."""
-    common = common_factor(first.terms + second.terms)
-    if (len(first.terms) < 2 and len(second.terms) < 2) or any(n[0] == "#" for n in common.names):
-        common = Polynomial.constant(common.terms[0][1])
+    number, powers = common_factor(first.terms + second.terms)
+    names = tuple((g, e) for g, e in powers if isinstance(g, str))
+    is_plain = len(first.terms) < 2 and len(second.terms) < 2
+    if is_plain or any(str(name).startswith("#") for name, _ in names):
+        names = ()
+    common = Polynomial.of({names: number})
     left, right = (quotient(part, common) or ZERO for part in (first, second))
     return Polynomial.generator(Operation(kind, left, right)) * common
 
