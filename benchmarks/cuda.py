@@ -105,7 +105,8 @@ class Machine:
 def tests(machine: Machine, results: Results) -> None:
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-rs"],
+        # A plug-in for benchmarks takes it for an error that tests run beside each other.
+        [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-rs", "-p", "no:benchmark"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -28,6 +28,8 @@ OFFLINE = {
     "MPLBACKEND": "Agg",
     "TOKENIZERS_PARALLELISM": "false",
     "NO_ALBUMENTATIONS_UPDATE": "1",
+    # To ask whether there is a GPU then leaves a process that can be forked.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     "PYTHONUNBUFFERED": "1",
 }
 TEMPORARY_CACHES = (

@@ -45,11 +45,6 @@ DEVICES = sorted(
 DEVICE_NAMES = (AUTO, *LADDER, *(name for name in DEVICES if name not in LADDER))  # for `--device`
 
 
-def is_accelerator(name: str) -> bool:
-    """Whether a device in a result (`cuda`, or `cuda:0` if it is present) may be missing."""
-    return name.partition(":")[0] not in LADDER
-
-
 def is_present(name: str) -> bool:
     """Whether a device in a result is present: then it has torch's name for it, with an index."""
     return ":" in name

@@ -7,11 +7,12 @@ import re
 import sys
 import time
 import types
+from typing import Callable
 
 from .building.call_target import MISSING_ARGUMENTS, Call, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, rung
-from .building.devices import DEVICES
+from .building.devices import DEVICES, take_turn
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
 from .building.plain_gpu import answering, asked, gpu_notes, imported_anew, may_help, other_gpus
@@ -48,6 +49,7 @@ NOT_THE_DEVICE = (
     RefusedAction,
 )
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
+MODELS_AT_A_TIME = 64  # on a device, of those that are not large
 BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
 CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"
 ONLY_COUNTED = (
@@ -65,7 +67,8 @@ TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication
 @dataclasses.dataclass
 class ModelBuild:
     """Builds the model of one job on one rung of the ladder, and counts it. `failures`: what was
-    wrong on the rungs before. `traced`: the lines that make its parts are wanted."""
+    wrong on the rungs before. `traced`: the lines that make its parts are wanted. `tell_alive()`:
+    so that waiting for a device is not taken for hanging."""
 
     job: object
     module: types.ModuleType
@@ -73,6 +76,7 @@ class ModelBuild:
     originals: Originals
     failures: list
     traced: bool
+    tell_alive: Callable
 
     def __post_init__(self):
         self.origins, self.recipe = OriginLines(), self.job.build.recipe
@@ -84,14 +88,20 @@ class ModelBuild:
         STATE.keeps_arguments = bool(self.job.ask.names)
         start = time.perf_counter()
         try:
-            result = self.climb()
+            try:
+                result = self.climb()
+            finally:
+                for hook in hooks:
+                    hook.remove()
+            self.traced = False  # what is noted holds a parameter that another has replaced
+            with answering(None):
+                self.compare(result)
+            result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
+            result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         except Failure as failure:
             record_held()  # as long as what failed is there
             result = dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
             result["asks_gpu"] = may_help(result["cause"])
-        finally:
-            for hook in hooks:
-                hook.remove()
         return dict(result, seconds=round(time.perf_counter() - start, 4))
 
     def climb(self):
@@ -116,10 +126,6 @@ class ModelBuild:
         result["devices"] = failed_devices(self.failures)
         result["devices"][device] = {"status": "measured", "total": result["modules"][0]["total"]}
         result["devices"].update(self.on_gpus)
-        with answering(None):
-            self.compare(result)
-        result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
-        result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
         return result
 
     def partial_note(self):
@@ -321,30 +327,36 @@ class ModelBuild:
                 continue  # it was counted there in the first place
             why = device.why_absent(self.torch)
             if why is None:
-                result["devices"][device.LABEL] = self.on_device(device, result)
+                result["devices"][device.LABEL] = self.on_device(name, device, result)
             else:
                 result["devices"][name] = {"status": "skipped", "reason": why, "is_absent": True}
 
-    def on_device(self, device, result):
-        torch = self.torch
-        free, need = device.free_bytes(torch), result["modules"][0]["bytes"]
-        if free is not None and need > free * MOST_OF_MEMORY:
-            return {"status": "skipped", "reason": f"needs {need:,} bytes, {free:,} are free"}
-        before = device.allocated_bytes(torch)
-        seed(torch, 0)
+    def on_device(self, name, device, result):
+        """Others are built there at the same time, unless this one is large."""
+        need = result["modules"][0]["bytes"]
         try:
-            model, _ = self.build(torch.device(device.LABEL))
-            if device.LABEL != "cpu":  # what its constructor made elsewhere
-                with torch.device(device.LABEL):
-                    torch.nn.Module.to(model, device.LABEL)
-            count = Count(self.originals, model, OriginLines())
-            total, signature = count.count_rows()["total"], count.signature()
+            free = device.free_bytes(self.torch)
+            is_large = free is not None and need > free / MODELS_AT_A_TIME
+            take_turn(name, is_large, self.tell_alive)
+            free = device.free_bytes(self.torch) if is_large else free
+            if is_large and need > free * MOST_OF_MEMORY:
+                return {"status": "skipped", "reason": f"needs {need:,} bytes, {free:,} are free"}
+            return self.built_on(device)
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}
-        answer = {"status": "measured", "total": total}
+
+    def built_on(self, device):
+        torch, before = self.torch, device.allocated_bytes(self.torch)
+        seed(torch, 0)
+        model, _ = self.build(torch.device(device.LABEL))
+        if device.LABEL != "cpu":  # what its constructor made elsewhere
+            with torch.device(device.LABEL):
+                torch.nn.Module.to(model, device.LABEL)
+        count = Count(self.originals, model, OriginLines())
+        answer = {"status": "measured", "total": count.count_rows()["total"]}
         if before is not None:
             answer["bytes"] = device.allocated_bytes(torch) - before
-        answer["differences"] = differences(self.signature(), signature)
+        answer["differences"] = differences(self.signature(), count.signature())
         return answer
 
 

@@ -22,7 +22,28 @@ def free_bytes(torch):
 def allocated_bytes(torch):
     return next(allocated)
 """
+# What all tensors hold that there are.
+HELD = """\
+import gc
+
+LABEL = "cpu:0"
+IS_AUTOMATIC = False
+
+
+def why_absent(torch):
+    return None
+
+
+def free_bytes(torch):
+    return None
+
+
+def allocated_bytes(torch):
+    tensors = [x for x in gc.get_objects() if issubclass(type(x), torch.Tensor) and x.is_cpu]
+    return sum({x.data_ptr(): x.untyped_storage().nbytes() for x in tensors}.values())
+"""
 NET = """\
+import torch
 from torch import nn
 
 
@@ -31,6 +52,7 @@ class Net(nn.Linear):
 
     def __init__(self):
         super().__init__(2, 2)
+        self.weight = nn.Parameter(torch.zeros(2, 2))
 """
 
 
@@ -41,6 +63,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     (devices / "toy.py").write_text(DEVICE.format(absent=None, free=None))
     (devices / "gone.py").write_text(DEVICE.format(absent="the toy is broken", free=None))
     (devices / "full.py").write_text(DEVICE.format(absent=None, free=20))
+    (devices / "broken.py").write_text(
+        DEVICE.format(absent=None, free="no").replace("return 'no'", "raise RuntimeError('no')")
+    )
+    (devices / "held.py").write_text(HELD)
     return found
 
 
@@ -67,6 +93,7 @@ def test_a_model_is_built_on_it_and_compared(copy: PackageCopy) -> None:
     ("name", "why"),
     [
         ("full", "needs 24 bytes, 20 are free"),
+        ("broken", "RuntimeError: no"),
         pytest.param("gone", "the toy is broken", marks=pytest.mark.thorough),
     ],
 )
@@ -74,4 +101,6 @@ def test_where_it_cannot_be_built_on_it_is_an_error(copy: PackageCopy, name: str
     done = copy.run("check", "--no-cache", "--device", name)
     assert done.returncode == 1
     label = "gone" if name == "gone" else "cpu:0"
-    assert f"Net() was not built on {label}, which is required: {why}" in done.stdout
+    said = "cannot be built on" if name == "broken" else "was not built on"
+    assert f"Net() {said} {label}" in done.stdout
+    assert why in done.stdout

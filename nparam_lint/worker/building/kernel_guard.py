@@ -17,6 +17,7 @@ import sys
 from ..state import STATE
 from .side_effect_guard import HARMLESS_PROGRAMS, MEMORY, SYSTEM
 
+NVIDIA = "/dev/nvidiactl"  # is there where NVIDIA's driver is
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION = 1  # flag of CREATE_RULESET: only tell the version
 _PATH_BENEATH = 1
@@ -121,7 +122,7 @@ def _take_own_memory(temporary):
     Landlock cannot tell files that were there before from those that are new.
     """
     user, group = os.getuid(), os.getgid()
-    if temporary.startswith(MEMORY) or os.path.exists("/dev/nvidiactl"):
+    if temporary.startswith(MEMORY) or os.path.exists(NVIDIA):
         return  # what lies there is wanted outside
     _call("unshare", _NEW_MOUNTS | _NEW_IPC | _NEW_NAME | (_NEW_USER if user else 0))
     if user:
@@ -159,9 +160,10 @@ def _restrict_files(version, temporary):
         _allow(descriptor, temporary, write)
         for path in _devices():
             _allow(descriptor, path, write & (_WRITE_FILE | _TRUNCATE))
-        # The driver of NVIDIA keeps files there that it shares.
-        if STATE.has_own_memory or os.path.exists("/dev/nvidiactl"):
+        if STATE.has_own_memory or os.path.exists(NVIDIA):  # whose driver shares files there
             _allow(descriptor, MEMORY, write)
+        if os.path.exists(NVIDIA):  # it names its threads, /proc/PID/task/TID/comm, or gives up
+            _allow(descriptor, "/proc", write & (_WRITE_FILE | _TRUNCATE))
         for path in _programs():
             _allow(descriptor, path, _EXECUTE)
         _call(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))

@@ -252,6 +252,7 @@ class Importer(Parent):
             originals=self.originals,
             failures=failures,
             traced=self.is_traced(job),
+            tell_alive=lambda: channel.tell(events.Alive()),
         )
         with self.told_packages(channel), own_directory():
             try:
