@@ -88,7 +88,7 @@ nets/vit.py::ViT(depth=24) or timm::create_model('resnet50').
 """
 
 EPILOG = """\
-exit codes: 0 no findings, 1 findings, 2 the check could not run
+exit codes: 0 no errors (perhaps warnings), 1 errors, 2 the check could not run
 the options of a command: nparam-lint help check, nparam-lint help show
 """
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Bounds, Tolerance
     from nparam_lint.count.measured import Measured, ModuleRow, NotMeasured
 
+_BOUNDS = ("<=", "<", ">=", ">", "range")  # forms that say what is admitted, not what there is
 _NAMED = 5  # modules named below a broken total
 
 
@@ -286,7 +287,8 @@ def _next_step(budget: Budget, actual: int, staged: bool) -> str:
         add = f" && git add {shlex.quote(where.path)}" if staged else ""
         return f"{UPDATE} {shlex.quote(str(budget.target))}{add}"
     about = "" if (rounded := round_count(actual)) == str(actual) else f" (about {rounded})"
-    return f"if the change is intended, declare {actual:_}{about} at {where}"
+    admits = "admit" if budget.value.form in _BOUNDS else "declare"
+    return f"if the change is intended, {admits} {actual:_}{about} at {where}"
 
 
 def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -> Finding:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -267,11 +268,15 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
+    if not (detail or at.path.endswith(".py")):
+        detail = [f"to correct it: nparam-lint update --claims {shlex.quote(at.path)}"]
     target = outcome.model.target if outcome.model else ""
     disagreement = finding("NPL013", at, message, target, detail)
     text = lines[at.line - 1] if at.line <= len(lines) else ""
-    number = re.match(r"[^\s|&<,;)}\]\"']+", text[at.column - 1 :])
-    marked = (SourceLine(at, text, len(number[0])),) if number else ()
+    here = text[at.column - 1 :]
+    number = re.match(r"[^\s|&<;)}\]\"']*[^\s|&<,;)}\]\"']", here)
+    width = len(count.text) if here.startswith(count.text) else len(number[0]) if number else 0
+    marked = (SourceLine(at, text, width),) if width else ()
     return replace(disagreement, lines=marked)
 
 

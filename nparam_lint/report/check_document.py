@@ -193,7 +193,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if hidden and most:
-        more = f"… and {plural(len(hidden), 'more table')}: -v, or nparam-lint show TARGET"
+        how = "nparam-lint show TARGET" if options.verbose else "-v, or nparam-lint show TARGET"
+        more = f"… and {plural(len(hidden), 'more table')}: {how}"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")
 
 
@@ -317,7 +318,7 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
             f"{python} ({reason})" if reason else python,
             f"torch {environment.torch}" if environment.torch else "no torch",
             ", ".join(environment.devices),
-            *(f"{name} skipped ({why})" for name, why in absent),
+            *(f"{name} skipped ({why})" for name, why in absent if options.verbose),
         )
         words = (("dim", clean(part)) for part in about if part)
         staged = [("dim", "judged: what is staged")] if report.staged else []

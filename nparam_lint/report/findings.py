@@ -25,6 +25,7 @@ _IN_FULL = 5  # findings of one code with all that is said below them
 _CHANGES = 6  # lines about what changed
 _NAMED = 3  # models or files that a command names
 _ADD = " && git add "
+_COMMAND = ": nparam-lint "
 _DRIFT = ("NPL001", "NPL013")
 
 
@@ -76,7 +77,8 @@ def findings_lines(
     for edited in shared:
         lines += [""] * bool(lines) + _group(edited, width, paint)
     evident = {"NPL001"} if brief else set()
-    codes = sorted({finding.code for finding in findings if finding.code in RULES} - evident)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    codes = sorted({f.code for f in errors or findings if f.code in RULES} - evident)
     if len(stated) > _STATED:
         more = f"… and {plural(len(stated) - _STATED, 'more stated count')}: nparam-lint claims"
         lines += ["", paint("dim", more)]
@@ -149,7 +151,7 @@ def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
             (place, name, actual, f"declared {clean(result.declared)}", style.drift(result))
         )
     mark = paint("yellow" if about.severity == "warning" else "red", "✗")
-    columns = _in_columns(rows, "mm>e<", ((3, 16), (1, 16), (0, 12)), width - 4)
+    columns = _in_columns(rows, "mm>e<", ((3, 20), (1, 12), (0, 12)), width - 4)
     lines += [f"  {mark} {line}" for line in columns]
     return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
 
@@ -236,8 +238,8 @@ def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) ->
         text, room = clean(line.text), width - gutter - 7
         marks = "^" * min(line.width, max(len(text) - before, 1))
         if before + len(marks) > room:  # a long line: what is underlined is what matters
-            text, marks = style.elide_end(text[before:], room), marks[:room]
-            before = 0
+            text, marks = "…" + text[before:], marks[: room - 1]
+            before = 1
         number = paint("dim", f"    {line.position.line:>{gutter}} |")
         texts.append(f"{number} {style.elide_end(text, room)}")
         margin = paint("dim", " " * (gutter + 4) + " |")
@@ -258,13 +260,20 @@ def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
 
 
 def _detail(text: str, width: int) -> list[str]:
-    """As it was laid out where it fits, wrapped under its own indent where it does not."""
+    """As it was laid out where it fits, wrapped under its own indent where it does not. A command
+    is never wrapped, so that it can be pasted."""
     lines = []
     for line in text.splitlines() or [""]:
         line = clean(line)
         indent = "    " + " " * (len(line) - len(line.lstrip()))
-        fits = len(line) + 4 <= width
-        lines += ["    " + line] if fits else style.wrap(line.strip(), width, indent, indent + "  ")
+        about, command, arguments = line.strip().rpartition(_COMMAND)
+        if len(line) + 4 <= width:
+            lines.append("    " + line)
+        elif command:
+            lines += style.wrap(about + ":", width, indent, indent + "  ")
+            lines.append(f"{indent}  {command[2:]}{arguments}")
+        else:
+            lines += style.wrap(line.strip(), width, indent, indent + "  ")
     return [line.rstrip() for line in lines]
 
 

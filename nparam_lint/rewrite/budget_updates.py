@@ -204,7 +204,8 @@ def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path
     for item in requests:
         if any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             continue
-        step = f"; next: nparam-lint init {item.path}"
+        is_text = Path(item.path).suffix not in ("", ".py")
+        step = f"; next: nparam-lint {'update --claims' if is_text else 'init'} {item.path}"
         if item.target is not None:
             if why := why_gone(item.target, root, source.found):
                 raise UsageError(why)
