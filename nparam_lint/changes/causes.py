@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, partial
 from pathlib import PurePosixPath
@@ -30,7 +30,7 @@ from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.changes.records import Base
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     _Key = tuple[str, str]  # a target, and a metric
 
 _WORD = re.compile(r"[^\s,()\[\]{}:]+")
+_NAME = re.compile(r"[^\W\d]\w*")
 # Where continuous integration says what a merge request is compared with, and what stands for it.
 _MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
@@ -116,6 +117,7 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         models_then = {key: both[target] for key, target in targets.items() if target in both}
         _, builds_then = _builds(models_then, source_then)
     edited = cache(lambda file: tuple(_edited(file, source, past)))
+    definitions = cache(lambda file: [*_definitions(file, source.found.tree.source(file))])
 
     @cache
     def configs() -> dict[str, re.Pattern[bytes]]:
@@ -147,9 +149,58 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         files |= {candidate.location} if candidate.is_file else set()
         texts = [str(candidate.build).encode(), *map(source.found.tree.source, sorted(files))]
         files |= {path for path, name in configs().items() if any(map(name.search, texts))}
-        lines = tuple(line for file in sorted(files) for line in edited(file))
-        causes.append(replace(cause, edited=lines))
+        lines = [line for file in sorted(files) for line in edited(file)]
+        inside = [d for file in {line.position.path for line in lines} for d in definitions(file)]
+        names = {*_NAME.findall(f"{candidate.target.built.callable} {candidate.build}")}
+        origins = [at for change in cause.changes if (at := Position.read(change.source))]
+        names |= {d.name for d in inside if any(map(d.holds, origins))}
+        others = _not_named(inside, names)
+        lines = [line for line in lines if not any(d.holds(line.position) for d in others)]
+        causes.append(replace(cause, edited=tuple(lines)))
     return causes
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """A class, function or constant at the top of a file. `names`: all words in it."""
+
+    name: str
+    file: str
+    first: int
+    last: int
+    names: frozenset[str]
+
+    def holds(self, at: Position) -> bool:
+        return self.file == at.path and self.first <= at.line <= self.last
+
+
+def _definitions(file: str, source: bytes) -> Iterator[_Definition]:
+    body: list[ast.stmt] = []
+    with suppress(SyntaxError, ValueError):
+        body = ast.parse(source).body if file.endswith(".py") else []
+    for node in body:
+        defined: list[str] = []
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            defined = [node.name]
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined = [target.id for target in targets if isinstance(target, ast.Name)]
+        names = frozenset(_NAME.findall(ast.unparse(node))) if defined else frozenset()
+        decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
+        first = min([node.lineno, *decorators])
+        for name in defined:
+            yield _Definition(name, file, first, node.end_lineno or first, names)
+
+
+def _not_named(definitions: Sequence[_Definition], names: set[str]) -> list[_Definition]:
+    """Those that are not among these names, nor named by what is."""
+    waiting, named = [*names], {*names}
+    while waiting:
+        name = waiting.pop()
+        new = {n for d in definitions if d.name == name for n in d.names} - named
+        named |= new
+        waiting += new
+    return [definition for definition in definitions if definition.name not in named]
 
 
 def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:

@@ -247,7 +247,7 @@ layers.py:7:32  NPL001  6 models changed since HEAD: 7 budgets broken
   ✗ nparam-lint.toml:2  m6.py::Model6[f]  84  declared 42        +42 (+100.00 %)
     m1.py::Model1 changed since HEAD, when it had 2:
       ~ f.fc  1×1 → 2×1  +2  layers.py:7
-    if the change is intended, declare 24 at m3.py:7
+    if the change is intended, admit 24 at m3.py:7
     f is made at m6.py:11
     if the change is intended: nparam-lint update
 """
@@ -266,7 +266,7 @@ def test_what_one_edit_broke_is_one_finding(tmp_path, environ, nparam_lint):
     assert done.stdout.partition("\n\n")[0] + "\n" == SHARED
     made.git("add", ".")
     done = nparam_lint("--declared", "--staged", cwd=made.path, **made.environ)
-    (step,) = re.findall("(?s)if the change is intended: (.*?)\n\n", done.stdout)
+    (step,) = re.findall("(?s)if the change is intended:\\s+(.*?)\n\n", done.stdout)
     assert " ".join(step.split()).endswith(
         "nparam-lint update && git add m1.py m2.py m4.py m5.py m6.py nparam-lint.toml"
     )
@@ -276,6 +276,28 @@ def test_what_one_edit_broke_is_one_finding(tmp_path, environ, nparam_lint):
         assert (text.count(once), text.count(once.split("l")[0])) == (1, 1)
     words = json.loads(done.stdout)[0]["description"].partition("; ")[2]
     assert words == "changed since HEAD, when it had 2: ~ f.fc 1×1 → 2×1 +2 layers.py:7"
+
+
+def test_a_model_is_not_explained_by_an_edit_of_another(tmp_path, environ, nparam_lint):
+    net = (
+        "from torch import nn\n\nWIDTH = {w}\n\n\ndef width():\n    return 2 * WIDTH\n"
+        + model_class("One", "self.a = nn.Linear({a}, 1)", doc="nparam: 3")
+        + model_class("Base", "self.b = nn.Linear(width(), 1)")
+        + '\n\nclass Two(Base):\n    """nparam: 9"""\n'
+        + model_class("Three", "self.c = nn.Linear(5, 1)", doc="nparam: 6")
+    )
+    made = Sample.create(tmp_path / "r", environ)
+    made.committed({"nets.py": net.format(w=4, a=2)})
+    write_files(made.path, {"nets.py": net.format(w=5, a=3)})
+    done = nparam_lint("--format", "json", cwd=made.path, **made.environ)
+    findings = {f["target"]: f["changes"] for f in json.loads(done.stdout)["findings"]}
+    assert findings.keys() == {"nets.py::One", "nets.py::Two"}
+    text = nparam_lint("-q", cwd=made.path, **made.environ).stdout
+    one, two, *_ = text.split("\n\n")
+    assert "3 | WIDTH = 5" not in one
+    assert "self.a = nn.Linear(3, 1)" in one
+    assert "3 | WIDTH = 5" in two
+    assert "self.a" not in two
 
 
 def test_of_many_findings_the_later_ones_are_short(tmp_path, nparam_lint):

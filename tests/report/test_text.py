@@ -157,7 +157,7 @@ models/unet.py:10:1  NPL004  cannot build UNet: TypeError: UNet.__init__()
     Give the arguments: `nparam(width=128): …` in the docstring, or under
       `[tool.nparam-lint.arguments]`.
 
-For an explanation and an example: nparam-lint rule CODE
+For an explanation and an example: nparam-lint rule NPL004
 
 2 models: 1 measured, 1 not measured · 1 error · 1 warning · 1.8 s
 """

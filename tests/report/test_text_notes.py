@@ -400,15 +400,16 @@ def test_the_cache_is_told():
     assert last(value) == "1 model: 1 measured (1 from the cache) · 1.8 s"
 
 
-def test_an_absent_device_is_a_word_on_the_last_line():
+def test_an_absent_device_is_said_where_more_is_wanted():
     devices = {
         "meta": DeviceResult("measured"),
         "cuda": DeviceResult("skipped", None, "no CUDA device", is_absent=True),
     }
     value = report(model("net.py::Net", measured(net(), devices=devices)))
-    assert text(value, width=100).splitlines()[-1] == (
-        ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta · "
-        "cuda skipped (no CUDA device)"
+    last = ".venv/bin/python (the project's .venv) · torch 2.9.0 · meta"
+    assert text(value, width=100).splitlines()[-1] == last
+    assert text(value, width=100, verbose=1).splitlines()[-2] == (
+        f"{last} · cuda skipped (no CUDA device)"
     )
     assert text(value, verbose=1).splitlines()[-1] == "cuda skipped for 1 model: no CUDA device"
     assert "cuda skipped for 1 model" in text(replace(value, environment=None))
