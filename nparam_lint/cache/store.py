@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VERSION = "v1"  # of the layout; what another one wrote is left alone until `clean`
 TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the directory
+RESIDENT = "resident"  # the folder of workers that stay, in the cache directory
 PARTIAL = ".partial"  # how the name of what is not finished ends
 NOWHERE = "there is no home directory; set NPARAM_LINT_CACHE to a directory"
 OLD_CACHE, RENAMED = "NPARAM_LINT_CACHE_DIR", "is now called NPARAM_LINT_CACHE; next: rename it"

@@ -6,11 +6,15 @@ from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cache.housekeeping import clean
 from nparam_lint.cache.store import NOWHERE, OLD_CACHE, RENAMED, directory
+from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.style import human_bytes, plural
 
 USAGE = "nparam-lint clean"
-DESCRIPTION = "Delete the cache of all projects: the results that are kept between runs."
+DESCRIPTION = (
+    "Delete the cache of all projects: the results that are kept between runs. Workers that stay "
+    "(resident = true) end."
+)
 
 
 def add_arguments(_: ArgumentParser) -> None:
@@ -24,6 +28,9 @@ def run(options: Namespace) -> int:
     if base is None:
         print(f"nothing to remove: {NOWHERE}")
         return 0
+    ended = resident.end_all(options.environ)
+    if ended:
+        print(f"ended {plural(ended, 'worker')} that stayed")
     removal = clean(base)
     if removal.files:
         count = plural(len(removal.files), "file")

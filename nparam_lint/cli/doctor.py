@@ -11,7 +11,7 @@ from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
-from nparam_lint.count import remote_machines
+from nparam_lint.count import remote_machines, resident
 from nparam_lint.count.run import limits, run_orders
 from nparam_lint.discover import inner_folders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
@@ -19,6 +19,9 @@ from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint doctor [options]"
@@ -67,6 +70,7 @@ def run(options: Namespace) -> int:
         ("guards", ", ".join(answers.guards) or "?"),
         ("limits", f"{settings.timeout:g} s and {memory} per model, {limit['jobs']} at a time"),
         ("cache", cache),
+        *(("resident", text) for text in _residents(session)),
     ]
     for name, value in rows:
         print(f"{name:<15} {value}")
@@ -74,6 +78,21 @@ def run(options: Namespace) -> int:
         print("\nnext: install torch there, or name the interpreter that has it with --python PATH")
         return 2
     return 0
+
+
+def _residents(session: Session) -> Iterator[str]:
+    """The workers that stay between runs."""
+    if session.settings.resident and not resident.IS_POSSIBLE:
+        yield resident.IMPOSSIBLE
+        return
+    staying = [*resident.all_of(session.environ)]
+    for process in staying:
+        age, idle = (f"{seconds / 60:.0f} minutes" for seconds in (process.age, process.idle))
+        packages = plural(process.packages, "module")
+        size = f"{human_bytes(process.memory)}, {packages} of packages"
+        yield f"process {process.pid}: {size}; for {age}, without a run for {idle}"
+    if session.settings.resident and not staying:
+        yield "none: the next run that builds a model starts one"
 
 
 def _tell_machines(settings: Settings) -> int:

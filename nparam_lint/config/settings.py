@@ -71,6 +71,7 @@ class Settings:
     or "local"; `remote_python`: the interpreter there. `why_built`: it is wanted why models are
     built that were measured before. `ways`: how many of the ways to build a model are tried at
     most; 0: all. `patience`: seconds after which models without a budget are left; 0: never.
+    `resident`: minutes that a worker stays without a run; 0: none stays.
     `extended`: the config files that `config` extends, as they are spelled. `cache`: the directory
     that was named for what is kept, absolute."""
 
@@ -87,6 +88,7 @@ class Settings:
     remote_python: str | None = None
     ways: int = 20
     patience: float = 0.0
+    resident: float = 0.0
     why_built: bool = False
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -131,6 +133,7 @@ class Settings:
 IN_FILE = re.compile(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the names of that file
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(m|h)")
 _FEW = 100  # parameters: who writes `5` for a tolerance means 5 %
 _Text = Annotated[str, Meta(min_length=1)]
 
@@ -183,6 +186,14 @@ def _bytes(text: str) -> int:
     if not match:
         raise ValueError(text)
     return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _minutes(value: bool | str) -> float:
+    text = str(value).lower()
+    match = _TIME.fullmatch({"true": "15m", "false": "0m"}.get(text, text))
+    if not match:
+        raise ValueError(value)
+    return float(match[1]) * (60 if match[2] == "h" else 1)
 
 
 def _tolerance(value: str | int) -> Tolerance:
@@ -256,6 +267,7 @@ GENERAL = {
     "on": Key(_Text, "a string", _machines),
     "remote_python": Key(_Text, "a string"),
     "ways": Key(_COUNT, "a whole number from 1 up"),
+    "resident": Key(bool | str, 'true, false or a time such as "15m" or "2h"', _minutes),
     "exclude": Key(_TEXTS, "a list of strings", _texts),
     "select": _IGNORE,
     "ignore": _IGNORE,

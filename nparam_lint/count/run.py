@@ -129,6 +129,8 @@ def _ask_worker(
             meanwhile()
             end = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
             cause, why = end or worker.why_it_ended()
+            if orders and answers.torch and session.settings.resident:
+                _let_stay(session, worker)
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -139,6 +141,17 @@ def _ask_worker(
         if order.id not in answers.measurements:
             answers.measurements[order.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
+
+
+def _let_stay(session: Session, worker: Worker) -> None:
+    """A process stays for the next runs, with what this one had to import."""
+    from nparam_lint.count import resident
+
+    if worker.host is None:
+        minutes = session.settings.resident
+        resident.start(session.python, session.environ, worker.packages, minutes)
+    elif worker.packages:
+        resident.tell_packages(worker.host.place, worker.packages)
 
 
 def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[str, Any]:

@@ -16,8 +16,9 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
+from nparam_lint.cache.store import RESIDENT, directory
 from nparam_lint.count.worker_environment import worker_environment
-from nparam_lint.ground import PACKAGE
+from nparam_lint.ground import WORKER
 from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nparam_lint.count.measured import Cause
+    from nparam_lint.count.resident import Host
 
 TAB = b"\t"  # between a frame and what it carries
-WORKER = os.path.join(PACKAGE, "worker", "launch.py")  # noqa: PTH118
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 
@@ -142,9 +143,7 @@ class Worker:
         # the import path by the worker itself.
         command = [python, "-X", "faulthandler", WORKER]
         self.python, self.environ = python, worker_environment(environ, "", python)
-        self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
         self.start = time.time_ns()  # what it knows of the project is no older
-        own_environ = worker_environment(environ, self.temporary, python)
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
@@ -152,26 +151,39 @@ class Worker:
         self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False
-        try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
-                env=own_environ.process,
-                start_new_session=os.name == "posix",
-            )
-        except OSError as error:
-            remove_directory(self.temporary)
-            raise CannotStart(f"cannot start {python}: {error.strerror or error}") from None
+        self.packages: list[str] = []  # modules of installed packages that it had to import
+        self.host = _host(python, environ)
+        self.process: subprocess.Popen[bytes] | Host
+        if self.host:
+            self.temporary, self.process = self.host.place, self.host
+        else:
+            self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
+            self.process = self._started(command, environ)
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.stdin, self.stdout, self.stderr = filter(None, pipes)
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
-        self.send({"environ": own_environ.on_request})  # before it imports torch, which asks too
+        if not self.host:  # before it imports torch, which asks too
+            own_environ = worker_environment(environ, self.temporary, python)
+            self.send({"environ": own_environ.on_request})
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
+
+    def _started(self, command: list[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
+                env=worker_environment(environ, self.temporary, self.python).process,
+                start_new_session=os.name == "posix",
+            )
+        except OSError as error:
+            remove_directory(self.temporary)
+            reason = f"cannot start {self.python}: {error.strerror or error}"
+            raise CannotStart(reason) from None
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
         """Whether a worker started with these would be the same."""
@@ -179,25 +191,28 @@ class Worker:
 
     def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
-        assert self.writer
-        if not self.writer.is_alive():
+        threads = [*filter(None, (self.writer, *self.readers))]
+        if not (self.writer and self.writer.is_alive()):
             with suppress(OSError):
                 self.stdin.close()  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=2)
         self.kill()
         self.process.wait()
-        pipes = (self.stdin, self.stdout, self.stderr)
-        for thread, pipe in zip((self.writer, *self.readers), pipes, strict=True):
+        for thread in threads:
             thread.join(timeout=2)
-            if not thread.is_alive():  # else something that it left holds the pipe
+        if not any(thread.is_alive() for thread in threads):  # else something holds a pipe
+            for pipe in (self.stdin, self.stdout, self.stderr):
                 with suppress(OSError):
                     pipe.close()
-        remove_directory(self.temporary)
+        if self.host:
+            self.host.connection.close()
+        else:
+            remove_directory(self.temporary)
 
     def kill(self) -> None:
         """End its processes at once."""
-        if os.name == "posix":
+        if os.name == "posix" and not self.host:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -246,6 +261,7 @@ class Worker:
                     if frame.get("event") == "ready":
                         self.patience = SILENCE
                     self.takes_more = frame.get("event") == "end" and frame.get("more") is True
+                    self.packages += frame.get("packages") or ()
                     yield frame, body
 
     def why_it_ended(self) -> tuple[Cause, str]:
@@ -259,6 +275,17 @@ class Worker:
 
     def tail_text(self) -> str:
         return self.tail.decode("utf-8", "replace").strip()
+
+
+def _host(python: str, environ: Mapping[str, str]) -> Host | None:
+    """A host of a process that stays, where there is one."""
+    base = directory(environ)
+    if base is None or not os.path.isdir(os.path.join(base, RESIDENT)):  # noqa: PTH112, PTH118
+        return None
+    from nparam_lint.count import resident
+
+    place = resident.place_of(python, environ)
+    return resident.connect(place) if place else None
 
 
 def _thread(target: Callable[[], None], *, daemon: bool = True) -> threading.Thread:

@@ -4,3 +4,4 @@ too: standard library alone, Python 3.9 syntax."""
 import os
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where the rooms are
+WORKER = os.path.join(PACKAGE, "worker", "launch.py")  # what the project's interpreter runs

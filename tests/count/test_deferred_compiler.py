@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from worker_runs import PYTHON, run
 
-from nparam_lint.count.worker_process import WORKER
+from nparam_lint.ground import WORKER
 
 # A width tells whether the compiler is there when the model is built.
 WIDTH = '1 + ("torch._dynamo" in sys.modules)'

@@ -6,7 +6,7 @@ import sys
 import pytest
 from worker_runs import LINUX
 
-from nparam_lint.count.worker_process import WORKER
+from nparam_lint.ground import WORKER
 
 SCRIPT = f"""\
 import importlib.util, re

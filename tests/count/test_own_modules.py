@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from worker_runs import MODES, PYTHON, run
 
-from nparam_lint.count.worker_process import WORKER
+from nparam_lint.ground import WORKER
 
 PACKAGE = Path(WORKER).parent
 GROUND = PACKAGE.parent / "ground"  # as much of it as the worker reads

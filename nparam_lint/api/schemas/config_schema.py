@@ -83,6 +83,9 @@ def _value(name: str, key: Key) -> Schema:
         return {"anyOf": [{"type": "string", "pattern": _TOLERANCE}, amount]}
     if name == "memory":
         return {"type": "string", "pattern": _MEMORY}
+    if name == "resident":
+        time = {"type": "string", "pattern": r"^(true|false|[0-9]+(\.[0-9]+)?\s*[mh])$"}
+        return {"anyOf": [{"type": "boolean"}, time]}
     if name in ("select", "ignore"):
         # All codes, and what they begin with: `NPL0` is all of those. The longest first.
         starts = sorted({code[:end] for code in RULES for end in range(1, len(code) + 1)})

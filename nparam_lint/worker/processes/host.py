@@ -34,6 +34,7 @@ from . import events
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel
 from .groups import Importer
 from .lifecycle import Files, Job
+from .resident import Resident, listen
 from .server import Server, guard_process
 from .supervision import reap_strays
 
@@ -170,6 +171,14 @@ def serve(orders, channel, torch, sites, request):
         server.end()
 
 
+def stay(torch, sites, listener, request):
+    """The streams of a check, in a host that is forked for it from this process, which stays."""
+    guard_process(torch)
+    process = Resident(listener, sites, request["minutes"])
+    process.import_packages(request["packages"])
+    return process.serve()
+
+
 def main():
     orders, descriptor = take_standard_streams()
     faulthandler.enable()
@@ -182,6 +191,7 @@ def main():
     # The first process: the end of its orders tells it, and then there is cleaning to do.
     prctl(*((DIE_WITH_PARENT, 9) if is_group else (ADOPT_ORPHANS, 1)))
     sites = installation()
+    listener = "--resident" in sys.argv and listen(first["place"])
     try:  # before we know what to do: the front end may still be reading
         torch = import_torch()
     except BaseException as error:
@@ -190,11 +200,20 @@ def main():
     if request is None:
         os._exit(0)
     settings = request["settings"]
-    channel = Channel(descriptor, settings["nonce"])
     STATE.begin_run(settings, OWN)
     STATE.record = DependencyRecord()
     install_loader()
     relax_argparse()
+    if "--resident" in sys.argv:
+        if failure is not None or not listener:
+            os._exit(0)
+        orders, descriptor = stay(torch, sites, listener, request)
+        request = read_request(orders)
+        if request is None:
+            os._exit(0)
+        settings = request["settings"]
+        STATE.begin_run(settings, OWN)
+    channel = Channel(descriptor, settings["nonce"])
     if failure is not None:
         no_torch = {"reason": describe(failure), "python": sys.executable}
         channel.write(channel.frame({"event": "no torch", **no_torch}))

@@ -23,10 +23,13 @@ PROTOCOL = 11
 
 
 def guard_process(torch):
-    """Put on all guards, for this process and whatever it forks, and record what is read."""
+    """Put on all guards, for this process and whatever it forks, and record what is read. They are
+    on where this was forked from a process that stays."""
     prctl(ADOPT_ORPHANS, 1)
     os.chdir(STATE.root or os.curdir)
     os.environ["PWD"] = STATE.root
+    if STATE.is_guarded:
+        return
     start_recording(torch)
     restrict(STATE.temporary)
     sys.addaudithook(guard)
@@ -128,4 +131,5 @@ class Server(Parent):
         guards = life.guards or []
         if not life.jobs:  # somebody asks what there is
             guards = [*guards, *STATE.unguarded]
-        self.say("end", jobs=len(life.answered), more=CAN_FORK, guards=guards, stopped=stopped)
+        told = {"more": CAN_FORK, "guards": guards, "packages": [*self.packages]}
+        self.say("end", jobs=len(life.answered), stopped=stopped, **told)

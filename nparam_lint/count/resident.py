@@ -1,0 +1,254 @@
+"""A worker's process that stays between runs, and saves them the import of torch and of installed
+packages: `resident = true` in the config, or NPARAM_LINT_RESIDENT=15m.
+
+Each has a directory of its own below the cache directory, which only this user can enter. A run
+that finds none there, or one that does not answer at once, goes on without it, and says nothing.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+
+from nparam_lint.cache.store import RESIDENT, directory, tool
+from nparam_lint.count.worker_environment import worker_environment
+from nparam_lint.ground import WORKER
+from nparam_lint.ground.facts import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+SOCKET, LOG = "socket", "log"  # in the folder of a process; the latter says why it ended
+PATIENCE = 1.0  # seconds for a host: the process may be importing a package
+LONG_PATIENCE = 10.0  # seconds for what a person asks
+IS_POSSIBLE = sys.platform.startswith("linux")
+IMPOSSIBLE = "no worker stays between runs here: only Linux can fork a process that holds torch"
+
+
+def place_of(python: str, environ: Mapping[str, str]) -> str | None:
+    """The directory of the process for this interpreter and all that a build sees of the user's
+    environment; None where there can be none."""
+    base = directory(environ)
+    if base is None or not IS_POSSIBLE:
+        return None
+    visible = worker_environment(environ, "", python).visible
+    parts = (tool(), python, *(f"{name}={visible[name]}" for name in sorted(visible)))
+    name = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))[:16]
+    return os.path.join(base, RESIDENT, name)  # noqa: PTH118
+
+
+class Host:
+    """A process that was forked for this run, as `subprocess.Popen` has them."""
+
+    returncode = None  # only the process that forked it is told
+
+    def __init__(
+        self, place: str, pid: int, connection: socket.socket, streams: tuple[int, int, int]
+    ) -> None:
+        """`place`: the directory where it may write."""
+        self.place, self.pid, self.connection = place, pid, connection
+        self.stdin = open(streams[0], "wb", 1 << 20)  # noqa: PTH123, SIM115
+        self.stdout = open(streams[1], "rb", 1 << 20)  # noqa: PTH123, SIM115
+        self.stderr = open(streams[2], "rb", 0)  # noqa: PTH123, SIM115
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until nothing of it is left. Raises TimeoutExpired."""
+        if not select.select([self.connection], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("host", timeout or 0)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
+            try:
+                self.wait(0)  # its number may be another's by now
+            except subprocess.TimeoutExpired:
+                os.killpg(self.pid, signal.SIGKILL)
+
+
+def connect(place: str) -> Host | None:
+    """A host of the process that stays there; None where none answers."""
+    if not os.path.exists(os.path.join(place, SOCKET)):  # noqa: PTH110, PTH118
+        return None
+    import resource
+
+    pipes = [os.pipe() for _ in range(3)]
+    theirs = (pipes[0][0], pipes[1][1], pipes[2][1])
+    ours = (pipes[0][1], pipes[1][0], pipes[2][0])
+    mask = os.umask(0o077)
+    os.umask(mask)
+    kept = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    request = {
+        "do": "build",
+        "cwd": os.getcwd(),  # noqa: PTH109
+        "umask": mask,
+        "limits": {
+            getattr(resource, name): resource.getrlimit(getattr(resource, name))
+            for name in dir(resource)
+            if name.startswith("RLIMIT_")
+        },
+        "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "cores": sorted(os.sched_getaffinity(0)),
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "ignored": [number for number in kept if signal.getsignal(number) == signal.SIG_IGN],
+    }
+    connection = _ask(place, request, theirs)
+    for descriptor in theirs:
+        os.close(descriptor)
+    answer = _answer(connection) if connection else None
+    if connection and answer:
+        return Host(place, answer["pid"], connection, ours)
+    for descriptor in ours:
+        os.close(descriptor)
+    if connection:
+        connection.close()
+    return None
+
+
+def start(python: str, environ: Mapping[str, str], packages: list[str], minutes: float) -> None:
+    """Let a process stay for this interpreter and environment, unless there is one."""
+    place = place_of(python, environ)
+    if place is None:
+        return
+    with suppress(OSError):
+        for folder in (os.path.dirname(place), place):  # noqa: PTH120
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)  # noqa: PTH102
+        if not is_private(place):
+            return
+        import fcntl
+
+        with open(os.path.join(place, LOG), "ab") as log:  # noqa: PTH118, PTH123
+            # As its standard error the process that is started holds the lock until it ends.
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            log.truncate(0)
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(place, SOCKET))  # noqa: PTH108, PTH118
+            own_environ = worker_environment(environ, place, python)
+            process = subprocess.Popen(
+                [python, "-X", "faulthandler", WORKER, "--resident"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env=own_environ.process,
+                start_new_session=True,
+            )
+        nowhere = {"root": "", "names": (), "temporary": place, "snapshot": None, "places": ()}
+        lines = (
+            {"environ": own_environ.on_request, "place": place},
+            {"settings": nowhere, "packages": packages, "minutes": minutes},
+        )
+        assert process.stdin
+        for line in lines:
+            process.stdin.write(json.dumps(line).encode() + b"\n")
+        process.stdin.close()
+        process.returncode = 0  # nobody waits for it
+
+
+def tell_packages(place: str, packages: list[str]) -> None:
+    """Have the process that stays there import these modules too, where it has not."""
+    _asked(place, {"do": "import", "packages": packages})
+
+
+@dataclass(frozen=True)
+class Staying:
+    """A process that stays. `memory`: bytes; `age`, `idle`: seconds."""
+
+    place: str
+    pid: int
+    memory: int
+    age: float
+    idle: float
+    packages: int
+
+
+def all_of(environ: Mapping[str, str]) -> Iterator[Staying]:
+    """Those of this user and this cache directory."""
+    base = directory(environ)
+    folder = os.path.join(base, RESIDENT) if base else ""  # noqa: PTH118
+    with suppress(OSError):
+        for name in sorted(os.listdir(folder)):  # noqa: PTH208
+            place = os.path.join(folder, name)  # noqa: PTH118
+            if answer := _asked(place, {"do": "tell"}):
+                yield Staying(place, **answer)
+
+
+def end_all(environ: Mapping[str, str]) -> int:
+    """End them; gives how many there were."""
+    ended = 0
+    for staying in all_of(environ):
+        _asked(staying.place, {"do": "end"})
+        ended += 1
+    return ended
+
+
+def is_private(place: str) -> bool:
+    """Whether nobody but this user can enter a directory, or put another in its place."""
+    for path, others in ((place, 0o077), (os.path.dirname(place), 0o022)):  # noqa: PTH120
+        state = os.lstat(path)
+        if state.st_uid != os.getuid() or state.st_mode & others:
+            return False
+    return True
+
+
+def _connected(place: str) -> socket.socket | None:
+    try:
+        if not is_private(place):
+            return None
+    except OSError:
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(PATIENCE)
+        connection.connect(os.path.join(place, SOCKET))  # noqa: PTH118
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def _ask(
+    place: str, request: Mapping[str, Any], descriptors: tuple[int, ...] = ()
+) -> socket.socket | None:
+    connection = _connected(place)
+    if connection is None:
+        return None
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+    data = json.dumps(request).encode() + b"\n"
+    try:
+        if rest := data[connection.sendmsg([data], [rights] if descriptors else []) :]:
+            connection.sendall(rest)
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def _asked(place: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    connection = _ask(place, request)
+    if connection is None:
+        return None
+    with connection:
+        connection.settimeout(LONG_PATIENCE)
+        return _answer(connection)
+
+
+def _answer(connection: socket.socket) -> dict[str, Any] | None:
+    data = b""
+    with suppress(OSError, ValueError):
+        while not data.endswith(b"\n"):
+            more = connection.recv(1 << 16)
+            if not more:
+                return None
+            data += more
+        answer = json.loads(data)
+        return answer if isinstance(answer, dict) else None
+    return None
