@@ -31,6 +31,7 @@ from speed import (
     machine,
     memory,
     peers,
+    resident,
     scan,
     shards,
     sweep,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 BENCHMARKS: dict[str, Callable[[Bench], Result]] = {
     "warm": hook.warm,
     "cold": hook.cold,
+    "resident": resident.resident,
     "kept": kept.kept,
     "zoo": zoo.zoo,
     "pytest": asserts.pytest,

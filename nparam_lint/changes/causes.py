@@ -63,6 +63,11 @@ def causes_by(environ: Mapping[str, str]) -> FindCauses:
     return partial(causes_since, None, None, open_copy)
 
 
+def check_revision(session: Session, since: str) -> None:
+    """Raises UsageError where nothing can be compared with a revision: there is none."""
+    named_base(open_repository(session.home, session.environ), since)
+
+
 def causes_since(
     since: str | None,
     pushed: str | None,

@@ -129,6 +129,8 @@ def run(options: Namespace) -> int:
             paths, copy = _paths(options), None
         projects = _projects(options, paths, copy)
         session, inputs = projects[0].session, ReplayInputs(start)
+        if since:  # also where nothing is broken
+            causes.check_revision(session, since)
         if options.fix and (diff_code := _fix(options, paths, session)) is not None:
             return diff_code
         has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"

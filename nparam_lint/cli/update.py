@@ -17,7 +17,7 @@ from nparam_lint.report.formats import render
 from nparam_lint.repository import repository_top
 from nparam_lint.rewrite import stated_edits
 from nparam_lint.rewrite.budget_updates import plan_update, read_named
-from nparam_lint.rewrite.edits import Plan, write_all
+from nparam_lint.rewrite.edits import Plan, as_written, write_all
 from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def carry_out(plan: Plan, options: Namespace, session: Session, *, dry: bool, fa
         raise UsageError(plan.error)
     if not dry:
         write_all(plan.files)
+        plan = as_written(plan)
         if plan.edits and repository_top(session.home):
             names = " ".join(shlex.quote(file.name) for file in plan.files)
             plan = replace(plan, step=f"next: git add {names}")

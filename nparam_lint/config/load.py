@@ -29,7 +29,7 @@ from nparam_lint.config.settings import (
     WrongValue,
 )
 from nparam_lint.discover.definitions import Problem
-from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
@@ -47,6 +47,7 @@ else:
     import tomli as tomllib
 
 _ENVIRONMENT = "NPARAM_LINT_"
+_ALIKE = 0.8  # how much a variable's name must be like that of a key to be meant for it
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
 _EXAMPLE = 'such as call = "train.py::build_model(path)"'
 _NOWHERE = Position("", 1, 1)
@@ -90,6 +91,13 @@ def load_settings(
     values: dict[str, Any] = {}
     if environ.get(OLD_CACHE):
         problems.append(Problem(_NOWHERE, f"environment variable {OLD_CACHE} {RENAMED}"))
+    for name in environ:
+        key = name.removeprefix(_ENVIRONMENT).lower()
+        is_ours = name.startswith(_ENVIRONMENT) and key not in GENERAL
+        if meant := nearest(key, GENERAL, cutoff=_ALIKE) if is_ours else []:
+            variable = _ENVIRONMENT + meant[0].upper()
+            message = f"environment variable {name} is not read; did you mean {variable}?"
+            problems.append(Problem(_NOWHERE, message))
     entries = [
         (f"environment variable {_ENVIRONMENT}{key.upper()}", key, value)
         for key in GENERAL

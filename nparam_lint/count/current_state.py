@@ -235,7 +235,8 @@ class ProjectState:
                 return platform.node()
             usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ""
             return f"{os.cpu_count()} {usable}"
-        return answer(question, self.path(place))
+        # Of a file that is run the content is asked, too: `recall` knows what it does.
+        return answer("content" if question == "code" else question, self.path(place))
 
     def _entries_of(self, place: str) -> dict[str, str]:
         """The entries of a directory that can be imported, by the names that they would be imported

@@ -98,7 +98,7 @@ def in_words(query: str, old: str | None, new: str | None) -> str:
         return f"{what} {_shown(place)} contains changed"
     if question == "installed":
         return f"{_shown(place)}, which is installed, {change}"
-    if question != "content" and old is not None and new is not None:
+    if question not in ("code", "content") and old is not None and new is not None:
         change = "is something else"  # a link, a directory
     return f"{_shown(place)} {change}"
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -29,14 +30,16 @@ from nparam_lint.ground.facts import answer, digest, fact
 from nparam_lint.ground.metrics import LADDER, is_present
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.cache.store import Store
+    from nparam_lint.count.moved_lines import Lines
     from nparam_lint.ground.orders import Order
 
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
+CODE = "code"  # what a file of the project does when it is run: asks for its content
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
 
@@ -97,9 +100,11 @@ class MeasurementCache:
         self.shared: Facts = {}  # what was read while modules were imported
         self.is_reliable = True
         self.sites: object = None  # the states of what belongs to the interpreter
+        self.kept_sources: set[str] = set()  # digests
         self.has_ended = False  # whether the worker came to its end
         self.entry_count = 0  # measurements that are kept with what they rest on
         self.valid_facts: dict[str, Facts | None] = {}  # by name; None where they hold no more
+        self.moves: dict[str, Sequence[tuple[str, Lines]]] = {}  # of facts that hold, by name
         self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
         self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
 
@@ -143,10 +148,23 @@ class MeasurementCache:
         for entry in self.variants(order):
             if self._holds(entry):
                 kind: type[Measurement] = Measured if entry.ok else NotMeasured
-                if measurement := unpacked(entry.answer, kind):
+                if measurement := self._measurement(entry, kind):
                     self.store.note_use(self._entry_name(order))
                     self.entry_count += 1
                     return replace(measurement, cached=True)
+        return None
+
+    def _measurement(self, entry: CachedMeasurement, kind: type[Measurement]) -> Measurement | None:
+        moves = {
+            path: m for name in (entry.inputs, entry.shared) for path, m in self.moves.get(name, ())
+        }
+        if not moves:
+            return unpacked(entry.answer, kind)
+        from nparam_lint.count.moved_lines import with_moved_lines
+
+        with suppress(zlib.error):
+            answer = with_moved_lines(zlib.decompress(entry.answer), moves)
+            return decoded(answer, kind) if answer else None
         return None
 
     def variants(self, order: Order) -> tuple[CachedMeasurement, ...]:
@@ -178,7 +196,7 @@ class MeasurementCache:
                         return gone
                     continue
                 # To be there is asked of every directory above a file that is read.
-                is_read = question in ("content", "names", "installed")
+                is_read = question in (CODE, "content", "names", "installed")
                 if is_named(place) and (is_read or self.state.answer(query) != old_answer):
                     return place
             return ""
@@ -217,13 +235,46 @@ class MeasurementCache:
         for name in (entry.inputs, entry.shared):
             if name not in self.valid_facts:
                 facts = self._stored_facts(name)
-                holds = facts is not None and self.state.holds(facts)
-                self.valid_facts[name] = facts if holds else None
+                moves = None if facts is None else self._moves(facts)
+                holds = moves is not None
+                self.valid_facts[name], self.moves[name] = facts if holds else None, moves or ()
                 if holds:
                     self.store.note_use(name)
             if self.valid_facts[name] is None:
                 return False
         return True
+
+    def _moves(self, facts: Facts) -> Sequence[tuple[str, Lines]] | None:
+        """Files of which no more than comments, docstrings and layout changed, and where their
+        lines are now; None where anything else has changed."""
+        edited = []
+        for query, old_answer, new_answer in self.state.changes(facts):
+            question, _, place = query.partition("\0")
+            if question != CODE or old_answer is None or new_answer is None:
+                return None
+            edited.append((place, old_answer))
+        if not edited:
+            return ()
+        from nparam_lint.count.moved_lines import moved_lines, reads_source
+
+        # Any file of the project may read the docstrings of another.
+        files = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
+        texts: dict[str, bytes] = {}
+        moves = []
+        with suppress(OSError, zlib.error):
+            for place in files:
+                with open(self.state.path(place), "rb") as file:
+                    texts[place] = file.read()
+            if any(map(reads_source, texts.values())):
+                return None
+            for place, old_answer in edited:
+                before = zlib.decompress(self.store.load(f"source-{old_answer}") or b"")
+                lines = None if reads_source(before) else moved_lines(before, texts[place])
+                if lines is None:
+                    return None
+                moves.append((place, lines))
+            return moves
+        return None
 
     @staticmethod
     def name_of(order: Order) -> str:
@@ -279,7 +330,7 @@ class MeasurementCache:
             if path in self.files and path not in below:
                 below.add(path)
                 todo += self.files[path].imports
-        return {fact("content", path): self.files[path].source for path in below}
+        return {fact(CODE, path): self.files[path].source for path in below}
 
     def save(self, torch: str | None, python: str | None, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
@@ -295,7 +346,7 @@ class MeasurementCache:
         self._save(f"context-{self.context}", self.context_parts)
         self.valid_facts["python"] = sites
         shared = self._named("shared", settled)
-        unknown = {fact("content", p) for p, file in self.files.items() if file.source is None}
+        unknown = {fact(CODE, p) for p, file in self.files.items() if file.source is None}
         closure = cache(self._closure)
         with locked(self.store):
             for order, ok, body, dependencies in self.pending:
@@ -305,6 +356,7 @@ class MeasurementCache:
                 inputs = self._settled(facts)
                 if inputs is None or self._has_new(inputs) or not unknown.isdisjoint(inputs):
                     continue
+                self._keep_sources(inputs)
                 entry = CachedMeasurement(self._named("inputs", inputs), shared, ok, body)
                 # The order may have variants by now that another run has kept.
                 variants = [
@@ -348,6 +400,17 @@ class MeasurementCache:
                 if os.stat(self.state.path(place)).st_mtime_ns > self.start:
                     return True
         return False
+
+    def _keep_sources(self, facts: Facts) -> None:
+        """Keep the files that were run, so that an edit of them can be told from another."""
+        for query, source in facts.items():
+            question, _, place = query.partition("\0")
+            if question == CODE and source and source not in self.kept_sources:
+                self.kept_sources.add(source)
+                with suppress(OSError), open(self.state.path(place), "rb") as file:
+                    text = file.read()
+                    if digest(text) == source:
+                        self.store.save(f"source-{source}", packed(text))
 
     def _named(self, kind: str, facts: Facts) -> str:
         """Keep facts under a name that their content gives, and return that."""

@@ -147,6 +147,7 @@ class Worker:
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
+        self.has_orders = False  # else it has nothing to clean up, and is not waited for
         self.imports_ahead = False  # whether it makes a process ready for the next run
         self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
@@ -192,7 +193,7 @@ class Worker:
     def close(self) -> None:
         """End the worker and everything that it started, on every way out (Ctrl-C too)."""
         threads = [*filter(None, (self.writer, *self.readers))]
-        if not (self.writer and self.writer.is_alive()):
+        if self.has_orders and not (self.writer and self.writer.is_alive()):
             with suppress(OSError):
                 self.stdin.close()  # it takes this as the order to stop
             with suppress(subprocess.TimeoutExpired):
@@ -229,6 +230,7 @@ class Worker:
 
     def send(self, request: object) -> None:
         """Write in a thread of its own: an interpreter that does not read must not hold us up."""
+        self.has_orders = isinstance(request, dict) and "orders" in request
         self.takes_more = False
         data = json.dumps(request, default=vars).encode() + b"\n"
         earlier_writer = self.writer

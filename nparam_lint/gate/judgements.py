@@ -162,6 +162,8 @@ def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session)
         fault = copy.at_fault(failure.reason, settings.root)
         hints = (fault, *hints) if fault else hints
     position, target = candidate.budgets[0].position, str(candidate.target)
+    if failure.cause == "argument_unknown" and candidate.target.arguments is None:
+        position = settings.recipe_positions.get(candidate.target.bare, position)
     findings = [judge_not_measured(failure, position, target, hints)]
     return [no_result(budget) for budget in candidate.budgets], findings
 

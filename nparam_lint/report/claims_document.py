@@ -22,7 +22,12 @@ _COLUMNS = (
     Column("has", "number"),
     Column("why", "words", "dim"),
 )
-_STEPS = (Step("drop", "why"), Step("shorten", "place", 24), Step("cut", "stated", 16))
+_STEPS = (
+    Step("shorten", "place", 24),
+    Step("cut", "stated", 16),
+    Step("cut", "why", 20),
+    Step("drop", "why"),
+)
 _MARKS = {"wrong": "✗", "right": "✓", "unknown": "–"}
 _MOST = 40  # lines of one kind, without -v
 

@@ -111,13 +111,13 @@ def joined(findings: Sequence[Finding]) -> list[Finding]:
     groups = {id(group[0]): group for group in shared_causes(findings)}
     others = {id(finding) for group in groups.values() for finding in group[1:]}
     return [
-        _one_for(groups[id(finding)]) if id(finding) in groups else finding
+        one_for(groups[id(finding)]) if id(finding) in groups else finding
         for finding in findings
         if id(finding) not in others
     ]
 
 
-def _one_for(group: Sequence[Finding]) -> Finding:
+def one_for(group: Sequence[Finding]) -> Finding:
     """At the edit: what changed in the first model, and how all are updated."""
     first, causes = group[0], _causes(group[0])
     models = plural(len({finding.target for finding in group}), "model")
@@ -135,7 +135,7 @@ def _one_for(group: Sequence[Finding]) -> Finding:
 def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
     """What one edit broke: the edit, a line for each budget, what changed in the first model, and
     how all are updated."""
-    about = _one_for(group)
+    about = one_for(group)
     lines = _finding(about, width, paint)
     lines += excerpt(about.lines, about.position.path, width, paint)
     rows = []

@@ -14,14 +14,15 @@ from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Table, style
 from nparam_lint.report.budget_outcomes import worst
-from nparam_lint.report.findings import details
+from nparam_lint.report.findings import details, excerpt
 from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
 from nparam_lint.report.pictures import DrawnModel, PageData, Picture
-from nparam_lint.report.style import escape, plural
+from nparam_lint.report.style import Paint, escape, plural
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
 _CODE = ("code", "path", "formula")
+_WIDTH = 100  # characters of a line of source
 LISTED = 1_000  # findings, or models that were not counted
 _BROWSER = Path(__file__).with_name("browser")
 _SCRIPTS = ("modules", "icicle", "table", "explorer", "page")  # each builds on those before it
@@ -121,7 +122,8 @@ def finding_list(findings: Sequence[Finding]) -> str:
     for finding in findings:
         at, rule, mark = finding.position, RULES.get(finding.code), worst([finding])
         name = f' <span class="dim">{escape(rule.name)}</span>' if rule else ""
-        detail = details(finding) or ([rule.remedy] if rule else [])
+        source = [line[4:] for line in excerpt(finding.lines, at.path, _WIDTH, Paint(False))]
+        detail = [*source, *(details(finding) or ([rule.remedy] if rule else []))]
         lines.append(
             f'<li class="{TONES[mark]}">{mark_html(mark)}<div>'
             f"<p><b>{escape(finding.code)}</b>{name} "

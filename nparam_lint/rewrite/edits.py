@@ -9,7 +9,7 @@ import secrets
 import shutil
 import tokenize
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -91,6 +91,25 @@ class Plan:
     hints: tuple[str, ...] = ()
     step: str = ""
     error: str | None = None
+
+
+def as_written(plan: Plan) -> Plan:
+    """The plan once its files are written: what it names stands in other lines then."""
+    lines: dict[str, dict[int, int]] = {}
+    for file in plan.files:
+        old, new = ((text or b"").splitlines() for text in (file.old, file.new))
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        moved = lines[file.name] = {}
+        for _, first, last, start, end in matcher.get_opcodes():
+            moved.update(zip(range(first + 1, last + 1), range(start + 1, end + 1), strict=False))
+
+    def at(position: Position) -> Position:
+        line = lines.get(position.path, {}).get(position.line)
+        return replace(position, line=line or position.line)
+
+    edits = tuple(replace(edit, position=at(edit.position)) for edit in plan.edits)
+    left = tuple(replace(item, position=at(item.position)) for item in plan.left)
+    return replace(plan, edits=edits, left=left)
 
 
 def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:

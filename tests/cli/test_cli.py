@@ -273,7 +273,7 @@ def test_help_says_what_can_be_asked_and_how_a_budget_is_written(told, tmp_path)
         "timm::create_model('resnet50')",
         "nparam: 86.6M",
         "[tool.nparam-lint.budgets]",
-        "exit codes: 0 no findings, 1 findings, 2 ",
+        "exit codes: 0 no errors (perhaps warnings), 1 errors, 2 ",
     ):
         assert part in text
     for command, part in (("check", "--declared"), ("show", "TARGET"), ("doctor", "--python")):

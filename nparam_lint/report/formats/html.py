@@ -23,7 +23,7 @@ from nparam_lint.report.budget_outcomes import (
     worst,
 )
 from nparam_lint.report.chart import svg
-from nparam_lint.report.findings import excerpt, ranked
+from nparam_lint.report.findings import excerpt, one_for, ranked, shared_causes
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
@@ -63,6 +63,11 @@ def render(document: Document, options: Options) -> str:
     reports = [model for block in models for model in block.models]
     shown = {f for model in reports for claim in budgets_of(model) for f in claim.findings}
     sections, data = [_header(document, page)], PageData(document.roles_of)
+    groups = shared_causes(document.report.findings) if document.report and reports else []
+    if groups:
+        listed = parts.finding_list([*map(one_for, groups)])
+        sections.append(f"<section><h2>One cause</h2>\n{listed}</section>")
+        data.told = {finding for group in groups for finding in group}
     for block in models:
         sections += failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
@@ -238,12 +243,15 @@ def model_cards(
         if isinstance(measured, Measured):
             inside = Modules(measured.modules, depth, limit, measured.parameters)
             picture = parts.model_picture(inside, clean(model.target), data)
-        is_open = (few and model.top_level) or worst(model.findings) == "✗"
-        yield _card(model, f"{'way' if as_built else 'model'}-{number}", is_open, picture)
+        untold = [finding for finding in model.findings if finding not in data.told]
+        is_open = (few and model.top_level) or worst(untold) == "✗"
+        name = f"{'way' if as_built else 'model'}-{number}"
+        yield _card(model, name, is_open, picture, data.told)
     yield "</div></section>"
 
 
-def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
+def _card(model: ModelReport, name: str, is_open: bool, picture: str, told: set[Finding]) -> str:
+    """`told`: findings whose cause and next step stand above all cards."""
     measured, claims = model.measurement, budgets_of(model)
     mark = worst(model.findings) or ("✓" if any(claim.mark == "✓" for claim in claims) else "–")
     where, _, title = model.target.partition("::")
@@ -259,7 +267,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
     if isinstance(measured, Measured):
         total = f"{measured.counts.total:,}<small>parameters</small>"
         count = f' data-count="{measured.counts.total}"'
-    inside = "\n".join(filter(None, _inside(model, claims, picture)))
+    inside = "\n".join(filter(None, _inside(model, claims, picture, told)))
     return (
         f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
         f"\n<summary>"
@@ -270,7 +278,9 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str) -> str:
     )
 
 
-def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) -> list[str]:
+def _inside(
+    model: ModelReport, claims: Sequence[JudgedBudget], picture: str, told: set[Finding]
+) -> list[str]:
     measured, target = model.measurement, clean(model.target)
     name = target.partition("::")[2]
     rows = [
@@ -284,6 +294,7 @@ def _inside(model: ModelReport, claims: Sequence[JudgedBudget], picture: str) ->
         texts = (measured.reason, f"at {measured.source}" if measured.source else "", measured.hint)
         reasons = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
         return [budgets, parts.finding_list(findings) if findings else reasons]
+    findings = [finding for finding in findings if finding not in told]
     causes = map(_cause, findings)
     return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
 

@@ -40,6 +40,7 @@ SOCKET, LOG = "socket", "log"  # their names in the directory of the process
 TICK = 5.0  # seconds between two looks at the clock and at the memory
 LONGEST = 1 << 20  # bytes that are read at a time
 STREAMS = 3
+OF_STATE = ("state", "content", "names", "distributions")
 SCARCE = 0.05  # of the machine's memory: with less it is short
 
 
@@ -142,8 +143,9 @@ class Resident:
         held = {name.partition(".")[0] for name in sys.modules}
         if (self.names_beside() ^ self.names) & held:  # it would be imported from elsewhere
             return False
+        # Of what was read, listed or imported the record has the state.
         facts = [*self.record.shared.facts.items()]
-        states = {path: state for (question, path), state in facts if question == "state"}
+        states = {path: was for (question, path), was in facts if question in OF_STATE}
         return all(answer("state", path) == was for path, was in {**self.sites, **states}.items())
 
     def names_beside(self):
