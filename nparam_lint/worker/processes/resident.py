@@ -33,6 +33,7 @@ from ...ground.facts import answer
 from ..building.kernel_guard import prctl
 from ..building.side_effect_guard import MEMORY
 from ..state import STATE
+from ..tracing.dependency_record import PASSING
 from ..tracing.read_tracer import record_held
 from .children import ADOPT_ORPHANS, resident
 
@@ -103,8 +104,8 @@ class Resident:
             return None
         request, descriptors = received(connection)
         if request["do"] == "build" and len(descriptors) == STREAMS:
-            if not self.is_current():
-                self.end("what is installed has changed")
+            if changed := self.what_changed():
+                self.end(f"{changed} has changed")
             self.used = now()
             pid = os.fork()
             if not pid:
@@ -138,15 +139,18 @@ class Resident:
             self.end("a package has started a thread")
         gc.freeze()
 
-    def is_current(self):
-        """Whether what was imported is still what is installed."""
+    def what_changed(self):
+        """What of that which was imported is not what is installed any more; None: nothing."""
         held = {name.partition(".")[0] for name in sys.modules}
-        if (self.names_beside() ^ self.names) & held:  # it would be imported from elsewhere
-            return False
+        for name in (self.names_beside() ^ self.names) & held:  # it would come from elsewhere
+            return name
         # Of what was read, listed or imported the record has the state.
         facts = [*self.record.shared.facts.items()]
         states = {path: was for (question, path), was in facts if question in OF_STATE}
-        return all(answer("state", path) == was for path, was in {**self.sites, **states}.items())
+        for path, was in {**self.sites, **states}.items():
+            if not PASSING.match(path) and answer("state", path) != was:
+                return path
+        return None
 
     def names_beside(self):
         """Names that could be imported from directories other than those of packages."""
