@@ -208,6 +208,9 @@ def parser_of(name: str) -> tuple[Any, Parser]:
     return command, parser
 
 
+_ALIKE = 0.7  # how much an option must be like another to be meant for it
+
+
 class Parser(ArgumentParser):
     """Raises UsageError, which says what may have been meant."""
 
@@ -215,7 +218,8 @@ class Parser(ArgumentParser):
         options, unread = self.parse_known_args(words)
         for word in unread:
             if word.startswith("-"):
-                hint = did_you_mean(word.partition("=")[0], self._option_string_actions)
+                name, options_here = word.partition("=")[0], self._option_string_actions
+                hint = did_you_mean(name, options_here, cutoff=_ALIKE)
                 self.error(f"{self.prog} has no option {word}{hint}")
         if unread:
             self.error(f"found {unread[0]!r}, expected nothing more")

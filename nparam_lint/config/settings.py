@@ -134,6 +134,7 @@ IN_FILE = re.compile(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the name
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(m|h)")
+_SEVERITIES = ("error", "warning")
 _FEW = 100  # parameters: who writes `5` for a tolerance means 5 %
 _Text = Annotated[str, Meta(min_length=1)]
 
@@ -221,8 +222,13 @@ def _codes(value: Any) -> tuple[str, ...]:
 
 
 def _severities(value: dict[str, str]) -> dict[str, str]:
-    if not value.keys() <= RULES.keys():
-        raise ValueError(value)
+    for code, severity in value.items():
+        if code not in RULES:
+            hint = did_you_mean(code, RULES, cutoff=0.5)
+            raise WrongValue(f"{code} = {severity!r}, expected the code of a rule{hint}")
+        if severity not in _SEVERITIES:
+            expected = " or ".join(_SEVERITIES)
+            raise WrongValue(f"{code} = {severity!r}, expected {expected}")
     return value
 
 
@@ -277,7 +283,7 @@ GENERAL = {
 }
 SEVERITY = {
     "severity": Key(
-        dict[str, Literal["error", "warning"]],
+        dict[str, str],
         'a table that maps codes to "error" or "warning"',
         _severities,
     )

@@ -161,7 +161,10 @@ def read_named(text: str, root: Path) -> Named:
     if "::" not in text:
         path = Path(text)
         if not path.exists():
-            raise UsageError(f"there is no file or directory {text}{did_you_mean_path(text)}")
+            hint = (
+                did_you_mean_path(text) or "; a model is named by its file, too: nets/vit.py::ViT"
+            )
+            raise UsageError(f"there is no file or directory {text}{hint}")
         return Named(text, _relative(path, root))
     try:
         target, selector = parse_selected(text)

@@ -413,7 +413,13 @@ def test_tolerances(load, text, amount, relative):
         ("exclude", ("3", "[3]", "{}", "true"), "expected a list of strings"),
         ("select", ("3", "['E501']", "[1]", "'NPL001 NPL002'"), "expected "),
         ("ignore", ("3", "['npl001']", "['NLP001']"), "expected "),
-        ("severity", ("3", "{ NPL999 = 'error' }", "{ NPL013 = 'fatal' }", "[]"), "expected a tab"),
+        ("severity", ("3", "[]"), "expected a tab"),
+        (
+            "severity",
+            ("{ NPL999 = 'error' }",),
+            "expected the code of a rule; did you mean NPL009?",
+        ),
+        ("severity", ("{ NPL013 = 'fatal' }",), "NPL013 = 'fatal', expected error or warning"),
         ("format", ("3", "''", "[]"), "expected a string"),
         ("budgets", ("3", "[]", "'a.py::A'"), "must be a table"),
         ("arguments", ("3", "[]", "'a.py::A'"), "must be a table"),
@@ -737,8 +743,8 @@ def test_faults_of_overrides_are_told_at_their_own_lines(faults):
         "nparam-lint.toml:9:1: overrides: key 'files' is 3, expected a list of strings",
         "nparam-lint.toml:10:1: overrides: key 'device' is 'gpu', "
         "expected one of auto, meta, cpu, cuda, mps, xpu; did you mean xpu?",
-        "nparam-lint.toml:11:1: overrides: key 'severity' is {'NPL001': 'fatal'}, "
-        'expected a table that maps codes to "error" or "warning"',
+        "nparam-lint.toml:11:1: overrides: key 'severity' is NPL001 = 'fatal', "
+        "expected error or warning",
     ]
     assert faults("overrides = 3\n") == [
         "nparam-lint.toml:1:1: config key 'overrides' must be tables: "
