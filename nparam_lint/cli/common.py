@@ -132,9 +132,8 @@ def add_output(
         metavar="FORMAT",
         help=f"{formats[0]} (default), {', '.join(formats[1:])}",
     )
-    there = "write the report to FILE" + (
-        "; of another format than text, text is printed too" if echo else ""
-    )
+    there = "write the report to FILE"
+    there += "; where its format is not text, text is printed, too" if echo else ""
     out.add_argument("-o", "--output-file", metavar="FILE", help=there)
     add_color(out)
     if depth:
