@@ -208,7 +208,7 @@ def parser_of(name: str) -> tuple[Any, Parser]:
     return command, parser
 
 
-_ALIKE = 0.7  # how much an option must be like another to be meant for it
+_NEAR = 0.7  # how much an option must be like another to be meant for it
 
 
 class Parser(ArgumentParser):
@@ -219,7 +219,7 @@ class Parser(ArgumentParser):
         for word in unread:
             if word.startswith("-"):
                 name, options_here = word.partition("=")[0], self._option_string_actions
-                hint = did_you_mean(name, options_here, cutoff=_ALIKE)
+                hint = did_you_mean(name, options_here, cutoff=_NEAR)
                 self.error(f"{self.prog} has no option {word}{hint}")
         if unread:
             self.error(f"found {unread[0]!r}, expected nothing more")

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 
 from nparam_lint.cache.store import RESIDENT, directory, tool
 from nparam_lint.count.worker_environment import worker_environment
@@ -133,29 +134,31 @@ def start(python: str, environ: Mapping[str, str], packages: list[str], minutes:
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(place, SOCKET))  # noqa: PTH108, PTH118
             own_environ = worker_environment(environ, place, python)
-            process = subprocess.Popen(
-                [python, "-X", "faulthandler", WORKER, "--resident"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                env=own_environ.process,
-                start_new_session=True,
+            nowhere = {"root": "", "names": (), "temporary": place, "snapshot": None, "places": ()}
+            lines = (
+                {"environ": own_environ.on_request, "place": place},
+                {"settings": nowhere, "packages": packages, "minutes": minutes},
             )
-        nowhere = {"root": "", "names": (), "temporary": place, "snapshot": None, "places": ()}
-        lines = (
-            {"environ": own_environ.on_request, "place": place},
-            {"settings": nowhere, "packages": packages, "minutes": minutes},
-        )
-        assert process.stdin
-        for line in lines:
-            process.stdin.write(json.dumps(line).encode() + b"\n")
-        process.stdin.close()
+            with TemporaryFile() as orders:  # a pipe would hold us up until torch is imported
+                orders.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+                orders.seek(0)
+                process = subprocess.Popen(
+                    [python, "-X", "faulthandler", WORKER, "--resident"],
+                    stdin=orders,
+                    stdout=subprocess.DEVNULL,
+                    stderr=log,
+                    env=own_environ.process,
+                    start_new_session=True,
+                )
         process.returncode = 0  # nobody waits for it
 
 
 def tell_packages(place: str, packages: list[str]) -> None:
-    """Have the process that stays there import these modules too, where it has not."""
-    _asked(place, {"do": "import", "packages": packages})
+    """Have the process that stays there import these modules too, where it has not; nobody waits
+    until it has done so."""
+    connection = _ask(place, {"do": "import", "packages": packages})
+    if connection:
+        connection.close()
 
 
 @dataclass(frozen=True)

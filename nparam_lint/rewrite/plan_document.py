@@ -122,12 +122,9 @@ def _common(item: Edit | Left) -> dict[str, Any]:
 
 
 def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
+    blocks: list[Block] = [] if options.quiet else [_line(edit) for edit in plan.edits]
     unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
-    listed: list[Edit | Left] = [] if options.quiet else [*plan.edits]
-    listed += [item for item in plan.left if item not in unbuilt]
-    places = [len(_where(item)) for item in listed]
-    room = min(max(places, default=0), options.width // 2)
-    blocks: list[Block] = [_line(item, room) for item in listed]
+    blocks += [_line(item) for item in plan.left if item not in unbuilt]
     # Who asked for budgets and got none wants to know why.
     most = len(unbuilt) if options.verbose else 0 if plan.edits or plan.held else _HINTS
     summary = _summary(plan, command, dry, len(unbuilt) <= most)
@@ -152,9 +149,9 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     return Page(sections, "Δ" if plan.edits else "–", summary)
 
 
-def _line(item: Edit | Left, room: int) -> Parts:
-    """What is done with a budget, or why nothing is; `room`: characters for where it stands."""
-    parts = [("", _where(item).ljust(room))]
+def _line(item: Edit | Left) -> Parts:
+    """What is done with a budget, or why nothing is."""
+    parts = [("", _where(item))]
     if isinstance(item, Left):
         count = "" if item.count is None else f"; counted: {item.count:,}"
         parts += [("", item.old)] if item.old else []

@@ -143,8 +143,8 @@ def test_what_has_none_gets_a_budget_where_it_can_have_one(initialised, contents
     assert contents(root) == INITIALISED
     lines = """\
 nets/net.py:15  Net  11_110
-nets/net.py:34  Bare  9
-nets/net.py:69  tiny  2
+nets/net.py:37  Bare  9
+nets/net.py:74  tiny  2
 pyproject.toml:10  nets/net.py::Pieces  90
 4 budgets written in 2 files · 1 model has one · 3 models got none (-v lists them)
 """
@@ -226,7 +226,7 @@ def test_without_any_config_one_is_made_at_the_directory_that_it_is_run_in(root,
 def test_what_cannot_be_written_where_it_is_to_be_is_said(root, init, contents):
     done = init(root, "--into", "docstring", "-q")
     lines = """\
-nets/net.py:24  Pieces  left alone: its docstring is not one plain literal; counted: 90
+nets/net.py:27  Pieces  left alone: its docstring is not one plain literal; counted: 90
 3 budgets written in nets/net.py · 1 model has one · 4 models got none (-v lists them)
 """
     assert (done.returncode, done.stdout, done.stderr) == (1, lines, "")
@@ -322,7 +322,7 @@ def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
     root = write_files(tmp_path / "project", files)
     done = init(root)
     assert done.stdout.splitlines()[:5] == [
-        "nets.py:31  Inner  6  (inside Broken, which was not counted)",
+        "nets.py:34  Inner  6  (inside Broken, which was not counted)",
         "nets.py:17  Called(3, bias=False)  9",
         "pyproject.toml:6  nets.py::Sized.from_name('tiny')  6",
         "pyproject.toml:5  nets.py::Sized.from_name('base')  40",
@@ -371,7 +371,7 @@ def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path
     for name, width in (("net_s", 2), ("net_b", 3)):
         source += f"\n\ndef {name}():\n    return Net({width})\n"
     (tmp_path / "zoo.py").write_text(source)
-    assert init(tmp_path).stdout.splitlines()[:2] == ["zoo.py:9  net_s  6", "zoo.py:13  net_b  12"]
+    assert init(tmp_path).stdout.splitlines()[:2] == ["zoo.py:9  net_s  6", "zoo.py:14  net_b  12"]
     assert '    """nparam: 6"""' in (tmp_path / "zoo.py").read_text()
     assert not (tmp_path / "nparam-lint.toml").exists()
 

@@ -218,8 +218,8 @@ def test_counts_that_are_right_are_bound_by_comments(nparam_lint, tmp_path):
         done.stdout
         == """\
 README.md:1  net.py::Net  <!-- nparam: net.py::Net -->
-README.md:3  net.py::small  <!-- nparam: Params (M) … -->, for 2 rows
-a.rst:1  net.py::large  .. nparam: net.py::large
+README.md:7  net.py::small  <!-- nparam: Params (M) … -->, for 2 rows
+a.rst:3  net.py::large  .. nparam: net.py::large
 3 budgets written in 2 files
 """
     )
