@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from speed.tool import Tool
 
 # name -> (source of the model, parameters for a width, what is imported, the target)
-NETS = {
+NETS: dict[str, tuple[str, Callable[[int], int], str, Target]] = {
     "torch": (
         "from torch import nn\n\n\nclass Net(nn.Sequential):\n"
         '    """nparam: {total}"""\n\n'
@@ -53,55 +54,60 @@ def resident(bench: Bench) -> Result:
     """
     rows: list[Row] = []
     notes = []
-    for name, (source, count, imports, target) in NETS.items():
-        if name != "torch":
-            try:
-                bench.needs(name)
-            except Skipped:
-                notes.append(f"{name} is not installed")
-                continue
-        tool, root = fresh(bench), bench.folder(name)
-        environ = {**tool.environ, "NPARAM_LINT_PYTHON": bench.python}
-        for role in ("AUTHOR", "COMMITTER"):
-            environ |= {f"GIT_{role}_NAME": "benchmark", f"GIT_{role}_EMAIL": "b@example.org"}
-        inside = replace(bench, environ=environ)
-        widths = iter(range(8, 8000, 8))
-
-        def edit(
-            root: Path = root,
-            source: str = source,
-            count: object = count,
-            widths: object = widths,
-        ) -> None:
-            width = next(widths)  # type: ignore[call-overload]
-            text = source.format(width=width, total=count(width))  # type: ignore[operator]
-            (root / "net.py").write_text(text, encoding="utf-8")
-
-        def committed(inside: Bench = inside, root: Path = root, edit: object = edit) -> float:
-            edit()  # type: ignore[operator]
-            git(inside, root, "add", ".")
-            return git(inside, root, "commit", "-qm", "Wider")
-
-        def bare(imports: str = imports, root: Path = root) -> float:
-            return bench.run([bench.python, "-c", imports], root).seconds
-
-        edit()
-        commit(bench, root)
-        inside.run([*command(), "install-hook"], root)
-        alone = alternate({"ours": committed, "theirs": bare}, 2)
-        rows.append(compare(f"{name}: none stays / import", alone["ours"], alone["theirs"]))
-        (root / "nparam-lint.toml").write_text("resident = true\n", encoding="utf-8")
-        for _ in range(2):  # the first starts it, the second tells it what it has to import
-            committed()
-            size = _wait(tool, root, inside)
+    for name in NETS:
         try:
-            taken = alternate({"ours": committed, "theirs": bare}, bench.repetitions)
-            size = _wait(tool, root, inside)
-        finally:
-            inside.run([*command(), "clean"], root)
-        rows.append(compare(f"{name}: commit / import", taken["ours"], taken["theirs"], target))
+            bench.needs(name)
+        except Skipped as error:
+            notes.append(str(error))
+            continue
+        found, size = _of_net(bench, name)
+        rows += found
         notes.append(f"what stays for {name}: {size}")
     return Result(rows, notes)
+
+
+def _of_net(bench: Bench, name: str) -> tuple[list[Row], str]:
+    """The rows of one net, and how large the process that stays is."""
+    source, count, imports, target = NETS[name]
+    tool, root = fresh(bench), bench.folder(name)
+    environ = {**tool.environ, "NPARAM_LINT_PYTHON": bench.python}
+    for role in ("AUTHOR", "COMMITTER"):
+        environ |= {f"GIT_{role}_NAME": "benchmark", f"GIT_{role}_EMAIL": "b@example.org"}
+    inside = replace(bench, environ=environ)
+    widths = itertools.count(8, 8)
+
+    def edit() -> None:
+        width = next(widths)
+        text = source.format(width=width, total=count(width))
+        (root / "net.py").write_text(text, encoding="utf-8")
+
+    def committed() -> float:
+        edit()
+        git(inside, root, "add", ".")
+        return git(inside, root, "commit", "-qm", "Wider")
+
+    def bare() -> float:
+        return bench.run([bench.python, "-c", imports], root).seconds
+
+    edit()
+    commit(bench, root)
+    inside.run([*command(), "install-hook"], root)
+    sides = {"ours": committed, "theirs": bare}
+    alone = alternate(sides, 2)
+    (root / "nparam-lint.toml").write_text("resident = true\n", encoding="utf-8")
+    try:
+        for _ in range(2):  # the first starts it, the second tells it what it has to import
+            committed()
+            _wait(tool, root, inside)
+        taken = alternate(sides, bench.repetitions)
+        size = _wait(tool, root, inside)
+    finally:
+        inside.run([*command(), "clean"], root)
+    rows = [
+        compare(f"{name}: none stays / import", alone["ours"], alone["theirs"]),
+        compare(f"{name}: commit / import", taken["ours"], taken["theirs"], target),
+    ]
+    return rows, size
 
 
 def _wait(tool: Tool, root: Path, bench: Bench) -> str:
@@ -109,8 +115,7 @@ def _wait(tool: Tool, root: Path, bench: Bench) -> str:
     for _ in range(20):
         lines = bench.run([*command(), "doctor"], root).out.splitlines()
         for line in lines:
-            if line.startswith("resident") and "process" in line:
-                with suppress(IndexError):
-                    return line.split(": ")[1].partition(";")[0]
+            if line.startswith("resident") and " process " in line:
+                return line.split(": ")[1].partition(";")[0]
         time.sleep(0.5)
     raise Invalid(f"no worker stays in {os.fspath(tool.cache)}")

@@ -199,10 +199,12 @@ def _definitions(file: str, source: bytes) -> Iterator[_Definition]:
 
 def _not_named(definitions: Sequence[_Definition], names: set[str]) -> list[_Definition]:
     """Those that are not among these names, nor named by what is."""
+    inside: dict[str, set[str]] = {}
+    for definition in definitions:
+        inside.setdefault(definition.name, set()).update(definition.names)
     waiting, named = [*names], {*names}
     while waiting:
-        name = waiting.pop()
-        new = {n for d in definitions if d.name == name for n in d.names} - named
+        new = inside.get(waiting.pop(), set()) - named
         named |= new
         waiting += new
     return [definition for definition in definitions if definition.name not in named]

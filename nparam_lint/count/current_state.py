@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # "env", the value of an environment variable, or of several (`cache.value_of`);
 # "machine", what code has asked about the machine.
 Facts = dict[str, str | None]
+CODE = "code"  # of a file of the project that is run: its content, but for what no code can see
 
 # What Python imports from a directory: other directories, and files whose names end like this.
 _IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd", ".dll", ".dylib")
@@ -235,8 +236,7 @@ class ProjectState:
                 return platform.node()
             usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ""
             return f"{os.cpu_count()} {usable}"
-        # Of a file that is run the content is asked, too: `recall` knows what it does.
-        return answer("content" if question == "code" else question, self.path(place))
+        return answer("content" if question == CODE else question, self.path(place))
 
     def _entries_of(self, place: str) -> dict[str, str]:
         """The entries of a directory that can be imported, by the names that they would be imported

@@ -16,6 +16,7 @@ Lines = dict[int, int]  # line before -> line now
 # What reads its own source, or what stands there for readers.
 _READERS = re.compile(
     rb"__doc__|docopt|docstring|getsource|getcomments|getdoc|linecache|#\s*type:|tokenize|ast\.parse"
+    rb"|f_lineno|co_firstlineno"
 )
 
 

@@ -8,6 +8,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from nparam_lint.count.current_state import CODE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -98,7 +100,7 @@ def in_words(query: str, old: str | None, new: str | None) -> str:
         return f"{what} {_shown(place)} contains changed"
     if question == "installed":
         return f"{_shown(place)}, which is installed, {change}"
-    if question not in ("code", "content") and old is not None and new is not None:
+    if question not in (CODE, "content") and old is not None and new is not None:
         change = "is something else"  # a link, a directory
     return f"{_shown(place)} {change}"
 

@@ -24,7 +24,7 @@ from msgspec.json import encode
 
 from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
-from nparam_lint.count.current_state import Facts, ProjectState, context_of
+from nparam_lint.count.current_state import CODE, Facts, ProjectState, context_of
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.ground.facts import answer, digest, fact
 from nparam_lint.ground.metrics import LADDER, is_present
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
 # Failures that the next build might not repeat: they are never kept.
-CODE = "code"  # what a file of the project does when it is run: asks for its content
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
 
@@ -107,6 +106,8 @@ class MeasurementCache:
         self.moves: dict[str, Sequence[tuple[str, Lines]]] = {}  # of facts that hold, by name
         self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
         self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
+        self._moved_lines = cache(self._lines_moved_since)
+        self._reads_source = cache(self._reads_source_now)
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -155,9 +156,8 @@ class MeasurementCache:
         return None
 
     def _measurement(self, entry: CachedMeasurement, kind: type[Measurement]) -> Measurement | None:
-        moves = {
-            path: m for name in (entry.inputs, entry.shared) for path, m in self.moves.get(name, ())
-        }
+        names = entry.inputs, entry.shared
+        moves = {path: lines for name in names for path, lines in self.moves.get(name, ())}
         if not moves:
             return unpacked(entry.answer, kind)
         from nparam_lint.count.moved_lines import with_moved_lines
@@ -255,26 +255,33 @@ class MeasurementCache:
             edited.append((place, old_answer))
         if not edited:
             return ()
-        from nparam_lint.count.moved_lines import moved_lines, reads_source
-
         # Any file of the project may read the docstrings of another.
-        files = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
-        texts: dict[str, bytes] = {}
+        run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
         moves = []
         with suppress(OSError, zlib.error):
-            for place in files:
-                with open(self.state.path(place), "rb") as file:
-                    texts[place] = file.read()
-            if any(map(reads_source, texts.values())):
+            if any(map(self._reads_source, run)):
                 return None
             for place, old_answer in edited:
-                before = zlib.decompress(self.store.load(f"source-{old_answer}") or b"")
-                lines = None if reads_source(before) else moved_lines(before, texts[place])
+                lines = self._moved_lines(place, old_answer)
                 if lines is None:
                     return None
                 moves.append((place, lines))
             return moves
         return None
+
+    def _reads_source_now(self, place: str) -> bool:
+        from nparam_lint.count.moved_lines import reads_source
+
+        with open(self.state.path(place), "rb") as file:
+            return reads_source(file.read())
+
+    def _lines_moved_since(self, place: str, source: str) -> Lines | None:
+        """Where the lines of a file are that had this digest; None where its code has changed."""
+        from nparam_lint.count.moved_lines import moved_lines, reads_source
+
+        before = zlib.decompress(self.store.load(f"source-{source}") or b"")
+        with open(self.state.path(place), "rb") as file:
+            return None if reads_source(before) else moved_lines(before, file.read())
 
     @staticmethod
     def name_of(order: Order) -> str:

@@ -21,15 +21,14 @@ from tempfile import TemporaryFile
 
 from nparam_lint.cache.store import RESIDENT, directory, tool
 from nparam_lint.count.worker_environment import worker_environment
-from nparam_lint.ground import WORKER
+from nparam_lint.ground import LOG, SOCKET, WORKER
 from nparam_lint.ground.facts import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-SOCKET, LOG = "socket", "log"  # in the folder of a process; the latter says why it ended
 PATIENCE = 1.0  # seconds for a host: the process may be importing a package
 LONG_PATIENCE = 10.0  # seconds for what a person asks
 IS_POSSIBLE = sys.platform.startswith("linux")
@@ -54,10 +53,17 @@ class Host:
     returncode = None  # only the process that forked it is told
 
     def __init__(
-        self, place: str, pid: int, connection: socket.socket, streams: tuple[int, int, int]
+        self,
+        place: str,
+        pid: int,
+        held: Iterable[str],
+        connection: socket.socket,
+        streams: tuple[int, int, int],
     ) -> None:
-        """`place`: the directory where it may write."""
+        """`place`: the directory where it may write; `held`: names of the installed packages that
+        it has imported."""
         self.place, self.pid, self.connection = place, pid, connection
+        self.held = frozenset(held)
         self.stdin = open(streams[0], "wb", 1 << 20)  # noqa: PTH123, SIM115
         self.stdout = open(streams[1], "rb", 1 << 20)  # noqa: PTH123, SIM115
         self.stderr = open(streams[2], "rb", 0)  # noqa: PTH123, SIM115
@@ -68,10 +74,8 @@ class Host:
             raise subprocess.TimeoutExpired("host", timeout or 0)
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
-            try:
-                self.wait(0)  # its number may be another's by now
-            except subprocess.TimeoutExpired:
+        if not select.select([self.connection], [], [], 0)[0]:  # else its number may be another's
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 
 
@@ -106,7 +110,8 @@ def connect(place: str) -> Host | None:
         os.close(descriptor)
     answer = _answer(connection) if connection else None
     if connection and answer:
-        return Host(place, answer["pid"], connection, ours)
+        with suppress(KeyError, TypeError):  # who answers is not trusted
+            return Host(place, int(answer["pid"]), map(str, answer["held"]), connection, ours)
     for descriptor in ours:
         os.close(descriptor)
     if connection:
@@ -180,8 +185,11 @@ def all_of(environ: Mapping[str, str]) -> Iterator[Staying]:
     with suppress(OSError):
         for name in sorted(os.listdir(folder)):  # noqa: PTH208
             place = os.path.join(folder, name)  # noqa: PTH118
-            if answer := _asked(place, {"do": "tell"}):
-                yield Staying(place, **answer)
+            answer, staying = _asked(place, {"do": "tell"}), None
+            with suppress(TypeError):  # that of another version tells other things
+                staying = Staying(place, **answer) if answer else None
+            if staying:
+                yield staying
 
 
 def end_all(environ: Mapping[str, str]) -> int:

@@ -119,7 +119,7 @@ def _ask_worker(
     cause: Cause = "no_worker"
     try:
         secrets = Secrets(session.environ)
-        with running(session.python, session.environ) as worker:
+        with running(session.python, session.environ, names) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
             session.progress(0, len(orders), IMPORTING if worker.takes_more else STARTING)

@@ -23,7 +23,7 @@ from nparam_lint.repository import make_directory, remove_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Set
     from typing import Any
 
     from nparam_lint.count.measured import Cause
@@ -99,14 +99,20 @@ def reused_worker(
 
 
 @contextmanager
-def running(python: str, environ: Mapping[str, str]) -> Iterator[Worker]:
+def running(
+    python: str, environ: Mapping[str, str], names: Set[str] = frozenset()
+) -> Iterator[Worker]:
     """A worker: a waiting one, or a new one. Afterwards it ends, with every process that it
-    started, and its files are removed, while the caller goes on; or it waits again. Raises
-    CannotStart."""
+    started, and its files are removed, while the caller goes on; or it waits again. `names`: those
+    that the project's modules may be imported by. Raises CannotStart."""
     with _taking:
         if _waiting and not _waiting[-1].fits(python, environ):
             _end_all()
         worker = _waiting.pop() if _waiting else Worker(python, environ)
+        if worker.host and not worker.host.held.isdisjoint(names):
+            # The project would get an installed package in the place of its own.
+            _close_meanwhile(worker)
+            worker = Worker(python, environ, may_be_forked=False)
         keeps = next((number for number, _ in _reuses if number), 0)
         if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
@@ -137,11 +143,11 @@ class CannotStart(Exception):
 class Worker:
     """The worker's process, its frames, and the end of what it printed to standard error."""
 
-    def __init__(self, python: str, environ: Mapping[str, str]) -> None:
-        """`environ`: that of the user. Raises CannotStart."""
-        # -P/-I are not used: the project may rely on its environment; our directory is taken off
-        # the import path by the worker itself.
-        command = [python, "-X", "faulthandler", WORKER]
+    def __init__(
+        self, python: str, environ: Mapping[str, str], *, may_be_forked: bool = True
+    ) -> None:
+        """`environ`: that of the user; `may_be_forked`: from a process that stays. Raises
+        CannotStart."""
         self.python, self.environ = python, worker_environment(environ, "", python)
         self.start = time.time_ns()  # what it knows of the project is no older
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
@@ -153,32 +159,34 @@ class Worker:
         self.patience = START_LIMIT
         self.is_silent = False
         self.packages: list[str] = []  # modules of installed packages that it had to import
-        self.host = _host(python, environ)
+        self.host = _host(python, environ) if may_be_forked else None
         self.process: subprocess.Popen[bytes] | Host
         if self.host:
             self.temporary, self.process = self.host.place, self.host
         else:
             self.temporary = make_directory("nparam-lint-")  # the one directory where it may write
-            self.process = self._started(command, environ)
+            own_environ = worker_environment(environ, self.temporary, python)
+            self.process = self._started(own_environ.process)
         pipes = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.stdin, self.stdout, self.stderr = filter(None, pipes)
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self.tail = b""
         self.writer: threading.Thread | None = None
         if not self.host:  # before it imports torch, which asks too
-            own_environ = worker_environment(environ, self.temporary, python)
             self.send({"environ": own_environ.on_request})
         self.readers = [_thread(self._read_frames), _thread(self._read_errors)]
 
-    def _started(self, command: list[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _started(self, environ: dict[str, str]) -> subprocess.Popen[bytes]:
         try:
+            # -P/-I are not used: the project may rely on its environment; our directory is taken
+            # off the import path by the worker itself.
             return subprocess.Popen(
-                command,
+                [self.python, "-X", "faulthandler", WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=1 << 20,  # an answer is 100 KB, and would be read in pieces of 8
-                env=worker_environment(environ, self.temporary, self.python).process,
+                env=environ,
                 start_new_session=os.name == "posix",
             )
         except OSError as error:
@@ -263,7 +271,8 @@ class Worker:
                     if frame.get("event") == "ready":
                         self.patience = SILENCE
                     self.takes_more = frame.get("event") == "end" and frame.get("more") is True
-                    self.packages += frame.get("packages") or ()
+                    if isinstance(packages := frame.get("packages"), list):
+                        self.packages = [*map(str, packages)]
                     yield frame, body
 
     def why_it_ended(self) -> tuple[Cause, str]:

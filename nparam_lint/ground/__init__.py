@@ -4,4 +4,6 @@ too: standard library alone, Python 3.9 syntax."""
 import os
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where the rooms are
+# In the directory of a worker that stays: what it listens to, and why it ended.
+SOCKET, LOG = "socket", "log"
 WORKER = os.path.join(PACKAGE, "worker", "launch.py")  # what the project's interpreter runs

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
-from nparam_lint.ground.findings import Finding
 from nparam_lint.report.style import clean
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.
@@ -56,7 +55,6 @@ class PageData:
 
     def __init__(self, roles_of: RolesOf | None) -> None:
         self._roles_of = roles_of
-        self.told: set[Finding] = set()  # whose cause stands above all models
         self._texts: dict[str, int] = {}
         self._nodes: dict[tuple[Any, ...], int] = {}
         self._new: list[int] = []

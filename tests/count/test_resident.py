@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from processes import wait_until
 from sample_files import write_files
 
 from nparam_lint.count import resident
@@ -77,12 +78,7 @@ class Project:
 
     def stayed(self) -> resident.Staying:
         """The process that stays, as soon as it can be asked."""
-        for _ in range(300):
-            if staying := self.staying():
-                return staying[0]
-            time.sleep(0.1)
-        logs = [path.read_text() for path in self.root.parent.glob("cache/resident/*/log")]
-        raise AssertionError(f"no process has stayed: {logs}")
+        return wait_until(self.staying)[0]
 
 
 @pytest.fixture
@@ -145,10 +141,7 @@ def test_another_environment_has_a_process_of_its_own(staying: Project) -> None:
     assert staying.run(WIDTH="3").returncode == 1  # 12 parameters
     done = staying.run(WIDTH="4")
     assert "Net has 16 parameters, declared 15" in done.stdout
-    for _ in range(300):
-        if len(staying.staying()) == 3:
-            break
-        time.sleep(0.1)
+    wait_until(lambda: len(staying.staying()) == 3)
     assert len(staying.staying()) == 3
     done = staying.run(WIDTH="4")
     assert "Net has 16 parameters, declared 15" in done.stdout
@@ -176,15 +169,24 @@ def test_what_packages_a_run_imports_the_next_has_already(staying: Project) -> N
     assert staying.stayed().packages == 0
     staying.change(net(before="import yaml"))
     assert staying.run().returncode == 0
-    for _ in range(100):
-        if staying.stayed().packages:
-            break
-        time.sleep(0.1)
-    assert staying.stayed().packages > 0
+    wait_until(lambda: staying.stayed().packages)
     staying.change(net(before="import sys; assert 'yaml' in sys.modules"))
     assert staying.run().returncode == 0
     staying.change(net(before="import sys; assert 'net' not in sys.modules or __name__ == 'net'"))
     assert staying.run().returncode == 0
+
+
+@pytest.mark.thorough
+def test_a_project_gets_no_package_in_the_place_of_its_own(staying: Project) -> None:
+    staying.change(net(before="import yaml"))
+    assert staying.run().returncode == 0
+    wait_until(lambda: staying.stayed().packages)
+    other = Project(staying.root.parent / "other", staying.environ)
+    other.environ = staying.environ
+    write_files(other.root, {"yaml.py": "WIDTH = 5\n"})
+    other.change(net(total=20, width="yaml.WIDTH", before="import yaml"))
+    done = other.run()
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.thorough
@@ -216,7 +218,7 @@ def test_a_socket_that_nobody_listens_to_is_replaced(staying: Project) -> None:
 def test_one_whose_socket_is_gone_ends(staying: Project) -> None:
     first = staying.stayed()
     (Path(first.place) / "socket").unlink()
-    assert has_ended(first.pid, 15)
+    wait_until(lambda: has_ended(first.pid), 15)
 
 
 @pytest.mark.thorough
@@ -239,10 +241,7 @@ def test_it_ends_where_what_is_installed_has_changed(staying: Project, tmp_path:
     )
     staying.change(net(total=16, width=4))
     assert staying.run().returncode == 0
-    for _ in range(300):
-        if len(staying.staying()) == 2:
-            break
-        time.sleep(0.1)
+    wait_until(lambda: len(staying.staying()) == 2)
     place = resident.place_of(sys.executable, staying.environ)
     (second,) = [process for process in staying.staying() if process.place == place]
     write_files(tmp_path, {"new_package/__init__.py": "WIDTH = 5\n"})
@@ -254,7 +253,7 @@ def test_it_ends_where_what_is_installed_has_changed(staying: Project, tmp_path:
     done = staying.run()
     assert done.returncode == 2  # as without it: it is none that torch can use
     assert "cannot import name" in done.stderr
-    assert has_ended(second.pid, 5)
+    wait_until(lambda: has_ended(second.pid), 5)
 
 
 @pytest.mark.thorough
@@ -297,7 +296,7 @@ def test_doctor_shows_it_and_clean_ends_it(staying: Project) -> None:
     assert f"process {first.pid}: " in line
     done = staying.run("clean")
     assert "ended 1 worker that stayed" in done.stdout
-    assert has_ended(first.pid, 5)
+    wait_until(lambda: has_ended(first.pid), 5)
     assert "none: the next run that builds" in staying.run("doctor").stdout
 
 
@@ -308,12 +307,11 @@ def test_nothing_that_a_run_left_is_there_for_the_next(staying: Project) -> None
     staying.run()
     first = staying.stayed()
     assert forks(staying) == 1
-    for _ in range(100):
-        names = {p.name for p in Path(first.place).iterdir() if not p.name.startswith(".memory")}
-        if names == {"socket", "log"}:
-            break
-        time.sleep(0.1)
-    assert names == {"socket", "log"}
+
+    def left() -> set[str]:
+        return {p.name for p in Path(first.place).iterdir() if not p.name.startswith(".memory")}
+
+    wait_until(lambda: left() == {"socket", "log"})
     assert staying.stayed().pid == first.pid
 
 
@@ -369,13 +367,9 @@ def test_every_count_is_the_same_with_it_and_without(staying: Project) -> None:
     assert with_it == report(NPARAM_LINT_CACHE=str(staying.root.parent / "other_cache"))
 
 
-def has_ended(pid: int, seconds: float) -> bool:
-    for _ in range(int(10 * seconds)):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
+def has_ended(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state == "Z"

@@ -67,7 +67,6 @@ def render(document: Document, options: Options) -> str:
     if groups:
         listed = parts.finding_list([*map(one_for, groups)])
         sections.append(f"<section><h2>One cause</h2>\n{listed}</section>")
-        data.told = {finding for group in groups for finding in group}
     for block in models:
         sections += failing_budgets(block.models)
     sections += [_section(section, data) for section in before]
@@ -234,6 +233,8 @@ def model_cards(
     """`as_built`: these are ways in which the project builds models."""
     if not models:
         return
+    groups = shared_causes(finding for model in models for finding in model.findings)
+    told = {finding for group in groups for finding in group}
     limit = max(_LEAST, min(_MOST, _CARD_ROWS // len(models)))
     few = not as_built and sum(model.top_level for model in models) <= _OPEN_CARDS
     title = "As the project builds them" if as_built else plural(len(models), "model")
@@ -243,10 +244,10 @@ def model_cards(
         if isinstance(measured, Measured):
             inside = Modules(measured.modules, depth, limit, measured.parameters)
             picture = parts.model_picture(inside, clean(model.target), data)
-        untold = [finding for finding in model.findings if finding not in data.told]
+        untold = [finding for finding in model.findings if finding not in told]
         is_open = (few and model.top_level) or worst(untold) == "✗"
         name = f"{'way' if as_built else 'model'}-{number}"
-        yield _card(model, name, is_open, picture, data.told)
+        yield _card(model, name, is_open, picture, told)
     yield "</div></section>"
 
 

@@ -34,7 +34,6 @@ from . import events
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel
 from .groups import Importer
 from .lifecycle import Files, Job
-from .resident import Resident, listen
 from .server import Server, guard_process
 from .supervision import reap_strays
 
@@ -173,6 +172,8 @@ def serve(orders, channel, torch, sites, request):
 
 def stay(torch, sites, listener, request):
     """The streams of a check, in a host that is forked for it from this process, which stays."""
+    from .resident import Resident
+
     guard_process(torch)
     process = Resident(listener, sites, request["minutes"])
     process.import_packages(request["packages"])
@@ -191,7 +192,11 @@ def main():
     # The first process: the end of its orders tells it, and then there is cleaning to do.
     prctl(*((DIE_WITH_PARENT, 9) if is_group else (ADOPT_ORPHANS, 1)))
     sites = installation()
-    listener = "--resident" in sys.argv and listen(first["place"])
+    listener = None
+    if stays := "--resident" in sys.argv:  # of Linux alone, and nobody else needs what it imports
+        from .resident import listen
+
+        listener = listen(first["place"])
     try:  # before we know what to do: the front end may still be reading
         torch = import_torch()
     except BaseException as error:
@@ -204,8 +209,8 @@ def main():
     STATE.record = DependencyRecord()
     install_loader()
     relax_argparse()
-    if "--resident" in sys.argv:
-        if failure is not None or not listener:
+    if stays:
+        if failure is not None or listener is None:
             os._exit(0)
         orders, descriptor = stay(torch, sites, listener, request)
         request = read_request(orders)

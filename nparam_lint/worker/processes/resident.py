@@ -4,7 +4,8 @@ project. Each check gets a host that is forked from it.
 A check connects to a socket that only this user reaches, and sends one line of JSON with the
 descriptors of its streams:
 
-    {"do": "build", "cwd": …, "umask": …, …}  answered by the host: {"pid": …}, or by nothing
+    {"do": "build", "cwd": …, "umask": …, …}  answered by the host, or by nothing:
+                                               {"pid": …, "held": [names of packages]}
     {"do": "import", "packages": [names]}      answered by nothing: the next host has them
     {"do": "tell"}                             answered: {"pid": …, "memory": bytes, …}
     {"do": "end"}                              answered by the end of the connection
@@ -29,6 +30,7 @@ import struct
 import sys
 import time
 
+from ...ground import LOG, SOCKET
 from ...ground.facts import answer
 from ..building.kernel_guard import prctl
 from ..building.side_effect_guard import MEMORY
@@ -37,7 +39,6 @@ from ..tracing.dependency_record import PASSING
 from ..tracing.read_tracer import record_held
 from .children import ADOPT_ORPHANS, resident
 
-SOCKET, LOG = "socket", "log"  # their names in the directory of the process
 TICK = 5.0  # seconds between two looks at the clock and at the memory
 LONGEST = 1 << 20  # bytes that are read at a time
 STREAMS = 3
@@ -77,6 +78,8 @@ class Resident:
         self.began = self.used = now()
         self.hosts = set()  # pids
         self.packages = []
+        # Where a project has a name of these itself, it must not get what is held.
+        self.without = set(sys.modules)
         self.record = STATE.record
 
     def serve(self):
@@ -110,7 +113,8 @@ class Resident:
             pid = os.fork()
             if not pid:
                 self.listener.close()
-                return become_host(connection, request, descriptors)
+                held = {name.partition(".")[0] for name in set(sys.modules) - self.without}
+                return become_host(connection, request, descriptors, sorted(held))
             self.hosts.add(pid)
         elif request["do"] == "import":
             self.import_packages(request["packages"])
@@ -229,9 +233,9 @@ def received(connection):
     return json.loads(data), list(descriptors)
 
 
-def become_host(connection, request, descriptors):
-    """Take on what a process inherits from the one that starts it, and tell that this is done. One
-    that cannot ends, and the check goes on without it."""
+def become_host(connection, request, descriptors, held):
+    """Take on what a process inherits from the one that starts it, and tell that this is done, and
+    which packages are `held`. One that cannot ends, and the check goes on without it."""
     try:
         prctl(ADOPT_ORPHANS, 1)
         os.setsid()
@@ -252,7 +256,7 @@ def become_host(connection, request, descriptors):
         os.close(errors)
         # Held open until this process ends: the front end is told by that.
         os.dup(connection.fileno())
-        connection.sendall(json.dumps({"pid": os.getpid()}).encode() + b"\n")
+        connection.sendall(json.dumps({"pid": os.getpid(), "held": held}).encode() + b"\n")
         return os.fdopen(orders, "rb"), output
     except BaseException:
         os._exit(1)
