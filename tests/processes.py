@@ -29,7 +29,7 @@ def waiting_worker(*, imports: bool) -> Iterator[None]:
     # were made since.
     if not imports and any(worker.keeps_imports == -1 for worker in worker_process._waiting):
         worker_process.end_waiting()
-    worker_process._reuses.append((-1 if imports else 0, False))  # one for all of them
+    worker_process._reuses.append(-1 if imports else 0)  # one for all of them
     try:
         yield
     finally:

@@ -1,5 +1,5 @@
 """A worker's process that stays between runs, and saves them the import of torch and of installed
-packages: `resident = true` in the config, or NPARAM_LINT_RESIDENT=15m.
+packages: `resident = true` in the config, or NPARAM_LINT_RESIDENT=15m; editors always have one.
 
 Each has a directory of its own below the cache directory, which only this user can enter. A run
 that finds none there, or one that does not answer at once, goes on without it, and says nothing.
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 PATIENCE = 1.0  # seconds for a host: the process may be importing a package
-LONG_PATIENCE = 10.0  # seconds for what a person asks
+# Seconds for what a person asks, and for one that was started here and may still import torch: a
+# worker that is started instead would have to do that, too.
+LONG_PATIENCE = 10.0
+_started: set[str] = set()  # the directories of those that this process has started
+# The two ends of a pipe that tells those when this process ends, if they are to end with it.
+_lifeline: list[int] = []
 IS_POSSIBLE = sys.platform.startswith("linux")
 IMPOSSIBLE = "no worker stays between runs here: only Linux can fork a process that holds torch"
 
@@ -105,7 +110,8 @@ def connect(place: str) -> Host | None:
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         "ignored": [number for number in kept if signal.getsignal(number) == signal.SIG_IGN],
     }
-    connection = _ask(place, request, theirs)
+    patience = LONG_PATIENCE if place in _started else PATIENCE
+    connection = _ask(place, request, theirs, patience)
     for descriptor in theirs:
         os.close(descriptor)
     answer = _answer(connection) if connection else None
@@ -117,6 +123,12 @@ def connect(place: str) -> Host | None:
     if connection:
         connection.close()
     return None
+
+
+def end_with_this_process() -> None:
+    """Whatever is started from now on ends with this process, however that ends."""
+    if IS_POSSIBLE:
+        _lifeline.extend(os.pipe())
 
 
 def start(python: str, environ: Mapping[str, str], packages: list[str], minutes: float) -> None:
@@ -142,7 +154,12 @@ def start(python: str, environ: Mapping[str, str], packages: list[str], minutes:
             nowhere = {"root": "", "names": (), "temporary": place, "snapshot": None, "places": ()}
             lines = (
                 {"environ": own_environ.on_request, "place": place},
-                {"settings": nowhere, "packages": packages, "minutes": minutes},
+                {
+                    "settings": nowhere,
+                    "packages": packages,
+                    "minutes": minutes,
+                    "lifeline": _lifeline[:1],
+                },
             )
             with TemporaryFile() as orders:  # a pipe would hold us up until torch is imported
                 orders.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
@@ -154,8 +171,10 @@ def start(python: str, environ: Mapping[str, str], packages: list[str], minutes:
                     stderr=log,
                     env=own_environ.process,
                     start_new_session=True,
+                    pass_fds=_lifeline[:1],
                 )
         process.returncode = 0  # nobody waits for it
+        _started.add(place)
 
 
 def tell_packages(place: str, packages: list[str]) -> None:
@@ -210,7 +229,7 @@ def is_private(place: str) -> bool:
     return True
 
 
-def _connected(place: str) -> socket.socket | None:
+def _connected(place: str, patience: float) -> socket.socket | None:
     try:
         if not is_private(place):
             return None
@@ -218,7 +237,7 @@ def _connected(place: str) -> socket.socket | None:
         return None
     connection = socket.socket(socket.AF_UNIX)
     try:
-        connection.settimeout(PATIENCE)
+        connection.settimeout(patience)
         connection.connect(os.path.join(place, SOCKET))  # noqa: PTH118
     except OSError:
         connection.close()
@@ -227,9 +246,12 @@ def _connected(place: str) -> socket.socket | None:
 
 
 def _ask(
-    place: str, request: Mapping[str, Any], descriptors: tuple[int, ...] = ()
+    place: str,
+    request: Mapping[str, Any],
+    descriptors: tuple[int, ...] = (),
+    patience: float = PATIENCE,
 ) -> socket.socket | None:
-    connection = _connected(place)
+    connection = _connected(place, patience)
     if connection is None:
         return None
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))

@@ -122,7 +122,7 @@ def _ask_worker(
         with running(session.python, session.environ, names) as worker:
             if cache:  # what it imported for an earlier run is not imported again
                 cache.start = min(cache.start, worker.start)
-            session.progress(0, len(orders), IMPORTING if worker.takes_more else STARTING)
+            session.progress(0, len(orders), STARTING if worker.has_to_start else IMPORTING)
             settings = worker_settings(session, names, worker)
             time = {"patience": session.settings.patience, "optional": sorted(optional)}
             worker.send({"settings": settings, "orders": orders, "probe": not orders, **time})
@@ -174,7 +174,6 @@ def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[s
             "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
         },
         "reuse": worker.keeps_imports,
-        "ahead": worker.imports_ahead,
     }
 
 

@@ -38,9 +38,8 @@ _waiting: list[Worker] = []  # those that have nothing to do
 _working: list[Worker] = []
 _closing: list[threading.Thread] = []  # what waits for the processes of those that have done theirs
 # Not empty: one that has done its work waits for the next run. Each is the number of a context
-# whose runs share their imports, or 0; and whether one that waits imports for the next run what
-# this one needed.
-_reuses: list[tuple[int, bool]] = []
+# whose runs share their imports, or 0.
+_reuses: list[int] = []
 _numbers = itertools.count(1)
 _taking = threading.Lock()  # the two sides of a diff take theirs in two threads, a timer ends some
 
@@ -78,14 +77,11 @@ def _close_meanwhile(worker: Worker) -> None:
 
 
 @contextmanager
-def reused_worker(
-    *, imports: bool = True, ahead: bool = False, linger: float = 0.0
-) -> Iterator[None]:
+def reused_worker(*, imports: bool = True, linger: float = 0.0) -> Iterator[None]:
     """One worker for all runs within: torch is imported once for all of them. `imports`: so are
-    the project's modules, as long as nothing else is asked for. `ahead`: between two runs a process
-    is made ready, and imports the packages that the run before had to import. `linger`: seconds
-    that it waits for more after the last run within."""
-    _reuses.append((next(_numbers) if imports else 0, ahead))
+    the project's modules, as long as nothing else is asked for. `linger`: seconds that it waits for
+    more after the last run within."""
+    _reuses.append(next(_numbers) if imports else 0)
     try:
         yield
     finally:
@@ -113,10 +109,10 @@ def running(
             # The project would get an installed package in the place of its own.
             _close_meanwhile(worker)
             worker = Worker(python, environ, may_be_forked=False)
-        keeps = next((number for number, _ in _reuses if number), 0)
+        keeps = next(filter(None, _reuses), 0)
         if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
-        worker.keeps_imports, worker.imports_ahead = keeps, any(ahead for _, ahead in _reuses)
+        worker.keeps_imports = keeps
         _working.append(worker)
     try:
         yield worker
@@ -154,7 +150,6 @@ class Worker:
         self.nonce = secrets.token_hex(16)
         self.marker = self.nonce.encode() + b" "
         self.has_orders = False  # else it has nothing to clean up, and is not waited for
-        self.imports_ahead = False  # whether it makes a process ready for the next run
         self.takes_more = False  # whether it has done all of its orders, and waits for more
         self.patience = START_LIMIT
         self.is_silent = False
@@ -193,6 +188,11 @@ class Worker:
             remove_directory(self.temporary)
             reason = f"cannot start {self.python}: {error.strerror or error}"
             raise CannotStart(reason) from None
+
+    @property
+    def has_to_start(self) -> bool:
+        """Whether it imports torch first."""
+        return self.host is None and not self.takes_more
 
     def fits(self, python: str, environ: Mapping[str, str]) -> bool:
         """Whether a worker started with these would be the same."""

@@ -176,6 +176,30 @@ def test_what_packages_a_run_imports_the_next_has_already(staying: Project) -> N
     assert staying.run().returncode == 0
 
 
+SEEN = """\
+import sys
+from torch.nn.modules.module import _global_module_registration_hooks as hooks
+WIDTH = 7 + len(hooks) if "iniconfig" in sys.modules else 5 + len(hooks)
+import iniconfig
+"""
+MODE = "import os\nos.environ['MODE'] = str(os.getpid())\n"
+
+
+@pytest.mark.thorough
+def test_no_package_is_held_that_saw_what_a_project_had_set(staying: Project) -> None:
+    """Such a package may be another than it is alone; nor one that the project may mean itself."""
+    staying.change(net(total=20, width="WIDTH", before=MODE + SEEN))
+    assert [staying.run("--no-cache").returncode for _ in range(2)] == [0, 0]
+    staying.change(net(total=20, width="WIDTH", before=SEEN))
+    assert staying.run().returncode == 0
+    wait_until(lambda: staying.stayed().packages)
+    staying.change(net(total=28, width="WIDTH", before=SEEN))
+    assert staying.run("--no-cache").returncode == 0
+    write_files(staying.root, {"iniconfig.py": ""})
+    staying.change(net(total=20, width="WIDTH", before=SEEN))
+    assert staying.run().returncode == 0
+
+
 @pytest.mark.thorough
 def test_a_project_gets_no_package_in_the_place_of_its_own(staying: Project) -> None:
     staying.change(net(before="import yaml"))

@@ -16,25 +16,9 @@ from test_run import front_environment
 from worker_runs import LINUX, PYTHON, Run, make_orders, make_session, run
 
 from nparam_lint.cache.store import Store
-from nparam_lint.count import worker_process
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import run_orders
 from nparam_lint.count.worker_process import end_waiting, reused_worker, wait_for_end
-
-AHEAD = """\
-import sys
-N = 7 if "iniconfig" in sys.modules else 5
-import iniconfig
-from torch import nn
-
-
-class Net(nn.Module):
-    '''As wide as tells whether a package was there before its module was imported.'''
-
-    def __init__(self):
-        super().__init__()
-        self.a = nn.Linear(N, 1, bias=False)
-"""
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="elsewhere processes are spawned, not forked")
 
@@ -299,57 +283,3 @@ def test_a_file_that_came_after_the_import_was_not_seen(careful: Project) -> Non
     careful.build_twice(between="wider.py")
     found = careful.build("extra=2")
     assert (found.counts.total, found.cached) == (16, False)
-
-
-def test_what_packages_a_run_needs_are_imported_ahead_of_the_next(last_worker, tmp_path):  # noqa: ARG001
-    """An editor waits for no package twice. What the project says is imported anew each time."""
-    nets = tmp_path / "nets.py"
-    end_waiting()
-    with reused_worker(imports=False, ahead=True):
-        nets.write_text(AHEAD)
-        assert importer(tmp_path) == 5
-        nets.write_text(AHEAD.replace("(N, 1", "(N, 2"))
-        assert importer(tmp_path) == 14
-        nets.write_text(AHEAD)
-        assert importer(tmp_path) == 7
-        # A file that may stand in the way of a package: nothing is taken over.
-        (tmp_path / "iniconfig.py").write_text("")
-        assert importer(tmp_path) == 5
-        # A project that sets what its packages may read.
-        nets.write_text("import os\nos.environ['MODE'] = str(os.getpid())\n" + AHEAD)
-        (tmp_path / "iniconfig.py").unlink()
-        assert [importer(tmp_path), importer(tmp_path)] == [5, 5]
-    assert not worker_process._waiting
-
-
-TELLS = """\
-import random
-import torch
-from torch import nn
-from torch.nn.modules.module import _global_module_registration_hooks as hooks
-
-DRAWN = int(torch.rand(1) * 90) + 1
-
-
-class Block(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.a = nn.Linear(width, len(hooks) + DRAWN)
-
-
-class Net(nn.Module):
-    def __init__(self, drawn=False):
-        super().__init__()
-        width = random.randint(3, 90) + int(torch.rand(1) * 90) if drawn else 3
-        self.parts = nn.ModuleList(Block(n) for n in (2, 2, width))
-"""
-
-
-@pytest.mark.parametrize("target", [NET, f"{NET}(drawn=True)"])
-def test_one_that_was_made_ready_gives_the_same_answer(last_worker, tmp_path, target):  # noqa: ARG001
-    (tmp_path / "nets.py").write_text(TELLS)
-    end_waiting()
-    with reused_worker(imports=False, ahead=True):
-        first, ready = (build(tmp_path, [target]).by_label[target] for _ in range(2))
-    assert isinstance(first, Measured) is (target == NET)
-    assert ready == first

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.count.run import STARTING
-from nparam_lint.count.worker_process import reused_worker, stop_working
+from nparam_lint.count.worker_process import stop_working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -27,7 +27,6 @@ T = TypeVar("T")
 PATIENCE = 2.0
 PAUSE = 0.05  # seconds in which an editor asks for the hints that it was just told of
 LATER = 3  # the rank of work for which nobody waits
-IDLE = 900.0  # seconds after which a worker that has nothing to do is ended; it takes some 300 MB
 
 
 class Superseded(BaseException):
@@ -114,17 +113,13 @@ class Builds:
         self.progress(done, every, label)
 
     def _run(self) -> None:
-        while not self._is_over:
-            with reused_worker(imports=False, ahead=True):
-                while self._next():
-                    pass
+        while self._next():
+            pass
 
     def _next(self) -> bool:
-        """Do one piece of work; False when the worker is to end."""
+        """Do one piece of work; False when there will be none."""
         with self._news:
-            while not self._queue and not self._is_over:
-                if not self._news.wait(IDLE):
-                    return False
+            self._news.wait_for(lambda: self._queue or self._is_over)
             if self._is_over:
                 return False
             key = min(self._queue, key=lambda key: self._queue[key][0])

@@ -20,6 +20,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.version import __version__
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from nparam_lint.plugins.editor.answers import FileAnswer
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
+RESIDENT = "15m"  # how long the process that holds torch stays without a check
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml")
 _MODEL = re.compile(r"class \w+\(.*Module")
 _KINDS = {
@@ -56,7 +58,8 @@ class EditorServer(LanguageServer):
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__("nparam-lint", __version__)
-        self.environ = environ
+        self.environ = {"NPARAM_LINT_RESIDENT": RESIDENT, **environ}
+        resident.end_with_this_process()
         self.trust = Trust()
         self.board = Board()
         self.builds = Builds(

@@ -83,16 +83,15 @@ class Parent:
         channel, output = process.stdout.fileno(), process.stderr.fileno()
         return Child(group, START_LIMIT, process.pid, channel, output, process=process)
 
-    def import_packages(self, at_least=FEW):
+    def import_packages(self):
         """Import what processes had to import of installed packages, once for all that are still to
         be forked: transformers, or what torch needs to compute on meta (some 800 modules)."""
         names = [name for name in self.packages if name not in sys.modules]
-        if len(names) > at_least:
+        if len(names) > FEW:
             for name in names:
                 with contextlib.suppress(Exception, SystemExit):
                     importlib.import_module(name)
-            if self.channel:  # else nobody waits yet for what it is told
-                self.tell_record()
+            self.tell_record()
             gc.freeze()
 
     def tell_record(self):

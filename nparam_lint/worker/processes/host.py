@@ -79,13 +79,11 @@ def import_torch():
 
 class ServerProcess:
     """A server, forked for runs with the same settings. It takes their requests one after the
-    other, and tells after each which installed packages were imported, and whether a process waits
-    that has imported what it asked for of the project."""
+    other, and tells after each whether a process waits that has imported what it asked for of the
+    project."""
 
-    def __init__(self, settings, channel, torch, sites, alive, packages=()):
-        """`packages`: names of modules of installed packages that it imports at once."""
-        self.settings = settings
-        self.packages, self.is_waiting = packages, False
+    def __init__(self, settings, channel, torch, sites, alive):
+        self.settings, self.is_waiting = settings, False
         requests, self.requests = os.pipe()
         self.reports, reports = os.pipe()
         self.pid = os.fork()
@@ -101,14 +99,10 @@ class ServerProcess:
         try:
             guard_process(torch)
             server = Server(settings, torch, sites)
-            server.packages = dict.fromkeys(packages)
-            server.import_packages(at_least=0)
             with os.fdopen(requests, "rb") as lines:
                 for line in lines:
                     server.run(json.loads(line), channel, alive)
-                    names = [*server.packages] if settings["ahead"] else []
-                    report = {"packages": names, "is_waiting": server.idle is not None}
-                    os.write(reports, json.dumps(report).encode() + b"\n")
+                    os.write(reports, b"idle" if server.idle else b"done")
             status = 0
         except BaseException:
             import traceback
@@ -123,21 +117,9 @@ class ServerProcess:
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self.requests, data) :]
-        report = b""
-        while not report.endswith(b"\n"):
-            data = os.read(self.reports, 1 << 16)
-            if not data:
-                return False
-            report += data
-        vars(self).update(json.loads(report))
-        return True
-
-    def fits(self, settings):
-        """Whether it does the same for a run with these settings as a new one. What it has imported
-        of the project holds only for runs of the same number."""
-        if self.is_waiting:
-            return self.settings == settings
-        return {**self.settings, "reuse": 0} == {**settings, "reuse": 0}
+        report = os.read(self.reports, 4)
+        self.is_waiting = report == b"idle"
+        return bool(report)
 
     def end(self):
         os.kill(self.pid, signal.SIGKILL)
@@ -152,7 +134,7 @@ def serve(orders, channel, torch, sites, request):
     server, alive = None, orders.fileno()
     while request is not None:
         settings = request["settings"]
-        if server and not server.fits(settings):
+        if server and server.settings != settings:
             server.end()
             server = None
         STATE.begin_run(settings, OWN)
@@ -160,11 +142,8 @@ def serve(orders, channel, torch, sites, request):
         if not server.run(request):
             os._exit(1)  # the front end is told by the end of the channel
         if not server.is_waiting:
-            packages = server.packages
             server.end()
             server = None
-            if settings["ahead"]:
-                server = ServerProcess(settings, channel, torch, sites, alive, packages)
         request = read_request(orders)
     if server:
         server.end()
@@ -175,7 +154,7 @@ def stay(torch, sites, listener, request):
     from .resident import Resident
 
     guard_process(torch)
-    process = Resident(listener, sites, request["minutes"])
+    process = Resident(listener, sites, request["minutes"], request["lifeline"])
     process.import_packages(request["packages"])
     return process.serve()
 

@@ -64,10 +64,11 @@ def listen(place):
 
 class Resident:
     """`sites`: the states of what belongs to the interpreter, by path; `minutes`: how long it stays
-    without a check. What it does for itself is not recorded as read."""
+    without a check; `lifeline`: of a pipe that ends with the process that it must not outlive. What
+    it does for itself is not recorded as read."""
 
-    def __init__(self, listener, sites, minutes):
-        self.listener, self.minutes = listener, minutes
+    def __init__(self, listener, sites, minutes, lifeline):
+        self.listener, self.minutes, self.lifeline = listener, minutes, lifeline
         # A project that is installed as it stands has a directory here.
         self.folders = {path for path in sites if os.path.isdir(path) and "-packages" not in path}
         self.names = self.names_beside()
@@ -87,7 +88,10 @@ class Resident:
         process where nothing is left to wait for."""
         while True:
             self.record.on = False
-            if select.select([self.listener], [], [], TICK)[0]:
+            readable = select.select([self.listener, *self.lifeline], [], [], TICK)[0]
+            if not {*self.lifeline}.isdisjoint(readable):
+                self.end("what it was started for has ended")
+            if readable:
                 with contextlib.suppress(OSError, ValueError, KeyError):
                     connection, _ = self.listener.accept()
                     with connection:
