@@ -7,7 +7,6 @@ import ast
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,10 +20,10 @@ from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.files import list_configs
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.explanations import lines_of
 from nparam_lint.gate.hooks import BudgetCause
 from nparam_lint.gate.reading import listed, read_source
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.lines import alike, lines_now, lines_of
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.repository.git import GitError, open_repository
@@ -219,36 +218,28 @@ def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine
         return
     content = source.found.tree.source(path)
     old, new = lines_of(before), lines_of(content)
+    was = {now: old[then - 1] for then, now in lines_now(old, new).items()}
     for_readers: set[int] = set()
     with suppress(SyntaxError, ValueError):
         texts = ast.walk(ast.parse(content)) if path.endswith(".py") else ()
         for node in texts:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                for_readers.update(range(node.lineno - 1, (node.end_lineno or 0)))
-    for tag, first, last, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
-        is_edit = tag == "replace" and last - first == end - start
-        for number in range(start, end) if tag != "equal" else ():
-            was = old[first + number - start] if is_edit else ""
-            is_code = number not in for_readers and not new[number].lstrip().startswith("#")
-            if is_code and _WORD.search(new[number]):
-                yield _source_line(Position(path, number + 1), new[number], was)
+                for_readers.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    for number, line in enumerate(new, 1):
+        is_code = number not in for_readers and not line.lstrip().startswith("#")
+        if is_code and was.get(number) != line and _WORD.search(line):
+            yield _source_line(Position(path, number), line, was.get(number, ""))
 
 
 def _source_line(at: Position, text: str, was: str) -> SourceLine:
     """A line of which only the words that differ from what it was are marked."""
     text = text.rstrip()
-    same = _alike(text, was)
-    behind = _alike(text[same:][::-1], was[same:].rstrip()[::-1])
+    same = alike(text, was)
+    behind = alike(text[same:][::-1], was[same:].rstrip()[::-1])
     words = [m for m in _WORD.finditer(text) if m.end() > same and m.start() < len(text) - behind]
     words = words or [*_WORD.finditer(text)]  # what was taken out left nothing to mark
     start, end = words[0].start(), words[-1].end()
     return SourceLine(replace(at, column=start + 1), text, end - start)
-
-
-def _alike(text: str, was: str) -> int:
-    """How many characters are the same at the start of two texts."""
-    pairs = enumerate(zip(text, was, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(text), len(was)))
 
 
 def _metric(result: BudgetResult) -> str:

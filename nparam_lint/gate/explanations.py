@@ -11,6 +11,7 @@ from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
+from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
@@ -93,8 +94,3 @@ def _text(at: Position, source: ProjectSource) -> str:
     """A line of a file of the project; "" where there is none."""
     lines = lines_of(source.found.tree.source(at.path))
     return lines[at.line - 1] if at.line <= len(lines) else ""
-
-
-def lines_of(source: bytes) -> list[str]:
-    """Its lines as Python counts them: a form feed begins none."""
-    return re.split(r"\r\n?|\n", source.decode("utf-8", "replace"))

@@ -19,13 +19,14 @@ from nparam_lint.claims import DOC_SUFFIXES, Selector, stated
 from nparam_lint.claims.grammar import parse_value
 from nparam_lint.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating, parent, within
-from nparam_lint.gate import explanations, measures, model_names
+from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
+from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
@@ -100,7 +101,7 @@ def _judged(
         outcomes += of_file
         if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
             is_text = not path.lower().endswith(_CHECKPOINT)
-            lines = explanations.lines_of(content) if is_text else []
+            lines = lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
         findings += _misnamed_units(of_file)
     return outcomes, reported_findings(findings, source)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.lines import lines_now, lines_of
 from nparam_lint.report.style import grouped
 from nparam_lint.repository.git import GitError, open_repository
 
@@ -97,11 +98,8 @@ def as_written(plan: Plan) -> Plan:
     """The plan once its files are written: what it names stands in other lines then."""
     lines: dict[str, dict[int, int]] = {}
     for file in plan.files:
-        old, new = ((text or b"").splitlines() for text in (file.old, file.new))
-        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-        moved = lines[file.name] = {}
-        for _, first, last, start, end in matcher.get_opcodes():
-            moved.update(zip(range(first + 1, last + 1), range(start + 1, end + 1), strict=False))
+        if file.old is not None:
+            lines[file.name] = lines_now(lines_of(file.old), lines_of(file.new))
 
     def at(position: Position) -> Position:
         line = lines.get(position.path, {}).get(position.line)
@@ -184,8 +182,7 @@ def _lines(content: bytes) -> list[str]:
     except SyntaxError:
         encoding = "utf-8"
     # Not `splitlines`, for which a form feed ends a line.
-    *lines, last = content.decode(encoding, "replace").split("\n")
-    return [f"{line}\n" for line in lines] + ([last] if last else [])
+    return [*io.StringIO(content.decode(encoding, "replace"), newline="\n")]
 
 
 # --- onto the disk ----------------------------------------------------------------------------

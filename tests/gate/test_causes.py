@@ -335,6 +335,17 @@ def test_the_source_is_shown_with_what_matters_underlined(sample, nparam_lint):
     ]
 
 
+def test_in_a_line_with_a_new_one_below_the_words_that_changed_are_underlined(sample, nparam_lint):
+    more = NET.format(out="3*d").rstrip() + "\n        self.act = nn.ReLU()\n"
+    sample.write({"b.py": more})
+    done = nparam_lint("--declared", cwd=sample.path, **sample.environ)
+    assert done.stdout.splitlines()[3:6] == [
+        "    b.py",
+        "    7 |         self.fc = nn.Linear(d, 3*d)",
+        "      |                                ^^^",
+    ]
+
+
 BUILDS = """\
 
 

@@ -27,7 +27,7 @@ NET = '''\
 import torch.nn as nn
 
 from layer import Block
-
+\f
 
 class Net(nn.Module):
     """A net ✓ 😀.

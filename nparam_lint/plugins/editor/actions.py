@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from lsprotocol import types
 
 from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.plugins.editor.answers import lines_of, session_of
+from nparam_lint.ground.lines import lines_of
+from nparam_lint.plugins.editor.answers import session_of
 from nparam_lint.rewrite import budget_updates, module_lists, new_budgets
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ def workspace_edit(
 
 def _edits(old: str, new: str, codec: PositionCodec) -> Iterator[types.TextEdit]:
     """The least that turns one text into the other, in whole lines."""
-    before, after = (text.splitlines(keepends=True) for text in (old, new))
+    before, after = ([*StringIO(text, newline="")] for text in (old, new))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
 
     def place(line: int) -> types.Position:

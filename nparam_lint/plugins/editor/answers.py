@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from nparam_lint.gate import check, with_lines_of
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class FileAnswer:
 
     session: Session
     place: str
-    text: tuple[str, ...]
+    text: Sequence[str]
     report: Report
     is_built: bool = True
     problem: str = ""
@@ -71,17 +71,12 @@ class FileListing:
         return is_same
 
 
-def lines_of(text: str) -> tuple[str, ...]:
-    """The lines of a text as editors count them."""
-    return tuple(re.split(r"\r\n|\r|\n", text))
-
-
-def read_lines(path: Path) -> tuple[str, ...]:
+def read_lines(path: Path) -> list[str]:
     """Those of a file; none where it cannot be read."""
     try:
-        return lines_of(path.read_bytes().decode("utf-8", "replace"))
+        return lines_of(path.read_bytes())
     except OSError:
-        return ()
+        return []
 
 
 def check_file(
@@ -148,11 +143,11 @@ def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
     root = find_root(path)
     place = place_of(path, root)
     try:
-        return FileAnswer(open_session(root, environ, place=path.parent), place, (), _NOTHING)
+        return FileAnswer(open_session(root, environ, place=path.parent), place, [], _NOTHING)
     except ConfigError as error:
         there = [problem for problem in error.problems if problem.position.path]
         findings = (Finding("", p.severity, p.position, p.message) for p in there)
         elsewhere = "\n".join(p.message for p in error.problems if p not in there)
         report = replace(_NOTHING, findings=tuple(findings))
         nothing = Session(Settings(root), environ)
-        return FileAnswer(nothing, place, (), report, problem=elsewhere)
+        return FileAnswer(nothing, place, [], report, problem=elsewhere)

@@ -4,12 +4,12 @@ definition of a model its count and its budgets."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.scan import scan_source
+from nparam_lint.ground.lines import lines_now
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
 from nparam_lint.report.annotate_document import annotated, covering
@@ -101,20 +101,8 @@ class FileNotes:
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
         there any more, or not yet saved, are left out. Lines count from 1."""
-        old, new = self.answer.text, text
-        start = 0
-        while start < min(len(old), len(new)) and old[start] == new[start]:
-            start += 1
-        end = 0
-        while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-            end += 1
-        places = {n + 1: n + 1 for n in range(start)}
-        middle = SequenceMatcher(
-            None, old[start : len(old) - end], new[start : len(new) - end], autojunk=False
-        )
-        for block in middle.get_matching_blocks():
-            places |= {start + block.a + n + 1: start + block.b + n + 1 for n in range(block.size)}
-        return places | {len(old) - n: len(new) - n for n in range(end)}
+        old, places = self.answer.text, lines_now(self.answer.text, text)
+        return {line: now for line, now in places.items() if old[line - 1] == text[now - 1]}
 
 
 def label(model: AnnotatedModel, row: LineRow) -> str:

@@ -22,10 +22,11 @@ from pygls.uris import to_fs_path
 
 from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError, defect
+from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.version import __version__
 from nparam_lint.plugins.editor import actions, completion
-from nparam_lint.plugins.editor.answers import check_around, check_file, lines_of, read_lines
+from nparam_lint.plugins.editor.answers import check_around, check_file, read_lines
 from nparam_lint.plugins.editor.builds import LATER, Builds
 from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
 from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
