@@ -32,7 +32,7 @@ for scan in (scan_and_lint, scan_source):
     taken.append(used())
 others = [*list_configs(root, (), None, None), *list_texts(root, (), None)]
 wanted = {Target(item.path, item.qualname) for item in found.definitions}
-ways = sum(1 for _ in find_evidence(EvidenceQuery(found, root, wanted, others, reader(root))))
+ways = sum(1 for _ in find_evidence(EvidenceQuery(found, wanted, others, reader(root))))
 taken.append(used())
 print(json.dumps([ways, len(wanted), *(b - a for a, b in zip(taken, taken[1:]))]))
 """

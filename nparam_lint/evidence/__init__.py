@@ -9,7 +9,10 @@ it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from nparam_lint.evidence import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
@@ -36,7 +39,7 @@ class Evidence:
     key: Hashable = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EvidenceQuery:
     """What evidence is looked for, and where: for `targets`, models without arguments, in a
     `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
@@ -49,3 +52,15 @@ class EvidenceQuery:
     read: Callable[[str], bytes]
     problems: list[Problem] = field(default_factory=list)
     gaps: dict[str, str] = field(default_factory=dict)
+
+    def content(self, path: str) -> bytes:
+        """That of a file; empty where it cannot be read."""
+        try:
+            return self.read(path)
+        except OSError:
+            return b""
+
+    @cached_property
+    def commands(self) -> commands.Commands:
+        """Those that texts and shell scripts show."""
+        return commands.Commands(self.other_files, self.content)

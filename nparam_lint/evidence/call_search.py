@@ -21,7 +21,6 @@ from nparam_lint.discover.syntax import (
     words_in,
 )
 from nparam_lint.evidence import Evidence
-from nparam_lint.evidence.commands import Command, Commands
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on, told
 from nparam_lint.evidence.statement_slices import LOCAL
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.commands import Command
     from nparam_lint.ground.values import Position
 
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
@@ -73,7 +73,6 @@ class CallSearch:
         self.builders = self.find_builders()
         self.words = {name.encode() for name in self.by_name}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
-        self.commands = Commands(query.other_files, self.content)
         self.changes = ObjectChanges(self.discovery)
         self.parameters = {
             (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
@@ -149,13 +148,6 @@ class CallSearch:
         names = {item.qualname for item in (*facts.classes, *facts.functions)}
         names |= {name for name, _ in facts.aliases}
         return names.union(item.bound for item in facts.imports)
-
-    def content(self, path: str) -> bytes:
-        """That of a file that is not Python; empty where it cannot be read."""
-        try:
-            return self.query.read(path)
-        except OSError:
-            return b""
 
     def named_in(self, content: bytes) -> set[bytes]:
         """The names of wanted models in a text."""
@@ -286,7 +278,7 @@ class CallSearch:
         imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem.encode()))
         extending = (other for other, text in self.extending.items() if imports.search(text))
         scripts = dict.fromkeys((path, *extending))
-        return [command for script in scripts for command in self.commands.of(script)]
+        return [command for script in scripts for command in self.query.commands.of(script)]
 
     @cached_property
     def extending(self) -> dict[str, bytes]:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from nparam_lint.claims import Target
+from nparam_lint.claims import CONFIG_SUFFIXES, Target
 from nparam_lint.claims.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.discover.files import join
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from nparam_lint.discover import Discovery
+    from nparam_lint.evidence import EvidenceQuery
 
 Kind = Literal[
     "hydra",
@@ -94,14 +94,12 @@ class ConfigFile:
 
 
 class ConfigFiles:
-    """The files of `paths` that may hold a model of the project, by what `content_of` gives."""
+    """The files of a query that may hold a model of the project."""
 
-    def __init__(
-        self, discovery: Discovery, paths: Sequence[str], content_of: Callable[[str], bytes]
-    ) -> None:
-        self.discovery = discovery
-        self.paths = paths
-        self._content_of = content_of
+    def __init__(self, query: EvidenceQuery) -> None:
+        self.query = query
+        self.discovery = query.discovery
+        self.paths = [at for at in query.other_files if at.lower().endswith(CONFIG_SUFFIXES)]
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""
@@ -122,7 +120,7 @@ class ConfigFiles:
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:
-            content = self._content_of(path)[: _LARGEST + 1]
+            content = self.query.read(path)[: _LARGEST + 1]
             return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
         except (OSError, ValueError):
             return None

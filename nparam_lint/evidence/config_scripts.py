@@ -19,7 +19,6 @@ from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
-from nparam_lint.evidence.commands import Commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
 from nparam_lint.evidence.options import default_text, option_calls, words_of
@@ -37,7 +36,7 @@ from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
@@ -124,11 +123,10 @@ def _changes(words: Sequence[str]) -> tuple[str, ...]:
 
 
 class ConfigScripts:
-    """The scripts of a project that read config files. `texts`: those that may hold commands."""
+    """The scripts of a project that read config files."""
 
-    def __init__(self, files: ConfigFiles, texts: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self._texts = texts
         self._changes = ObjectChanges(files.discovery)
 
     @cached_property
@@ -236,15 +234,9 @@ class ConfigScripts:
     @cached_property
     def _commands(self) -> list[_Command]:
         """The commands in texts that name a config file."""
-
-        def read(path: str) -> bytes:
-            file = self.files.file(path)
-            return file.text.encode() if file else b""
-
-        commands = Commands(self._texts(), read) if self.scripts else None
         found: list[_Command] = []
-        for script in self.scripts if commands else ():
-            for command in commands.of(script) if commands else ():
+        for script in self.scripts:
+            for command in self.files.query.commands.of(script):
                 words = command.words
                 for at, (before, word) in enumerate(zip(("", *words), words, strict=False)):
                     flag, _, config = word.rpartition("=")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import CONFIG_SUFFIXES, Target
+from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 from nparam_lint.evidence.config_recipes import ConfigRecipes
@@ -15,9 +15,8 @@ from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from nparam_lint.discover import Discovery
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.orders import Recipe
 
@@ -42,19 +41,12 @@ class ConfigModel:
 
 
 class ConfigModels:
-    """The models that the config files at `paths` describe, as far as it is known what builds them.
-    `texts`: those that may hold commands."""
+    """The models that config files describe, as far as it is known what builds them."""
 
-    def __init__(
-        self,
-        discovery: Discovery,
-        paths: Sequence[str],
-        content_of: Callable[[str], bytes],
-        texts: Callable[[], Sequence[str]],
-    ) -> None:
-        self._files = ConfigFiles(discovery, paths, content_of)
+    def __init__(self, query: EvidenceQuery) -> None:
+        self._files = ConfigFiles(query)
         self._recipes = ConfigRecipes(self._files)
-        self._scripts = ConfigScripts(self._files, texts)
+        self._scripts = ConfigScripts(self._files)
         self._registry = RegistryConfigs(self._files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
@@ -101,14 +93,12 @@ class ConfigModels:
 
 def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
-    paths = [path for path in source.other_files if path.endswith(CONFIG_SUFFIXES)]
-    texts = [path for path in source.other_files if not path.endswith(CONFIG_SUFFIXES)]
     stuck = {
         Target(item.path, item.qualname)
         for item in source.discovery.definitions
         if any(parameter.required for parameter in item.parameters or ())
     }
-    for model in ConfigModels(source.discovery, paths, source.read, lambda: texts):
+    for model in ConfigModels(source):
         node, target = model.node, model.node.target
         if node.kind == "component" and target not in stuck:
             continue  # recipes are many, and each names a factory that builds its model alone

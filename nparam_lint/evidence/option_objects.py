@@ -110,7 +110,7 @@ class OptionObjects:
         """The commands of a script that name the model, or its file."""
         module = target.location.removesuffix(".py").rpartition("/")[2]
         names = {target.callable, module} - {"Model", "model"}
-        commands = self.search.commands.of(script.calls.path)
+        commands = self.search.query.commands.of(script.calls.path)
         return (command for command in commands if names.intersection(command.words))
 
     def read(self, target: Target, name: str) -> set[str]:

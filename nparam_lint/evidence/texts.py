@@ -48,7 +48,7 @@ _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in texts and notebooks, and in the doctests of Python files."""
     for path in files.query.other_files:
-        if path.lower().endswith(_TEXTS) and files.named_in(content := files.content(path)):
+        if path.lower().endswith(_TEXTS) and files.named_in(content := files.query.content(path)):
             yield from _in_text(files, path, content)
     tree = files.discovery.tree
     for path in sorted(tree.files):

@@ -38,7 +38,7 @@ from nparam_lint.discover.definitions import Definition, Problem
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
-from nparam_lint.evidence import configs
+from nparam_lint.evidence import EvidenceQuery, configs
 from nparam_lint.gate import inside
 from nparam_lint.gate.candidates import (
     Candidate,
@@ -341,8 +341,8 @@ def listed(
 
 def config_models(discovery: Discovery, session: Session) -> configs.ConfigModels:
     """The models of the project's config files."""
-    paths, texts = listed(session, list_configs), partial(listed, session, list_texts)
-    return configs.ConfigModels(discovery, paths, reader(session.root), texts)
+    paths = listed(session, list_configs, list_texts)
+    return configs.ConfigModels(EvidenceQuery(discovery, (), paths, reader(session.root)))
 
 
 def known_kinds(

@@ -48,6 +48,7 @@ LATE = frozenset(
     discover.compilable
     discover.parallel_scan
     discover.unread_claims
+    evidence.commands
     evidence.configs
     evidence.containment
     evidence.sources

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.claims.config_outline import outline
 from nparam_lint.discover import discover, list_configs, list_texts, reader
+from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.configs import ConfigModels
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
@@ -156,8 +157,8 @@ def config_models(root, files):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     found = discover(root, [name for name in files if name.endswith(".py")])
-    paths = list_configs(root, (), None, None)
-    return ConfigModels(found, paths, reader(root), lambda: list_texts(root, (), None))
+    paths = [*list_configs(root, (), None, None), *list_texts(root, (), None)]
+    return ConfigModels(EvidenceQuery(found, (), paths, reader(root)))
 
 
 @pytest.fixture(scope="module")
