@@ -3,10 +3,11 @@ chosen."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.claims import Target
+from nparam_lint.claims import Target, TextError, parse_target
 from nparam_lint.claims.budget import Budget
 from nparam_lint.claims.docstring_budgets import declares
 from nparam_lint.count.measured import Measured, NotMeasured
@@ -71,6 +72,14 @@ class Candidate:
         """Whether nobody says how to build it, so that a way of the project may stand for it."""
         is_named = self.target.arguments is None and self.target.is_path
         return is_named and not (self.budgets or self.build.recipe.says_how_to_call)
+
+    def called(self, measured: Measured) -> Target | None:
+        """The target that a budget of it is declared for, by its call alone; None where it takes
+        more than that."""
+        with suppress(TextError):
+            target = parse_target(f"{self.location}::{measured.call}")
+            return target if target.arguments is not None and not self.build.recipe.setup else None
+        return None
 
     def needs_way(self, answer: Measurement) -> bool:
         """Whether it failed as it is named, and another call may build it."""

@@ -113,6 +113,7 @@ def judge_models(
         answer = answers.measurements[number]
         target = str(candidate.target)
         judged: _Judged
+        is_declarable = True
         if candidate.way is not None:  # it is evidence: nothing is judged by it
             if isinstance(answer, NotMeasured):
                 if answer.cause == "not_tried":
@@ -121,6 +122,7 @@ def judge_models(
                     outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []
+            is_declarable = candidate.way.kind == "config" or candidate.called(answer) is not None
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
                 candidate.position = Position(used.path, used.line, used.column)
@@ -147,6 +149,7 @@ def judge_models(
             because=candidate.because,
             way=candidate.way,
             host=host,
+            is_declarable=is_declarable,
         )
         outcomes.models.append((place, report))
     return outcomes

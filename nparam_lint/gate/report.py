@@ -24,7 +24,8 @@ class ModelReport:
     that was given holds it. `way`: how the repository builds it, where that was found; None where
     it was built with its defaults, or as it is declared. `host`: the model that was built, where
     the target is a class inside it, of which `measurement` has the first instance. `inside`: the
-    models that contain it, where that was asked for."""
+    models that contain it, where that was asked for. `is_declarable`: a budget of it can say how it
+    is built."""
 
     target: str
     position: Position
@@ -37,6 +38,7 @@ class ModelReport:
     way: Way | None = None
     host: Measured | None = None
     inside: tuple[Inside, ...] = ()
+    is_declarable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,8 @@ what to do next, a summary."""
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
@@ -218,7 +216,7 @@ def _next_step(report: Report) -> Iterator[Block]:
         where, line = "the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
         text = "To hold these counts: nparam-lint init"
-        if not any(map(_is_declarable, report.models)):
+        if not any(total_of(model) and model.is_declarable for model in report.models):
             text = "To hold a count, say in the config how the model is built: [arguments]"
         yield Text(f"Nothing is declared yet. {text}")
         return
@@ -229,20 +227,6 @@ def _next_step(report: Report) -> Iterator[Block]:
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
-
-
-def _is_declarable(model: ModelReport) -> bool:
-    """Whether `init` can declare it: it is built by one call, not by what a script puts together
-    before."""
-    result = model.measurement
-    if not isinstance(result, Measured) or not total_of(model):
-        return False
-    if model.way is None or model.way.kind != "call":
-        return True
-    with suppress(SyntaxError, ValueError):
-        nodes = ast.walk(ast.parse(result.call, mode="eval"))
-        return len([node for node in nodes if isinstance(node, ast.Name)]) <= 1  # what is called
-    return False
 
 
 def nothing_found(report: Report, options: Options) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nparam_lint.claims import Target, TextError, parse_target, read_expression
+from nparam_lint.claims import Target, read_expression
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import as_the_project_builds, measure
@@ -266,17 +266,14 @@ def _way_budget(
     model: ModelReport, way: Way, candidate: Candidate, measured: Measured
 ) -> WayBudget:
     definition = candidate.used(measured) or candidate.definitions[-1]
-    try:
-        target = parse_target(f"{candidate.location}::{measured.call}")
-    except TextError:
-        target = None
-    if candidate.build.recipe.setup or target is None or target.arguments is None:
+    target = candidate.called(measured)
+    if target is None:
         reason = f"{way.position} builds it with more than one call: say them in the config (setup)"
         return WayBudget(model, measured, model.target, None, definition, reason)
     nodes = ast.walk(read_expression(f"f({target.arguments})"))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     here = candidate.location == definition.path or names == {"f"}  # the same in every file
-    if here and target.callable == definition.qualname and "\\" not in target.arguments:
+    if here and target.callable == definition.qualname and "\\" not in str(target):
         target = Target(definition.path, definition.qualname, target.arguments)
         return WayBudget(model, measured, str(target), target.arguments, definition)
     key = str(target)

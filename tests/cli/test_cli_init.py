@@ -358,11 +358,12 @@ def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init, nparam_l
         line for line in nparam_lint(cwd=tmp_path).stdout.splitlines() if "To hold" in line
     ]
     assert screen.endswith("say in the config how the model is built: [arguments]")
-    (tmp_path / "eval.py").write_text("from net import Net\nnet = Net(3)\n")
-    assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in (
-        nparam_lint(cwd=tmp_path).stdout
-    )
-    assert "net.py:2  Net(3)  12\n" in init(tmp_path).stdout
+    for call in ("Net(D)", "Net(3)"):
+        (tmp_path / "eval.py").write_text(f"from net import Net\nD = 3\nnet = {call}\n")
+        assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in (
+            nparam_lint(cwd=tmp_path).stdout
+        )
+        assert f"{call}  12\n" in init(tmp_path, "--diff").stderr
 
 
 def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path, init):
