@@ -29,7 +29,7 @@ from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.changes.records import Base
@@ -62,26 +62,26 @@ def causes_by(environ: Mapping[str, str]) -> FindCauses:
     return partial(causes_since, None, None, open_copy)
 
 
-def check_revision(session: Session, since: str) -> None:
-    """Raises UsageError where nothing can be compared with a revision: there is none."""
-    named_base(open_repository(session.home, session.environ), since)
+def base_at(since: str, environ: Mapping[str, str], home: Path) -> Base:
+    """The commit that a revision names in a project. Raises UsageError where there is none."""
+    return named_base(open_repository(home, environ), since)
 
 
 def causes_since(
-    since: str | None,
+    since: Callable[[Path], Base] | None,
     pushed: str | None,
     open_copy: OpenCopy,
     broken: Broken,
     source: ProjectSource,
 ) -> list[BudgetCause]:
-    """What made these budgets break `since` the revision that was asked for, or since the usual
-    one; nothing where there is none. `pushed`: the commit that is checked. Raises UsageError for
-    what was asked for."""
+    """What made these budgets break `since` the commit that was asked for, or since the usual one;
+    nothing where there is none. `pushed`: the commit that is checked. Raises UsageError for what
+    was asked for."""
     session = source.session
     session.inputs.is_complete = False  # another commit may be the last one next time
     try:
         repository = open_repository(session.home, session.environ)
-        base = named_base(repository, since) if since else _usual_base(repository, session, pushed)
+        base = since(session.home) if since else _usual_base(repository, session, pushed)
         if base is None:
             return []
         with States(session, repository, open_copy).at(base) as past:

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,7 +114,9 @@ def run(options: Namespace) -> int:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
-    division, since = _division(options), options.since
+    division = _division(options)
+    find_base = partial(causes.base_at, options.since, options.environ)
+    since = cache(find_base) if options.since else None
     open_copy = partial(common.session_for, Namespace(**vars(options)))  # a hook changes them
     code = 0
     answers: list[tuple[Report, Project, str]] = []  # and the heading of each
@@ -130,7 +132,7 @@ def run(options: Namespace) -> int:
         projects = _projects(options, paths, copy)
         session, inputs = projects[0].session, ReplayInputs(start)
         if since:  # also where nothing is broken
-            causes.check_revision(session, since)
+            since(session.home)
         if options.fix and (diff_code := _fix(options, paths, session)) is not None:
             return diff_code
         has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"

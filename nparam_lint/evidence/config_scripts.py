@@ -153,6 +153,8 @@ class ConfigScripts:
                 continue
             variables = self._changes.variables(text)
             options = [*_options_before(place, source)]
+            # Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read
+            # by the command line of this script alone.
             for more in ([*variables, *options], options, []):
                 part = ConfigSlice(source)
                 with suppress(NoWay, RecursionError):

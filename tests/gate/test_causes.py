@@ -204,6 +204,15 @@ def test_what_it_is_compared_with(sample, nparam_lint):
     )
 
 
+def test_git_is_asked_for_the_revision_once(sample, nparam_lint, tmp_path):
+    config, log = tmp_path / "gitconfig", tmp_path / "log"
+    config.write_text(f"[trace2]\n\tnormalTarget = {log}\n")
+    environ = {**sample.environ, "GIT_CONFIG_GLOBAL": str(config)}
+    nparam_lint("--declared", "--since", "v1", cwd=sample.path, **environ)
+    asked = [line for line in log.read_text().splitlines() if "start git" in line]
+    assert len([line for line in asked if "v1^{commit}" in line]) == 1
+
+
 def test_a_revision_that_is_not_there_is_an_error(sample, nparam_lint):
     done = nparam_lint("--declared", "--since", "v2", cwd=sample.path, **sample.environ)
     assert (done.returncode, done.stderr.partition(";")[0]) == (
