@@ -94,28 +94,32 @@ def on(path, *targets):
     return dict.fromkeys(targets, f"depends on {path}")
 
 
-@pytest.mark.parametrize("hook", [False, True], ids=["", "--declared"])
+ASKED = {
+    "layers/mixer.py": on("layers/mixer.py", LAZY, *OF_MIXER),
+    "layers/deep.py": on("layers/deep.py", *OF_DEEP),
+    "layers/unused.py": {},
+    "layers/__init__.py": on("layers/__init__.py", LAZY, *OF_MIXER),
+    "nets/__init__.py": on("nets/__init__.py", *EVERY - {"test_nets.py::Tested"}),
+    "layers/unused.py layers/deep.py": on("layers/deep.py", *OF_DEEP),
+    "nets/data.yaml layers/deep.py": on("layers/deep.py", *OF_DEEP) | OF_DATA,
+    "README.md": {},
+    "test_nets.py": {"test_nets.py::Tested": None},
+    "nets/alone.py nets/data.yaml": {ALONE: None} | OF_DATA,
+    "nparam-lint.toml": dict.fromkeys(EVERY, "is configured by nparam-lint.toml"),
+    "old": {},
+    # A directory is named by what is in it.
+    "layers README.md": on("layers/mixer.py", *OF_MIXER)
+    | on("layers/deep.py", *OF_DEEP)
+    | on("layers/__init__.py", LAZY),
+}
+
+
 @pytest.mark.parametrize(
-    ("paths", "expected"),
-    [
-        (["layers/mixer.py"], on("layers/mixer.py", LAZY, *OF_MIXER)),
-        (["layers/deep.py"], on("layers/deep.py", *OF_DEEP)),
-        (["layers/unused.py"], {}),
-        (["layers/__init__.py"], on("layers/__init__.py", LAZY, *OF_MIXER)),
-        (["nets/__init__.py"], on("nets/__init__.py", *EVERY - {"test_nets.py::Tested"})),
-        (["layers/unused.py", "layers/deep.py"], on("layers/deep.py", *OF_DEEP)),
-        (["nets/data.yaml"], OF_DATA),
-        (["nets/data.yaml", "layers/deep.py"], on("layers/deep.py", *OF_DEEP) | OF_DATA),
-        (["README.md"], {}),
-        (["test_nets.py"], {"test_nets.py::Tested": None}),
-        (["nets/alone.py", "nets/data.yaml"], {ALONE: None} | OF_DATA),
-        (["nparam-lint.toml"], dict.fromkeys(EVERY, "is configured by nparam-lint.toml")),
-        (["old"], {}),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
-def test_what_depends_on_a_path(built, asked, paths, expected, hook):
-    report, models = asked(built, *paths, *["--declared"] * hook)
+    ("paths", "hook"), [*((paths, True) for paths in ASKED), ("layers/mixer.py", False)]
+)
+def test_what_depends_on_a_path(built, asked, paths, hook):
+    expected = ASKED[paths]
+    report, models = asked(built, *paths.split(), *["--declared"] * hook)
     found = {
         name: why for name, why in models.items() if not (name.startswith("layers") or why is None)
     }
@@ -130,15 +134,7 @@ def test_what_depends_on_a_path(built, asked, paths, expected, hook):
     assert all(model["cached"] for model in report["models"] if model["declared"])
 
 
-@pytest.mark.parametrize("paths", [["layers"], ["layers", "README.md"], ["layers/"]], ids=" ".join)
-def test_a_directory_is_named_by_what_is_in_it(built, asked, paths):
-    _, models = asked(built, *paths, "--declared")
-    assert models.keys() == OF_MIXER | {LAZY}
-    assert models["nets/direct.py::Direct"] == "depends on layers/mixer.py"
-    assert models["nets/through.py::Through"] == "depends on layers/deep.py"
-
-
-@pytest.mark.parametrize("paths", [[], ["."], ["{}"], ["nets", "."]], ids=str)
+@pytest.mark.parametrize("paths", [[], ["{}"], ["nets", "."]], ids=str)
 def test_the_whole_project_has_nothing_elsewhere(built, asked, paths):
     report, models = asked(built, *(path.format(built) for path in paths), "--declared")
     assert models == dict.fromkeys(EVERY)
@@ -179,23 +175,21 @@ def test_a_change_that_breaks_models_elsewhere(sample, project, asked, nparam_li
 
 
 @pytest.mark.parametrize(
-    ("gone", "given"),
+    ("gone", "given", "state"),
     [
-        (["rm", "-q", "layers/deep.py"], ["layers/deep.py"]),
-        (["mv", "layers/deep.py", "layers/new.py"], ["layers/deep.py", "layers/new.py"]),
-        (["rm", "-rq", "layers"], ["layers"]),
+        (["rm", "-q", "layers/deep.py"], ["layers/deep.py"], "working tree"),
+        (["mv", "layers/deep.py", "layers/new.py"], ["layers/deep.py", "layers/new.py"], "index"),
+        (["rm", "-rq", "layers"], ["layers"], "commit"),
     ],
-    ids=lambda value: " ".join(value),
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
-@pytest.mark.parametrize("state", ["working tree", "index", "commit"])
 def test_a_file_that_is_gone(sample, project, asked, gone, given, state):
     sample.git(*gone)
     if state == "working tree":
         sample.git("reset", "-q")
     if state == "commit":
         sample.git("commit", "-qm", "gone")
-    staged = ["--staged"] * (state == "index")
-    report, _ = asked(project, *given, *staged, "--static")
+    report, _ = asked(project, *given, *["--staged"] * (state == "index"), "--static")
     assert report["summary"]["elsewhere"]["dependent"] == (2 if "layers/deep.py" in given else 5)
 
 
@@ -247,42 +241,41 @@ def test_a_link_to_a_file(project, asked):
         assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP)
 
 
-@pytest.mark.parametrize("place", ["conf", "layers"])
-def test_a_directory_with_data(project, asked, place):
-    write_files(project, {f"{place}/wide.yaml": "10"})
-    report, _ = asked(project, place, "--static")
-    dependent = len(OF_MIXER) if place == "layers" else 0
-    possible = len(EVERY) - dependent
-    assert report["summary"]["elsewhere"] == {
-        "declared": len(EVERY),
-        "dependent": dependent,
-        "possible": possible,
-    }
+def test_a_directory_with_data(project, asked):
+    for place, dependent in (("conf", 0), ("layers", len(OF_MIXER))):
+        write_files(project, {f"{place}/wide.yaml": "10"})
+        report, _ = asked(project, place, "--static")
+        assert report["summary"]["elsewhere"] == {
+            "declared": len(EVERY),
+            "dependent": dependent,
+            "possible": len(EVERY) - dependent,
+        }
 
 
-@pytest.mark.parametrize(
-    "imports",
-    [
-        "from layers import *",  # its __all__ names the module
-        "from layers import (  # all\n    deep as d,\n)",
-        "import os, layers.deep as d",
-        "import torch; import layers.deep",
-        "try: from layers.deep import Deep\nexcept ImportError: pass",
-        "if True:import layers.deep",
-        "from layers import \\\n    deep",
-        "def later():\n    from layers.deep import Deep",
-    ],
-)
-def test_every_form_of_import(project, asked, imports):
-    files = {
-        "layers/__init__.py": '__all__ = ["deep"]\n',
-        "more.py": net("More", imports),
-        "other.py": net("Other", imports.replace("deep", "unused")),
-    }
-    write_files(project, files)
-    report, _ = asked(project, "layers/deep.py", "--static")
-    also = "*" in imports  # the other one imports it too
-    assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP) + 1 + also
+IMPORTS = [
+    "from layers import *",  # its __all__ names the module
+    "from layers import (  # all\n    deep as d,\n)",
+    "import os, layers.deep as d",
+    "import torch; import layers.deep",
+    "try: from layers.deep import Deep\nexcept ImportError: pass",
+    "if True:import layers.deep",
+    "from layers import \\\n    deep",
+    "def later():\n    from layers.deep import Deep",
+]
+
+
+def test_every_form_of_import(project, asked):
+    """The budget of what imports it cannot be read, and that is told of what depends on it alone."""
+    files = {"layers/__init__.py": '__all__ = ["deep"]\n'}
+    for number, imports in enumerate(IMPORTS):
+        files[f"more_{number}.py"] = net("More", imports, budget="about 20")
+        others = imports.replace("deep", "unused")
+        files[f"other_{number}.py"] = net("Other", others, budget="about 20")
+    report, _ = asked(write_files(project, files), "layers/deep.py", "--static")
+    assert [finding["path"] for finding in report["findings"]] == [
+        *(f"more_{number}.py" for number in range(len(IMPORTS))),
+        "other_0.py",  # it imports all
+    ]
 
 
 def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
@@ -293,23 +286,22 @@ def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
     assert models[ALONE].startswith("may depend on layers/deep.py")
 
 
-@pytest.mark.parametrize(
-    ("paths", "message"),
-    [
-        (["layers/mixer.py", "../away/data.yaml"], "data.yaml is outside the project root "),
-        (["../away/data.yaml"], "data.yaml is outside of a project: no Python file is around it"),
-        (["layers/never.py"], "there is no file or directory layers/never.py"),
-        (["never"], "there is no file or directory never"),
-        (["--staged", "new.yaml"], "new.yaml is not in the index; next: git add new.yaml"),
-        (["--fix", "nets/data.yaml"], "nets/data.yaml is not a Python file"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_is_outside_or_not_there(project, nparam_lint, paths, message):
+OUTSIDE = {
+    "layers/mixer.py ../away/data.yaml": "data.yaml is outside the project root ",
+    "../away/data.yaml": "data.yaml is outside of a project: no Python file is around it",
+    "layers/never.py": "there is no file or directory layers/never.py",
+    "never": "there is no file or directory never",
+    "--staged new.yaml": "new.yaml is not in the index; next: git add new.yaml",
+    "--fix nets/data.yaml": "nets/data.yaml is not a Python file",
+}
+
+
+def test_what_is_outside_or_not_there(project, nparam_lint):
     write_files(project, {"../away/data.yaml": "", "new.yaml": ""})
-    done = nparam_lint(*paths, cwd=project)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    for paths, message in OUTSIDE.items():
+        done = nparam_lint(*paths.split(), cwd=project)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr
 
 
 def test_nothing_depends_on_it(built, nparam_lint):

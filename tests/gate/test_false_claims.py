@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
 from false_claims import NET, READ, UNCLEAR
 from sample_files import write_files
 
@@ -43,50 +41,38 @@ class Net(nn.Module):
 """
 
 
-@pytest.fixture(scope="module")
-def findings(tmp_path_factory, nparam_lint):
-    """(file, code) → target, line and column of each, from one run over all of them."""
+def nets(claims):
+    """One file, with a model for each claim."""
+    return "\n\n".join(
+        NET.format(claim=claim).replace("class Net", f"class Net{number}")
+        for number, claim in enumerate(claims)
+    )
+
+
+def test_no_claim_of_a_wrong_count_passes(tmp_path, nparam_lint):
     files = {
-        **{f"read_{n}.py": NET.format(claim=claim) for n, claim in enumerate(READ)},
-        **{f"unclear_{n}.py": NET.format(claim=claim) for n, claim in enumerate(UNCLEAR)},
+        "read.py": nets(READ),
+        "unclear.py": nets(UNCLEAR),
         "factories.py": FACTORIES,
         "nothing.py": "# nparam: 110\n",  # nothing in it looks like a model
         "right.py": NET.format(claim="**NPARAM : 220**"),
     }
-    root = write_files(tmp_path_factory.mktemp("claims"), files)
-    done = nparam_lint("--format", "json", "--device", "meta", cwd=root)
-    assert done.returncode == 1, done.stdout + done.stderr
-    found = {}
+    write_files(tmp_path, files)
+    done = nparam_lint("--format", "json", "--device", "meta", cwd=tmp_path)
+    found = {path: [] for path in files}
     for item in json.loads(done.stdout)["findings"]:
-        place = item["target"], item["line"], item["column"]
-        found.setdefault(Path(item["path"]).stem, []).append((item["code"], *place))
-    return found
-
-
-@pytest.mark.parametrize("number", range(len(READ)), ids=READ)
-def test_a_claim_that_is_clear_is_judged(findings, number):
-    (found,) = findings[f"read_{number}"]
-    assert found[:2] == ("NPL001", f"read_{number}.py::Net")
-
-
-@pytest.mark.parametrize("number", range(len(UNCLEAR)), ids=UNCLEAR)
-def test_a_claim_that_is_unclear_is_malformed(findings, number):
-    ((code, _, line, column),) = findings[f"unclear_{number}"]
-    assert (code, line) == ("NPL002", 7)
-    assert column > 4
-
-
-def test_a_file_without_models_is_looked_at(findings):
-    assert findings["nothing"] == [("NPL002", "", 1, 3)]
-
-
-def test_class_methods_and_static_factories_are_targets_of_their_own(findings):
-    assert findings["factories"] == [
+        place = item["code"], item["target"], item["line"], item["column"]
+        found[item["path"]].append(place)
+    read = [(code, target) for code, target, *_ in found["read.py"]]
+    assert read == [("NPL001", f"read.py::Net{number}") for number in range(len(READ))]
+    lines = nets(UNCLEAR).splitlines()
+    unclear = [(code, lines[line - 1].strip()) for code, _, line, _ in found["unclear.py"]]
+    assert unclear == [("NPL002", claim) for claim in UNCLEAR]
+    assert all(column > 4 for *_, column in found["unclear.py"])
+    assert found["nothing.py"] == [("NPL002", "", 1, 3)]
+    assert found["factories.py"] == [
         ("NPL001", "factories.py::Net.wide", 16, 20),
         ("NPL001", "factories.py::Net.plain", 24, 20),
         ("NPL001", "factories.py::Net.Part.make", 30, 24),
     ]
-
-
-def test_a_right_claim_in_another_spelling_passes(findings):
-    assert "right" not in findings
+    assert found["right.py"] == []

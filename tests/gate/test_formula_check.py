@@ -149,6 +149,11 @@ WRONG = {
         "with attn.dim=64 it gives 8,256, the model has 8,320: +64",
         "missing: depth*(attn.dim - 32)",
     ),
+    "too_much": (
+        NET.format("785*width + (width + 1)*classes + max(0, width - 128)"),
+        "with width=256 it gives 203,658, the model has 203,530: -128",
+        "too much: max(0, width - 128)",
+    ),
     "bottleneck": (
         model(
             "planes*(5*inplanes + 13*planes + 20)",
@@ -252,83 +257,91 @@ WRONG = {
         "missing: d**2*(E*(first - n) + max(n, E*n - E*first + first) - first) where E > 0",
     ),
 }
-AT_NIGHT = {
-    *("within_a_spread", "fields_of_a_config", "objects_in_a_config"),
-    *("at_most", "field_of_a_config", "part", "object_in_a_config", "metrics"),
+FROM_THE_START = GPT.format(": vocab*d + n_layer*3*d**2")
+NOT_THERE = {
+    "element": (STACK.format("widths[3]"), "'widths[3]'; did you mean widths[2]?"),
+    "field": (
+        NESTED.format("attn.size"),
+        "'attn.size'; a formula may use: depth, training",
+    ),
 }
 
 
-@pytest.fixture
-def check(tmp_path, nparam_lint):
-    """The findings about a source."""
+@pytest.fixture(scope="module")
+def check(tmp_path_factory, nparam_lint):
+    """The findings about each of some sources."""
 
-    def run(source):
+    def run(sources, root=None):
         head = "from dataclasses import dataclass, field\n\nimport torch.nn as nn\n\n\n"
-        write_files(tmp_path, {"net.py": head + source, "nparam-lint.toml": 'device = "meta"\n'})
-        done = nparam_lint("--format", "json", cwd=tmp_path)
+        root = root or tmp_path_factory.mktemp("formulas")
+        files = {f"{name}.py": head + source for name, source in sources.items()}
+        write_files(root, {**files, "nparam-lint.toml": 'device = "meta"\n'})
+        done = nparam_lint("--format", "json", cwd=root)
         assert "Traceback" not in done.stderr
         report = json.loads(done.stdout)
         assert done.returncode == bool(report["findings"])
         assert {model["status"] for model in report["models"]} == {"measured"}
-        return [(f["code"], f["message"], f["detail"]) for f in report["findings"]]
+        found = {name: [] for name in sources}
+        for f in report["findings"]:
+            found[f["path"].removesuffix(".py")].append((f["code"], f["message"], f["detail"]))
+        return found
 
     return run
 
 
-def rows(table):
-    return [pytest.param(n, marks=[pytest.mark.thorough] * (n in AT_NIGHT)) for n in table]
-
-
-@pytest.mark.first_cases(4)
-@pytest.mark.parametrize("name", rows(RIGHT))
-def test_a_formula_that_holds_is_no_finding(check, name):
-    assert check(RIGHT[name]) == []
-
-
-@pytest.mark.first_cases(8)
-@pytest.mark.parametrize("name", rows(WRONG))
-def test_a_formula_that_is_wrong_for_others(check, name):
-    source, said, *missing = WRONG[name]
-    ((code, message, detail),) = check(source)
+def wrong_for_others(found, said, *missing):
+    """The one finding has these words, and names what is missing."""
+    ((code, message, detail),) = found
     assert (code, message.partition(" wrong for others: ")[2]) == ("NPL011", said)
-    assert detail[1:-1] == missing
+    assert detail[1:-1] == [*missing]
 
 
-def test_the_finding_is_whole_and_the_second_run_says_the_same(check):
-    finding = (
-        "NPL011",
-        "the formula is right for Net() and wrong for others: with width=256 it gives 202,250, "
-        "the model has 203,530: +1,280",
-        [
-            "built: Net(width=256)",
-            "missing: classes*(width + 1) - 1290",
-            "to derive one that holds for all: nparam-lint formula net.py::Net",
-        ],
-    )
-    source = NET.format("784*width + width + 1290")
-    assert check(source) == [finding]
-    assert check(source) == [finding]
-
-
-def test_a_formula_that_is_wrong_from_the_start_shows_the_missing_term(check):
-    ((code, _, detail),) = check(GPT.format(": vocab*d + n_layer*3*d**2"))
+def test_formulas_that_hold_and_those_that_are_wrong_for_others(check):
+    sources = {name: RIGHT[name] for name in ("silenced", "each_has_its_own_arguments")}
+    sources |= {name: source for name, (source, _) in NOT_THERE.items()}
+    sources |= {"start": FROM_THE_START, "too_much": WRONG["too_much"][0]}
+    found = check(sources)
+    assert found["silenced"] == found["each_has_its_own_arguments"] == []
+    for name, (_, said) in NOT_THERE.items():
+        ((code, message, _),) = found[name]
+        assert (code, message.partition("attribute ")[2]) == ("NPL002", said)
+    wrong_for_others(found["too_much"], *WRONG["too_much"][1:])
+    ((code, _, detail),) = found["start"]  # it is wrong for the declared arguments already
     assert code == "NPL001"
     assert detail[:2] == ["with d=32, n_layer=2, vocab=100", "missing: 3*d*n_layer (h.*.bias)"]
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        (STACK.format("widths[3]"), "'widths[3]'; did you mean widths[2]?"),
-        (NESTED.format("attn.size"), "'attn.size'; a formula may use: depth, training"),
-    ],
-    ids=["element", "field"],
-)
-def test_a_name_that_is_not_there(check, source, said):
-    ((code, message, _),) = check(source)
-    assert (code, message.partition("attribute ")[2]) == ("NPL002", said)
+def test_the_finding_is_whole_and_the_second_run_says_the_same(check, tmp_path):
+    sources = {"net": NET.format("784*width + width + 1290")}
+    found = check(sources, tmp_path)
+    assert found["net"] == [
+        (
+            "NPL011",
+            "the formula is right for Net() and wrong for others: with width=256 it gives "
+            "202,250, the model has 203,530: +1,280",
+            [
+                "built: Net(width=256)",
+                "missing: classes*(width + 1) - 1290",
+                "to derive one that holds for all: nparam-lint formula net.py::Net",
+            ],
+        )
+    ]
+    assert check(sources, tmp_path) == found
 
 
-def test_the_rule_is_explained_by_an_example_that_shows_it(check):
-    (code, *_), *_ = check(RULES["NPL011"].example_bad + "\n")
+@pytest.mark.thorough
+def test_the_example_of_the_rule_shows_it(check):
+    ((code, *_), *_) = check({"net": RULES["NPL011"].example_bad + "\n"})["net"]
     assert code == "NPL011"
+
+
+@pytest.mark.thorough
+def test_every_formula_that_holds_is_no_finding(check):
+    assert check(RIGHT) == dict.fromkeys(RIGHT, [])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", WRONG)
+def test_a_formula_that_is_wrong_for_others(check, name):
+    source, *words = WRONG[name]
+    wrong_for_others(check({name: source})[name], *words)

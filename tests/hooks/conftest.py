@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sample_repository import AWKWARD, Sample
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -52,5 +54,31 @@ def hooked(
         nparam_lint("install-hook", *projects, cwd=made.path, **made.environ)
         assert (made.path / ".git/hooks/pre-commit").exists()
         return made
+
+    return make
+
+
+@dataclass
+class _Judged(Sample):
+    """A repository whose commits are judged as the hook does it, without a process of its own."""
+
+    check: Any = None
+
+    def commit(self, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
+        done = self.check("--declared", "--staged", cwd=self.path, **self.environ)
+        if not done.returncode:
+            super().commit(*arguments, "--no-verify", **more)
+        return done
+
+
+@pytest.fixture
+def judged(
+    repository: Callable[..., Sample], nparam_lint: Callable[..., object]
+) -> Callable[..., Sample]:
+    """Makes a repository whose commits are judged in the process of the test."""
+
+    def make(files: dict[str, str]) -> Sample:
+        made = repository(files)
+        return _Judged(made.path, made.environ, nparam_lint)
 
     return make

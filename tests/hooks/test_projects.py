@@ -46,16 +46,16 @@ def places(done):
     return sorted(done.stdout.splitlines())
 
 
-@pytest.mark.first_cases(4)
+@pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     ("paths", "more"),
     [
+        (["fine"], GIT),
+        (["a/in/net.py"], FRAMEWORK),
         ([], {}),
         ([], GIT),
-        (["fine"], GIT),
         (["fine"], FRAMEWORK),
         (["fine", "a"], FRAMEWORK),
-        (["a/in/net.py"], FRAMEWORK),
         (["--config", "fine/nparam-lint.toml"], FRAMEWORK),
         (["--config", "fine/../fine/nparam-lint.toml", "fine"], GIT),
         (["--config", "other.toml"], GIT),
@@ -224,12 +224,11 @@ def test_doctor_names_the_environments_of_directories(environments, nparam_lint)
     ]
 
 
-@pytest.mark.parametrize("format", ["text", "html"])
-@pytest.mark.parametrize("config", ["", "colour = 3\n"])
+@pytest.mark.parametrize(("format", "config"), [("text", ""), ("html", "colour = 3\n")])
 def test_the_name_of_a_project_is_no_command_to_a_runner(tmp_path, nparam_lint, format, config):
     inner = {"net.py": model(10), "nparam-lint.toml": config}
     write_files(tmp_path / "a\n::error file=x::no", inner)
     (tmp_path / "nparam-lint.toml").touch()
-    done = nparam_lint("--format", format, ".", cwd=tmp_path)
+    done = nparam_lint("--declared", "--format", format, ".", cwd=tmp_path)
     assert "a ::error file=x::no" in done.stdout + done.stderr
     assert "\n::" not in done.stdout + done.stderr

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
 from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused
-from sample_repository import Sample
 
 CONFIG = """\
 [tool.nparam-lint.budgets]
@@ -63,28 +59,6 @@ class Net(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(DEPTH))
 '''
-
-
-@dataclass
-class Judged(Sample):
-    """A repository whose commits are judged as the hook does it, without a process of its own."""
-
-    check: Any = None
-
-    def commit(self, *arguments, **more):
-        done = self.check("--declared", "--staged", cwd=self.path, **self.environ, **more)
-        return (
-            done if done.returncode else super().commit(*arguments, "--no-verify", **more) and done
-        )
-
-
-@pytest.fixture
-def judged(repository, nparam_lint):
-    def make(files):
-        made = repository(files)
-        return Judged(made.path, made.environ, nparam_lint)
-
-    return make
 
 
 def test_a_budget_that_only_the_config_changes(judged):
