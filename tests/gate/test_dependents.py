@@ -265,7 +265,7 @@ IMPORTS = [
 
 
 def test_every_form_of_import(project, asked):
-    """The budget of what imports it cannot be read, and that is told of what depends on it alone."""
+    """The budget of each importer cannot be read, which is told of what depends on it alone."""
     files = {"layers/__init__.py": '__all__ = ["deep"]\n'}
     for number, imports in enumerate(IMPORTS):
         files[f"more_{number}.py"] = net("More", imports, budget="about 20")

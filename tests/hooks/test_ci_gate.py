@@ -101,8 +101,8 @@ def test_a_real_run(repository):
     assert done.returncode == 1, done.stderr
     (issue,) = json.loads((sample.path / "gl-code-quality-report.json").read_text())
     assert issue["check_name"] == "NPL002"
-    sample.committed({"net.py": model(20, 420)})
-    done = run(NPARAM_LINT_BASE="HEAD~1")
+    sample.committed({"net.py": "no = 'model'\n"})
+    done = run(NPARAM_LINT_BASE="HEAD")
     assert done.returncode == 0, done.stdout + done.stderr
     done = run(NPARAM_LINT_BASE="gone")
     assert done.returncode == 2

@@ -285,25 +285,23 @@ def test_no_message_has_a_path_of_the_copy(repository, staged):
     assert "    at crashes.py:10\n" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["new.py"], "nparam-lint: new.py is not in the index; next: git add new.py\n"),
-        (
-            ["a b/new.py"],
-            "nparam-lint: a b/new.py is not in the index; next: git add 'a b/new.py'\n",
-        ),
-        (["gone.py"], "nparam-lint: there is no file or directory gone.py\n"),
-        (["/"], "nparam-lint: / is not in a git repository: fatal: not a git repository"),
-        (["net.py", "/"], "nparam-lint: / is outside of the repository at {}\n"),
-        (["--config", "new.toml"], "nparam-lint: new.toml is not in the index; next: git add new"),
-        (["--config", "gone.toml"], "nparam-lint: there is no file or directory gone.toml\n"),
-    ],
-)
-def test_a_question_about_what_is_not_staged_exits_with_2(repository, staged, arguments, message):
+ASKED = {
+    "new.py": "nparam-lint: new.py is not in the index; next: git add new.py\n",
+    "a b/new.py": "nparam-lint: a b/new.py is not in the index; next: git add 'a b/new.py'\n",
+    "gone.py": "nparam-lint: there is no file or directory gone.py\n",
+    "/": "nparam-lint: / is not in a git repository: fatal: not a git repository",
+    "net.py:/": "nparam-lint: / is outside of the repository at {}\n",
+    "--config:new.toml": "nparam-lint: new.toml is not in the index; next: git add new",
+    "--config:gone.toml": "nparam-lint: there is no file or directory gone.toml\n",
+}
+
+
+def test_a_question_about_what_is_not_staged_exits_with_2(repository, staged):
     sample = repository({"net.py": model(10, 110)})
     sample.write({"new.py": "", "a b/new.py": "", "new.toml": ""})
-    assert staged(sample, *arguments, code=2).startswith(message.format(sample.path))
+    for arguments, message in ASKED.items():
+        told = staged(sample, *arguments.split(":"), code=2)
+        assert told.startswith(message.format(sample.path))
 
 
 def test_a_directory_without_tracked_files_is_a_place_to_ask_from(repository, staged):

@@ -4,9 +4,9 @@ pushed, and a rebase as soon as it is done."""
 from __future__ import annotations
 
 import pytest
-from commits import accepted, model, refused, unwrapped
+from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused, unwrapped
 
-BROKEN = "net.py:6:16 NPL001"
+BROKEN = REFUSED[0]
 MADE = "git has made these commits already"
 
 # On a branch that starts at `base`, with git's output; `wide` is one commit further, and breaks the
@@ -41,12 +41,11 @@ def shared():
 @pytest.fixture
 def sample(shared, repository, nparam_lint, tmp_path):
     if not shared:
-        net = "from size import WIDTH\n" + model(10, 110).replace("width=10", "width=WIDTH")
-        made = repository({"net.py": net, "size.py": "WIDTH = 10\n"})
+        made = repository({"net.py": model(10)})
         made.git("checkout", "--quiet", "-b", "base")
-        for branch, text in (("wide", "WIDTH = 11\n"), ("narrow", "WIDTH = 10\n")):
+        for branch, text in (("wide", model(10, UNREADABLE)), ("narrow", model(10))):
             made.git("checkout", "--quiet", "-b", branch)
-            made.committed({"size.py": text})
+            made.committed({"net.py": text})
         made.git("checkout", "--quiet", "-b", "other", "base")
         made.committed({"other.txt": ""})
         made.git("init", "--quiet", "--bare", tmp_path / "remote.git")
@@ -74,18 +73,18 @@ def test_what_is_pushed_is_judged_however_it_was_made(sample, tmp_path, way):
         assert done.returncode == 0, done.stdout + done.stderr
         said, is_rebase = unwrapped(done), {"rebase", "--rebase"}.intersection(command)
         assert (BROKEN in said, MADE in said) == (bool(is_rebase), bool(is_rebase)), said
-    refused(sample.attempt("push", "origin", "try"), BROKEN, "declared 110", "132")
+    refused(sample.attempt("push", "origin", "try"), *REFUSED)
 
 
 @pytest.mark.thorough
 def test_every_branch_and_tag_of_a_push_is_judged(sample):
-    accepted(sample.attempt("push", "origin", "base", "narrow"), "1 budget holds")
+    accepted(sample.attempt("push", "origin", "base", "narrow"), JUDGED)
     refused(sample.attempt("push", "origin", "other", "wide"), BROKEN)
     sample.git("tag", "--annotate", "-m", "x", "v1", "wide")
     refused(sample.attempt("push", "origin", "v1"), BROKEN)
     assert sample.git("ls-remote", "--heads", "--tags", "origin").count("refs/") == 2
     # Nothing to judge: what is deleted, and what is no commit.
-    sample.git("tag", "file", "base:size.py")
+    sample.git("tag", "file", "base:net.py")
     done = sample.attempt("push", "origin", "file", ":narrow")
     assert (done.returncode, "NPL" in done.stderr) == (0, False), done.stdout + done.stderr
 
@@ -93,7 +92,7 @@ def test_every_branch_and_tag_of_a_push_is_judged(sample):
 def test_a_rebase_that_is_fine_says_so_and_an_amended_commit_was_judged_before(sample):
     sample.git("reset", "--quiet", "--hard", "narrow")
     rebased = sample.attempt("rebase", "other")
-    assert "1 budget holds" in rebased.stdout + rebased.stderr
+    assert JUDGED in rebased.stdout + rebased.stderr
     assert MADE not in rebased.stderr
     amended = sample.attempt("commit", "--amend", "--no-edit")
-    assert (amended.stdout + amended.stderr).count("1 budget holds") == 1
+    assert (amended.stdout + amended.stderr).count(JUDGED) == 1

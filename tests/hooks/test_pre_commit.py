@@ -58,7 +58,9 @@ def framework(repository, published, home):
     def make(files: dict[str, str], **more: str) -> Sample:
         sample = repository(files)
         del sample.environ["NPARAM_LINT_PYTHON"]
-        sample.environ = sample.environ | {"PRE_COMMIT_HOME": str(home)} | more
+        sample.environ = (
+            sample.environ | {"PRE_COMMIT_HOME": str(home), "PIP_NO_COMPILE": "1"} | more
+        )
         rev = published.git("rev-parse", "HEAD")
         config = CONFIG.format(repo=published.path, rev=rev, types=", ".join(STAGES))
         sample.committed({".pre-commit-config.yaml": config, ".gitignore": ".venv/\n"})

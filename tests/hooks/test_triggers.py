@@ -135,8 +135,8 @@ def test_a_merge_of_two_sides_that_are_fine_by_themselves(hooked):
     assert sample.git("rev-list", "--count", "--merges", "HEAD") == "1"
 
 
-def test_a_merge_with_a_conflict(hooked):
-    sample = hooked({"net.py": model(10)})
+def test_a_merge_with_a_conflict(judged):
+    sample = judged({"net.py": model(10)})
     sample.git("checkout", "--quiet", "-b", "side")
     sample.committed({"net.py": model(11)})
     sample.git("checkout", "--quiet", "main")
