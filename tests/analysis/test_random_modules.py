@@ -97,7 +97,7 @@ def model(parts):
     return make
 
 
-def check(make, base, forms, least: int = 25) -> None:
+def check(make, base, forms, least: int = 12) -> None:
     """The forms, and what is written of them, at arguments far from those of the base."""
     dice, tried = random.Random(11), 0
     order = list(base)
@@ -149,7 +149,10 @@ def test_many_a_form_is_right_everywhere_or_there_is_none(parts):
 
 
 # Those that take long, and are like others.
-AT_NIGHT = set("attention encoder levels nested projected shortcut tied".split()) | {"half as deep"}
+AT_NIGHT = {
+    *"attention encoder gru levels lstm nested projected shortcut tied widths".split(),
+    "half as deep",
+}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def every(budget, holds, goal, high):
     return sorted(map(abs, off))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     budget=st.integers(1, 200_000),
     goal=st.sampled_from(["closest", "under", "exact"]),
