@@ -19,7 +19,7 @@ from nparam_lint.claims.docstring_budgets import (
 )
 from nparam_lint.ground.values import DocLine
 
-PROPERTY = settings(max_examples=200)
+PROPERTY = settings(max_examples=80)
 
 
 def lines_of(text: str, column: int = 8) -> list[DocLine]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nparam_lint.claims import FormulaError, UnknownName, exact_text
 from nparam_lint.claims.expression import parse_formula
 
-PROPERTY = settings(max_examples=200)
+PROPERTY = settings(max_examples=80)
 NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero": 0}
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nparam_lint.claims import METRICS, FormulaError, TextError, UnknownName
 from nparam_lint.claims.grammar import parse_tolerance, parse_value, round_count
 
-PROPERTY = settings(max_examples=200)
+PROPERTY = settings(max_examples=80)
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12}
 
 

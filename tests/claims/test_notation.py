@@ -19,7 +19,7 @@ from nparam_lint.claims import (
     parse_target,
 )
 
-PROPERTY = settings(max_examples=150)
+PROPERTY = settings(max_examples=60)
 GPT = Target("n.py", "GPT")
 
 words = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(str.isidentifier)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nparam_lint.claims.prose import find_claims
 from nparam_lint.ground.values import DocLine
 
-PROPERTY = settings(max_examples=200)
+PROPERTY = settings(max_examples=80)
 
 
 def claims_of(text: str):

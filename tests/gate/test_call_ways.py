@@ -322,18 +322,13 @@ if __name__ == "__main__":
 
 
 def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
-    root = write_files(tmp_path / "p", {"spell.py": MAKES_WORDS})
-    done = nparam_lint(cwd=root)
-    assert (
-        "  – Speller  words comes from train_dataset.get_vocab_size() (spell.py:11)" in done.stdout
-    )
-    assert "\nno model measured · " in done.stdout
-
-
-def test_the_first_call_that_is_not_run_is_named(tmp_path, nparam_lint):
+    """The first call that is not run."""
     text = MAKES_WORDS.replace("train_dataset.get_vocab_size()", "train_dataset.shape[0]")
-    done = nparam_lint(cwd=write_files(tmp_path / "p", {"spell.py": text}))
-    assert "  – Speller  train_dataset comes from torch.load() (spell.py:10)" in done.stdout
+    files = {"spell.py": MAKES_WORDS, "shape.py": text.replace("Speller", "Shaper")}
+    said = nparam_lint(cwd=write_files(tmp_path / "p", files)).stdout
+    assert "  – Speller  words comes from train_dataset.get_vocab_size() (spell.py:11)" in said
+    assert "  – Shaper  train_dataset comes from torch.load() (shape.py:10)" in said
+    assert "\nno model measured · " in said
 
 
 ASKS = """\

@@ -41,9 +41,12 @@ FILES = {
 }
 
 
-@pytest.fixture
-def root(tmp_path):
-    return write_files(tmp_path / "project", FILES)
+@pytest.fixture(scope="module")
+def root(tmp_path_factory, nparam_lint):
+    """A project that no test changes, and of which it is known what its models read."""
+    project = write_files(tmp_path_factory.mktemp("project"), FILES)
+    assert nparam_lint("--declared", cwd=project).returncode == 1
+    return project
 
 
 @pytest.fixture
@@ -82,7 +85,8 @@ def test_the_message_names_the_target_and_the_next_step(root, nparam_lint):
     assert "net.py has no 'Nett'; did you mean Net?" in done.stdout
 
 
-def test_update_changes_the_numbers_and_nothing_else(root, nparam_lint):
+def test_update_changes_the_numbers_and_nothing_else(tmp_path, nparam_lint):
+    root = write_files(tmp_path, FILES)
     done = nparam_lint("update", "README.md", cwd=root)
     assert done.returncode == 1  # what is gone is left
     assert "net.py::Net  111 → 110  (110)" in done.stdout
@@ -124,13 +128,11 @@ def test_files_of_every_name_and_encoding_are_read_or_told(nparam_lint, tmp_path
     ],
 )
 def test_a_path_is_the_model_or_the_text(root, nparam_lint, path, places):
-    nparam_lint("--declared", cwd=root)  # then it is known that no model reads these files
     done = nparam_lint("--declared", "--format", "json", path, cwd=root)
     assert {place for _, place in found(done)} == places
 
 
 def test_a_model_elsewhere_says_why_it_is_checked(root, nparam_lint):
-    nparam_lint("--declared", cwd=root)
     done = nparam_lint("--declared", "--format", "json", "docs/a.rst", cwd=root)
     (model,) = json.loads(done.stdout)["models"]
     assert model["because"] == "has a count in docs/a.rst"

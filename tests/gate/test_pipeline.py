@@ -38,14 +38,25 @@ def checked(session_of):
     return run
 
 
+def state(root):
+    return {
+        path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes())
+        for path in root.rglob("*")
+    }
+
+
 @pytest.fixture(scope="module")
 def report_on(checked, project):
-    """The report on a sample project as it is: each is checked once, for all tests."""
+    """The report on a sample project as it is: each is checked once, for all tests, and its tree is
+    left as it was."""
     reports = {}
 
     def of(name):
         if name not in reports:
-            reports[name] = checked(project(name))
+            root = project(name)
+            before = state(root)
+            reports[name] = checked(root)
+            assert state(root) == before
         return reports[name]
 
     return of
@@ -569,24 +580,6 @@ def test_show_measures_the_one_target_with_its_parameters(project, session_of):
         ("out.weight", (10, 2)),
         ("out.bias", (10,)),
     ]
-
-
-# --- manners --------------------------------------------------------------------------------
-
-
-def test_the_tree_is_left_as_it_was(checked, project):
-    root = project("layouts")
-
-    def state():
-        return {
-            path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes())
-            for path in root.rglob("*")
-        }
-
-    before = state()
-    report = checked(root)
-    assert totals(report)["src/pkg/net.py::Net"] == 12
-    assert state() == before
 
 
 # --- the source beside what was built -------------------------------------------------------------

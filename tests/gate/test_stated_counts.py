@@ -99,15 +99,11 @@ VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("place", VERDICTS)
-def test_each_place_where_a_count_is_stated(claims, place):
-    claim = claims[place]
+def test_each_place_where_a_count_is_stated(claims):
     keys = ("verdict", "strength", "target", "actual", "because")
-    assert tuple(claim[key] for key in keys) == VERDICTS[place]
-
-
-def test_nothing_else_is_a_count(claims):
-    assert {*claims} == {*VERDICTS, "model.safetensors.index.json:1"}
+    found = {place: tuple(claim[key] for key in keys) for place, claim in claims.items()}
+    del found["model.safetensors.index.json:1"]
+    assert found == VERDICTS
 
 
 def test_a_checkpoint_whose_tensors_two_models_have_accuses_none(claims):
@@ -127,45 +123,36 @@ def told(root, nparam_lint, files, *arguments, code=0):
 ONE = TORCH + model_class("GridNet", "self.fc = nn.Linear(9, 10)")
 
 
-def test_a_wrong_count_is_a_warning_where_it_stands(tmp_path, nparam_lint):
-    files = {"nets.py": ONE, "README.md": "GridNet has 120 parameters.\n"}
-    assert told(tmp_path, nparam_lint, files) == [
-        ("README.md", 1, "GridNet has 100 parameters, stated: 120 parameters (-16.67 %)")
+# What may be right, or about something else.
+SILENT = [
+    "GridNet has 100 parameters.",
+    "OtherNet has 120 parameters.",
+    "GridNet has fewer than half of the 120 parameters of OtherNet.",
+    "It has a GridNet for the audio, and a 120k parameter language model.",
+    "GridNet saw 120M images, v1.2, 76.1 % and 120k steps.",
+    "| Backbone | Params | mAP |\n|--|--|--|\n| GridNet | 120M | 41 |",
+    "## GridNet and what came after\n\nIt has 120 parameters.",
+    "| model | Params |\n|--|--|\n| GridNet | 100 |\n\n"
+    "| model (22k) | Params |\n|--|--|\n| GridNet | 1.2k |",
+    "| model | Params |\n|--|--|\n| GridNet† | 120 |",  # the same, or another variant
+    "GridNet has 120 <!-- nparam: ignore[NPL013] --> parameters.",
+]
+
+
+def texts(silent):
+    return {f"silent_{number}.md": f"{text}\n" for number, text in enumerate(silent)}
+
+
+def test_a_wrong_count_is_a_warning_where_it_stands_and_no_other_is_told(tmp_path, nparam_lint):
+    files = {"nets.py": ONE, "README.md": "GridNet has 120 parameters.\n"} | texts(SILENT)
+    files["docs/a.md"] = "GridNet is a 120k parameter model.\n"
+    wrong = [
+        ("README.md", 1, "GridNet has 100 parameters, stated: 120 parameters (-16.67 %)"),
+        ("docs/a.md", 1, "GridNet has 100 parameters, stated: 120k parameter (-99.92 %)"),
     ]
-    files["README.md"] = "GridNet is a 120k parameter model.\n"
-    assert len(told(tmp_path, nparam_lint, files)) == 1
-
-
-def test_an_error_if_the_user_says_so(tmp_path, nparam_lint):
-    files = {
-        "nets.py": ONE,
-        "README.md": "GridNet has 120 parameters.\n",
-        "nparam-lint.toml": 'device = "meta"\n[severity]\nNPL013 = "error"\n',
-    }
-    assert len(told(tmp_path, nparam_lint, files, code=1)) == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "GridNet has 100 parameters.",
-        "OtherNet has 120 parameters.",
-        "GridNet has fewer than half of the 120 parameters of OtherNet.",
-        "It has a GridNet for the audio, and a 120k parameter language model.",
-        "GridNet saw 120M images, v1.2, 76.1 % and 120k steps.",
-        "| Backbone | Params | mAP |\n|--|--|--|\n| GridNet | 120M | 41 |",
-        "## GridNet and what came after\n\nIt has 120 parameters.",
-        "| model | Params |\n|--|--|\n| GridNet | 100 |\n\n"
-        "| model (22k) | Params |\n|--|--|\n| GridNet | 1.2k |",
-        "| model | Params |\n|--|--|\n| GridNet† | 120 |",  # the same, or another variant
-        "GridNet has 120 <!-- nparam: ignore[NPL013] --> parameters.",
-    ],
-)
-def test_a_number_that_may_be_right_or_about_something_else_is_no_finding(
-    tmp_path, nparam_lint, text
-):
-    files = {"nets.py": ONE, "README.md": text + "\n"}
-    assert told(tmp_path, nparam_lint, files) == []
+    assert told(tmp_path, nparam_lint, files) == wrong
+    files["nparam-lint.toml"] = 'device = "meta"\n[severity]\nNPL013 = "error"\n'
+    assert told(tmp_path, nparam_lint, files, code=1) == wrong
 
 
 NEAR = (
@@ -187,51 +174,44 @@ def span_net_small():
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "readme", "text"),
-    [
-        ("nets.py", "README.md", "SpanNet has 1.00M parameters."),  # rounded up
-        ("nets.py", "README.md", "SpanNet has only 7M parameters."),  # as its family has
-        ("detection/nets.py", "README.md", "SpanNet has 1.4M parameters."),  # with its head
-        # What is built of a class, below its name; a name that several rows share.
-        ("nets.py", "README.md", "| model | params |\n|--|--|\n| SpanNet | 7M |"),
-        (
-            "nets.py",
-            "README.md",
-            "| model | width | params |\n|--|--|--|\n| SpanNet | 2 | 2k |\n| | 3 | 3k |",
-        ),
-        (
-            "nets.py",
-            "README.md",
-            "<table><tr><th>model</th><th>width</th><th>params</th></tr>"
-            "<tr><td rowspan=2>SpanNet</td><td>2</td><td>2k</td></tr>"
-            "<tr><td>3</td><td>3k</td></tr></table>",
-        ),
-        # Three models, and none of them right: of another data set, perhaps.
-        (
-            "nets.py",
-            "README.md",
-            "| model | params |\n|--|--|\n"
-            "| SpanNet | 3M |\n| span_net_large | 8M |\n| span_net_small | 0.3M |",
-        ),
-        ("a/nets.py", "b/README.md", "| size | params |\n|--|--|\n| base | 1.4M |"),
-    ],
-)
-def test_a_number_of_a_model_near_it_is_no_finding(tmp_path, nparam_lint, path, readme, text):
-    sizes = (
-        "\n\nSIZES = {'base': {'d': 999}}\n\n\ndef load(name):\n    return SpanNet(**SIZES[name])\n"
-    )
-    files = {path: NEAR + sizes, readme: text + "\n"}
-    assert told(tmp_path, nparam_lint, files) == []
+SIZES = "\n\nSIZES = {'base': {'d': 999}}\n\n\ndef load(name):\n    return SpanNet(**SIZES[name])\n"
+ALMOST = [
+    "SpanNet has 1.00M parameters.",  # rounded up
+    "SpanNet has only 7M parameters.",  # as its family has
+    # What is built of a class, below its name; a name that several rows share.
+    "| model | params |\n|--|--|\n| SpanNet | 7M |",
+    "| model | width | params |\n|--|--|--|\n| SpanNet | 2 | 2k |\n| | 3 | 3k |",
+    "<table><tr><th>model</th><th>width</th><th>params</th></tr>"
+    "<tr><td rowspan=2>SpanNet</td><td>2</td><td>2k</td></tr>"
+    "<tr><td>3</td><td>3k</td></tr></table>",
+    # Three models, and none of them right: of another data set, perhaps.
+    "| model | params |\n|--|--|\n"
+    "| SpanNet | 3M |\n| span_net_large | 8M |\n| span_net_small | 0.3M |",
+]
+NEAR_BY = {
+    "the model itself": {"nets.py": NEAR + SIZES} | texts(ALMOST),
+    "with its head": {
+        "detection/nets.py": NEAR + SIZES,
+        "README.md": "SpanNet has 1.4M parameters.\n",
+    },
+    "a size far away": {
+        "a/nets.py": NEAR + SIZES,
+        "b/README.md": "| size | params |\n|--|--|\n| base | 1.4M |\n",
+    },
+}
+
+
+@pytest.mark.parametrize("name", NEAR_BY)
+def test_a_number_of_a_model_near_it_is_no_finding(tmp_path, nparam_lint, name):
+    wrong = {"grid.py": ONE, "wrong.md": "GridNet has 120 parameters.\n"}
+    found = told(tmp_path, nparam_lint, NEAR_BY[name] | wrong)
+    assert [path for path, *_ in found] == ["wrong.md"]
 
 
 def test_a_size_alone_is_a_name_where_the_model_is(tmp_path, nparam_lint):
-    sizes = (
-        "\n\nSIZES = {'base': {'d': 999}}\n\n\ndef load(name):\n    return SpanNet(**SIZES[name])\n"
-    )
     table = "# SpanNet: it spans\n\n## Sizes\n\n| size | params |\n|--|--|\n"
     files = {
-        "a/nets.py": NEAR + sizes,
+        "a/nets.py": NEAR + SIZES,
         "README.md": table + "| base | 1.4M |\n| large | 8M |\n",
     }
     assert [line for _, line, _ in told(tmp_path, nparam_lint, files)] == [7, 8]

@@ -10,7 +10,7 @@ from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
 from nparam_lint.rewrite.number_style import integer, is_movable, restate, rounded
 
-PROPERTY = settings(max_examples=200)
+PROPERTY = settings(max_examples=80)
 SUFFIXES = ("k", "K", "M", "G", "B", "T", " M")
 BYTES = ("KB", "MB", "GB", "KiB", "MiB", " GiB")
 

@@ -238,4 +238,4 @@ def calls_made(source):
 @pytest.mark.first_cases(3)
 @pytest.mark.parametrize("case", LONG)
 def test_the_work_grows_as_the_source_does(case):
-    assert calls_made(LONG[case](1200)) < 4.5 * calls_made(LONG[case](300))
+    assert calls_made(LONG[case](600)) < 4.5 * calls_made(LONG[case](150))

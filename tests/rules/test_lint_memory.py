@@ -171,14 +171,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("value", WRONG, ids=range(len(WRONG)))
-def test_findings_of_wrong_types_were_never_there(root, base, value):
+def test_findings_of_wrong_types_were_never_there(root, base):
     plain = linted(root)
     assert plain
-    store = Store(base, str(root))
-    name = f"findings-{release(store)}"
-    assert store.save(name, msgspec.msgpack.encode(entries(root, value)))
-    assert linted(root, store) == plain
+    for value in WRONG:
+        store = Store(base, str(root))
+        name = f"findings-{release(store)}"
+        assert store.save(name, msgspec.msgpack.encode(entries(root, value)))
+        assert linted(root, store) == plain
     assert process(root, base) == [places(plain), False, 0]
 
 
