@@ -20,9 +20,9 @@ USAGE = "nparam-lint completion SHELL"
 DESCRIPTION = """\
 Print a script that completes commands, options and files.
 
-  bash   add to ~/.bashrc:                 source <(nparam-lint completion bash)
-  zsh    add to ~/.zshrc, below compinit:  source <(nparam-lint completion zsh)
-  fish   nparam-lint completion fish > ~/.config/fish/completions/nparam-lint.fish
+  bash  in ~/.bashrc:                   source <(nparam-lint completion bash)
+  zsh   in ~/.zshrc, below compinit:    source <(nparam-lint completion zsh)
+  fish  in ~/.config/fish/config.fish:  nparam-lint completion fish | source
 
 The script is that of this version: print it again after an update, if it is kept in a file.
 """
@@ -93,7 +93,6 @@ class CommandWords:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -25,7 +24,6 @@ exit codes: 0 done, 1 a budget could not be written, 2 nothing could be measured
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     common.add_paths(parser)
     parser.add_argument(

@@ -18,9 +18,7 @@ from nparam_lint.config.interpreter import named_interpreter
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import Repository, open_repository
 
-USAGE = (
-    "nparam-lint install-hook [--pre-push] [--post-rewrite] [--write | --python PATH | --uninstall]"
-)
+USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [options]"
 DESCRIPTION = (
     "Install git hooks that check what is staged at every commit, in every project of the "
     "repository, wherever this command is run. Where husky, lefthook, prek or pre-commit manages "

@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import sys
+import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -202,10 +203,23 @@ def parser_of(name: str) -> tuple[Any, Parser]:
     """The module of a command, and what reads its options."""
     command = import_module(f"nparam_lint.cli.{name.replace('-', '_')}")
     prog = f"nparam-lint {name}"
-    parser = Parser(prog=prog, usage=command.USAGE, description=command.DESCRIPTION)
+    texts = {"usage": command.USAGE, "description": command.DESCRIPTION}
+    parser = Parser(prog=prog, **texts, formatter_class=_Paragraphs)
     parser.set_defaults(command=name)
     command.add_arguments(parser)
     return command, parser
+
+
+class _Paragraphs(argparse.HelpFormatter):
+    """As wide as the terminal; what is indented stays as it is laid out."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        parts = text.strip().split("\n\n")
+        return "\n\n".join(p if p[0] == " " else fill(p, width, indent) for p in parts)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 _NEAR = 0.7  # how much an option must be like another to be meant for it

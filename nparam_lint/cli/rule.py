@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cli import common
 from nparam_lint.ground.rule_catalogue import RULES, explain
+from nparam_lint.report.style import wrap
 
 USAGE = "nparam-lint rule [CODE]"
 DESCRIPTION = "Explain a finding by example."
@@ -18,9 +19,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    if options.code is None:
-        rows = (f"{code}  {rule.name:<28} {rule.summary}" for code, rule in RULES.items())
-        common.write("\n".join(rows), None)
-    else:
-        common.write(explain(options.code), None)
+    width = common.terminal_width()
+    if options.code is not None:
+        common.write(explain(options.code, width), None)
+        return 0
+    names = max(map(len, RULES.names))
+    lines = []
+    for code, rule in RULES.items():
+        head = f"{code}  {rule.name:<{names}}  "
+        lines += wrap(rule.summary, width, head, " " * len(head))
+    common.write("\n".join(lines), None)
     return 0

@@ -33,7 +33,7 @@ from nparam_lint.report.formats import render
 if TYPE_CHECKING:
     from nparam_lint.config.session import Progress
 
-USAGE = "nparam-lint sweep TARGET --vary d_model=256..2048:64,n_layer=2,4,8 [options]"
+USAGE = "nparam-lint sweep TARGET --vary d_model=64..512:64,n_layer=2,4 [options]"
 DESCRIPTION = (
     "The count of each of many configurations: by closed form where one is proved and its "
     "conditions hold, of which a sample is built to check it; else by building the model. "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
@@ -40,7 +39,6 @@ exit codes: 0 all these budgets hold now; 1 a budget that does not hold was not 
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="model, selector, or path")
     parser.add_argument(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from importlib import import_module
-from textwrap import indent
+from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 from nparam_lint.ground import PACKAGE
@@ -113,14 +113,15 @@ def find(code: str) -> Rule:
     raise UnknownRule(f"no rule {text!r}{hint}")
 
 
-def explain(code: str) -> str:
+def explain(code: str, width: int = 80) -> str:
     """The page of one rule for a terminal. Raises UnknownRule."""
     rule = find(code)
+    remedy = fill(f"What to do: {rule.remedy}", width, break_on_hyphens=False)
     paragraphs = (
         f"{rule.code}  {rule.name}  ({state(rule)})",
         rule.summary,
         *explanation(rule),
-        f"What to do: {rule.remedy}\n",
+        f"{remedy}\n",
     )
     return "\n\n".join(paragraphs)
 

@@ -6,6 +6,7 @@ import pytest
 from sample_repository import Sample
 
 from nparam_lint.cli.main import COMMANDS
+from nparam_lint.ground.rule_catalogue import RULES
 
 MODELS = """\
 from torch import nn
@@ -145,6 +146,15 @@ def test_help_is_one_screen(answered):
     assert len(lines) <= 30
     assert max(map(len, lines)) <= 80
     assert all(any(name in line for line in lines) for name in COMMANDS if name != "check")
+
+
+@pytest.mark.parametrize(("width", "least"), [("80", 70), ("120", 100)])
+def test_help_and_lists_are_as_wide_as_the_terminal(answered, width, least):
+    asked = [("help", name) for name in COMMANDS]
+    asked += [("rule",), *(("rule", code) for code in RULES)]
+    widest = [max(map(len, answered(*words, COLUMNS=width).stdout.splitlines())) for words in asked]
+    assert max(widest) <= int(width), dict(zip(asked, widest, strict=True))
+    assert max(widest) >= least
 
 
 @pytest.mark.parametrize("word", ["list", "explain", "version"])
