@@ -62,7 +62,9 @@ def code_html(text: str) -> str:
 
 
 def pre_html(lines: Sequence[str]) -> str:
-    return f"<pre>{chr(10).join(map(escape, lines))}</pre>"
+    """On a narrow page, sentences are wrapped; what is indented stands in columns, and scrolls."""
+    texts = (escape(s) if s.startswith(" ") else f"<span>{escape(s)}</span>" for s in lines)
+    return f"<pre>{chr(10).join(texts)}</pre>"
 
 
 def table_html(columns: Sequence[tuple[str, bool]], rows: Sequence[str]) -> str:
@@ -122,7 +124,7 @@ def finding_list(findings: Sequence[Finding]) -> str:
     for finding in findings:
         at, rule, mark = finding.position, RULES.get(finding.code), worst([finding])
         name = f' <span class="dim">{escape(rule.name)}</span>' if rule else ""
-        source = [line[4:] for line in excerpt(finding.lines, at.path, _WIDTH, Paint(False))]
+        source = [line[3:] for line in excerpt(finding.lines, at.path, _WIDTH, Paint(False))]
         detail = [*source, *(details(finding) or ([rule.remedy] if rule else []))]
         lines.append(
             f'<li class="{TONES[mark]}">{mark_html(mark)}<div>'
@@ -159,7 +161,9 @@ def module_table(block: Modules, name: str) -> str:
     if len(tree.rows) < 2:
         return ""
     rows = tree.rows[: block.limit]
-    heads = "".join(f'<th scope="col">{head}</th>' for head in _MODULE_COLUMNS)
+    classes = (head.replace(" ", "-") for head in _MODULE_COLUMNS)
+    columns = zip(classes, _MODULE_COLUMNS, strict=True)
+    heads = "".join(f'<th scope="col" class="{kind}">{head}</th>' for kind, head in columns)
     note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(name)}")
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
@@ -179,12 +183,12 @@ def _module_row(row: TreeRow, whole: int) -> str:
         chips += f' <span class="chip">{escape(chip)}</span>'
     times = f"{row.times:,} × " if row.times > 1 else ""
     cells = (
-        f"{module.own:,}" if module.own else "",
-        times + row.total,
-        style.share(row.times * row.new, whole),
-        escape(module.source or ""),
+        ("own", f"{module.own:,}" if module.own else ""),
+        ("total", times + row.total),
+        ("share", style.share(row.times * row.new, whole)),
+        ("made-at", escape(module.source or "")),
     )
     level = f' style="--level:{row.level}"' if row.level else ""
     name = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
-    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    numbers = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells)
     return f'<tr><th scope="row"{level}>{name}</th>{numbers}</tr>'

@@ -89,8 +89,9 @@ def test_the_verdict_stands_at_the_top(value, tone, said):
 
 
 def test_a_failure_says_why():
-    assert "<pre>no model can be built with .venv/bin/python\n  it says: no torch</pre>" in html(
-        failed()
+    assert (
+        "<pre><span>no model can be built with .venv/bin/python</span>\n  it says: no torch</pre>"
+        in html(failed())
     )
 
 

@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from browsers import launched_browser, needs_chromium
 from diff_samples import diff
 from diff_samples import model as diff_model
 from page_samples import COMPARISON, distinct, gpt_report, plain
-from report_samples import everything, hostile, many, measured, model, report
+from report_samples import (
+    broken_finding,
+    everything,
+    hostile,
+    many,
+    measured,
+    model,
+    net,
+    report,
+    rows,
+)
 
 from nparam_lint.analysis.documents.compare_document import compare_document
 from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
 
@@ -193,6 +205,36 @@ def test_no_page_is_wider_than_its_window(show, document):
             page.set_viewport_size({"width": width, "height": 800})
             page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_long_names_leave_room_for_the_shares_on_a_narrow_page(show, scripts):
+    path = "encoder.transformer_layers.0.self_attention_with_relative_positions.out_projection"
+    modules = rows([(path, "NonDynamicallyQuantizableLinear", 1_234_567_890)])
+    document = check_document(report(model("net.py::Net", measured(modules))))
+    with show(document, WIDTHS[0], java_script_enabled=scripts) as page:
+        box = page.locator(".modules")
+        if scripts:
+            box.scroll_into_view_if_needed()
+            page.locator(".icicle .cell").first.wait_for()
+        assert box.locator("tbody tr").count() > 3
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_a_caret_stands_under_its_text_on_a_narrow_page(show):
+    text = "def __init__(self, width=256, depth=12, heads=8, dropout=0.1, hidden_width=6):"
+    column = text.index("hidden") + 1
+    at = Position("net.py", 12, column)
+    finding = replace(broken_finding(), lines=(SourceLine(at, text, 14),))
+    document = check_document(report(model("net.py::Net", measured(net())), besides=[finding]))
+    with show(document, WIDTHS[0]) as page:
+        source = page.locator(".findings pre")
+        code, carets, *_ = source.inner_text().split("\n")
+        assert code.index("hidden_width=6") == carets.index("^" * 14)
+        line = source.evaluate("pre => parseFloat(getComputedStyle(pre).lineHeight)")
+        end = "pre => { const range = new Range(); range.setEndBefore(pre.querySelector('span'));"
+        end += " range.setStart(pre, 0); return range.getBoundingClientRect().height; }"
+        assert source.evaluate(end) < 3 * line  # none is wrapped
 
 
 def test_a_diff_shows_both_sides_with_what_changed(show):
