@@ -327,3 +327,10 @@ def test_letters():
     assert [letter(n) for n in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == (
         "A B Z AA AB AZ BA ZZ AAA".split()
     )
+
+
+def test_heads_that_are_cut_keep_the_end_by_which_they_differ():
+    parts = [("fc", "Linear", "other", 100)]
+    models = [column(f"TransformerEncoder(depth={depth})", parts) for depth in (7, 8)]
+    out = formats.render("text", compare_document(Comparison(tuple(models))), Options(width=40))
+    assert f"{'':15}A Tr…pth=7)  B Tr…pth=8)" in out.splitlines()

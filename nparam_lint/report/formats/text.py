@@ -324,7 +324,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
             break
     text: list[str] = []
     for band in bands:
-        names = [style.elide_end(table.columns[i + 1].name, widths[i]) for i in band]
+        names = [style.elide_middle(table.columns[i + 1].name, widths[i]) for i in band]
         specs = [f"<{label}", *(f">{widths[i]}" for i in band)]
         head = _head(["", *names], specs, paint)
         text += ["", *head] if text else head
