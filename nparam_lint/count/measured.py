@@ -278,8 +278,9 @@ class Measured:
 class NotMeasured:
     """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
     step; `missing` the required arguments when that is the cause; `package` the one that is not
-    installed when that is the cause; `source` a project line; `output` the last lines that a
-    process printed before it died; `seconds`: see `Measured`."""
+    installed when that is the cause; `source` a project line; `function` the one that it is in,
+    where a process told its stack when it died; `output` the last lines that it printed then;
+    `seconds`: see `Measured`."""
 
     code: str
     reason: str
@@ -288,12 +289,18 @@ class NotMeasured:
     cause: Cause = field(kw_only=True)
     package: str | None = None
     source: str | None = None
+    function: str = ""
     output: str = ""
     devices: dict[str, DeviceResult] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     cached: bool = False
     why_built: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it failed: `path:line`, and the function where that is known; "" of nowhere."""
+        return f"{self.source} in {self.function}" if self.function else self.source or ""
 
     @property
     def is_misnamed(self) -> bool:

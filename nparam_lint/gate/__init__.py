@@ -293,7 +293,7 @@ def measure(
         report = assemble_report(source, answers, models, skipped, complete)
         if selection.shard:
             report = shards.as_shard(report, selection.shard, outcomes)
-        if any(finding.result for finding in report.findings):
+        if report.findings:
             report = explanations.explained(report, candidates, source, find_causes)
     return replace(
         report,

@@ -1,5 +1,5 @@
 """Why a budget is broken: what changed since a state in which it may have held, and where to look.
-Where no such state is known, the heaviest modules."""
+Where no such state is known, the heaviest modules. And where what could not be built failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import parse_selector
-from nparam_lint.count.measured import Measured
+from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.lines import lines_of
@@ -34,8 +34,8 @@ def explained(
     source: ProjectSource,
     find_causes: FindCauses | None,
 ) -> Report:
-    """The report with an explanation of each broken budget. `find_causes`: where there is another
-    state to compare with."""
+    """The report with an explanation of each broken budget, and with the line where what could not
+    be built failed. `find_causes`: where there is another state to compare with."""
     broken = [(m, f, f.result) for m in report.models for f in m.findings if f.result]
     causes: dict[Finding, BudgetCause] = {}
     if broken and find_causes:
@@ -50,6 +50,11 @@ def explained(
         with Aside(f"the explanation of {finding.code} at {finding.position}"):
             cause = causes.get(finding)
             explanations[finding] = _explained(finding, result, model, cause, source)
+    for model in report.models:
+        failure = model.measurement
+        if isinstance(failure, NotMeasured) and (line := _whole_line(failure.source, source)):
+            failed = (finding for finding in model.findings if finding.code == failure.code)
+            explanations |= {finding: replace(finding, lines=(line,)) for finding in failed}
 
     def explain(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return tuple(explanations.get(finding, finding) for finding in findings)
@@ -78,16 +83,24 @@ def _explained(
         edited = [line for line in cause.edited if str(line.position) != str(finding.position)]
         if 0 < len(edited) <= MOST_EDITED:
             lines += edited
-        elif changes[0].mark != "−" and (line := Position.read(changes[0].source)):
-            text = _text(line, source).rstrip()
-            start = len(text) - len(text.lstrip())
-            lines.append(SourceLine(replace(line, column=start + 1), text, len(text) - start))
+        elif changes[0].mark != "−" and (line := _whole_line(changes[0].source, source)):
+            lines.append(line)
     detail = finding.detail
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])
     since = cause.since if cause else ""
     return replace(finding, detail=detail, since=since, changes=changes, lines=tuple(lines))
+
+
+def _whole_line(place: str | None, source: ProjectSource) -> SourceLine | None:
+    """A line (`path:line`) of the project to look at; None where there is none."""
+    at = Position.read(place)
+    text = _text(at, source).rstrip() if at else ""
+    if not (at and text):
+        return None
+    start = len(text) - len(text.lstrip())
+    return SourceLine(replace(at, column=start + 1), text, len(text) - start)
 
 
 def _text(at: Position, source: ProjectSource) -> str:

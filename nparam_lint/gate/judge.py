@@ -350,11 +350,13 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
 def judge_not_measured(
     failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
 ) -> Finding:
-    """The finding about a declared model that was not counted: where, its output, what to do.
-    `hint`: further lines."""
-    detail = [f"at {failure.source}"] if failure.source else []
-    detail += [f"| {line}" for line in failure.output.splitlines()[-6:]]
+    """The finding about a declared model that was not counted: where, its output, what to do. Of a
+    stack, the function where it ended says enough. `hint`: further lines."""
+    detail = [f"at {failure.place}"] if failure.place else []
+    output = tuple(f"| {line}" for line in failure.output.splitlines()[-6:])
+    detail += () if failure.function else output
     detail += [note for note in failure.notes if note not in failure.reason]
     detail += [failure.hint] if failure.hint else []
     detail += hint
-    return finding(failure.code, position, failure.reason, target, detail)
+    failed = finding(failure.code, position, failure.reason, target, detail)
+    return replace(failed, output=output) if failure.function else failed

@@ -56,7 +56,8 @@ class Finding:
     """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy).
     `result`: the budget that was judged, in the first module that breaks it. `changes`: what made
     the difference to the count `since` another state, in words; they add up to it. `lines`: where
-    to look. `timed_out`: to read the source took too long, which the next run may do in time."""
+    to look. `output`: lines that a process printed when it died, for whoever wants to know more.
+    `timed_out`: to read the source took too long, which the next run may do in time."""
 
     code: str
     severity: Severity
@@ -68,6 +69,7 @@ class Finding:
     since: str = ""
     changes: tuple[Change, ...] = ()
     lines: tuple[SourceLine, ...] = ()
+    output: tuple[str, ...] = ()
     timed_out: bool = False
 
 

@@ -86,6 +86,7 @@ class FailedBuild(BuiltRecord, NotMeasuredRecord):
     modules: Sequence[ModuleRow] = ()
     cause: Cause
     source: str | None
+    output: str
 
 
 @dataclass(kw_only=True)

@@ -24,6 +24,8 @@ _STATED = 10  # counts in texts: a table of results may have hundreds
 _IN_FULL = 5  # findings of one code with all that is said below them
 _CHANGES = 6  # lines about what changed
 _NAMED = 3  # models or files that a command names
+_WIDTH = 100  # where there is no terminal
+_ROWS = 20  # of what the same lines broke
 _ADD = " && git add "
 _COMMAND = ": nparam-lint "
 _DRIFT = ("NPL001", "NPL013")
@@ -60,11 +62,11 @@ def findings_lines(
                 short += _finding(finding, width, paint)
                 continue
             # A line with the indented lines below it is one.
-            below = details(finding, width - 4)
+            below = details(beside_excerpt(finding, in_full), width - 4)
             parts = re.split(r"\n(?! )", "\n".join(below)) if below else []
             parts = [text for text in parts if heaviest or not text.startswith(HEAVIEST)]
             parted = [(finding.target, text) for text in parts]
-            if not parted and finding.code in RULES:
+            if not finding.detail and finding.code in RULES:
                 parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
             lines += excerpt(finding.lines, finding.position.path, width, paint)
@@ -75,7 +77,7 @@ def findings_lines(
     if short:
         lines += ["", paint("dim", "The rest in short (-v: in full):"), *short]
     for edited in shared:
-        lines += [""] * bool(lines) + _group(edited, width, paint)
+        lines += [""] * bool(lines) + _group(edited, width, paint, in_full)
     evident = {"NPL001"} if brief else set()
     errors = [finding for finding in findings if finding.severity == "error"]
     codes = sorted({f.code for f in errors or findings if f.code in RULES} - evident)
@@ -89,10 +91,11 @@ def findings_lines(
 
 
 def shared_causes(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """The findings that the same lines of source caused, of two models or more."""
+    """The findings that the same lines of source caused, of two models or more: an edit that broke
+    budgets, a line that raised while models were built."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        if finding.result and finding.changes and (lines := _causes(finding)):
+        if lines := _causes(finding):
             places = tuple(str(line.position) for line in lines)
             groups.setdefault((finding.code, finding.severity, places), []).append(finding)
     return [group for group in groups.values() if len({f.target for f in group}) > 1]
@@ -106,54 +109,96 @@ def _causes(finding: Finding) -> list[SourceLine]:
     return [line for line, place in zip(finding.lines, places, strict=True) if place != declared]
 
 
+def beside_excerpt(finding: Finding, in_full: bool = False) -> Finding:
+    """The same where its lines are shown: it says no more where they are. `in_full`: with what a
+    process printed."""
+    places = {f"at {line.position}" for line in finding.lines}
+    detail = (text for text in finding.detail if text not in places)
+    return replace(finding, detail=(*detail, *(finding.output if in_full else ())))
+
+
 def joined(findings: Sequence[Finding]) -> list[Finding]:
-    """With one for those that the same lines caused, in the place of the first of them."""
+    """With one for those that the same lines caused, in the place of the first of them; it says
+    which they are."""
     groups = {id(group[0]): group for group in shared_causes(findings)}
     others = {id(finding) for group in groups.values() for finding in group[1:]}
     return [
-        one_for(groups[id(finding)]) if id(finding) in groups else finding
+        _with_rows(groups[id(finding)]) if id(finding) in groups else finding
         for finding in findings
         if id(finding) not in others
     ]
 
 
+def _with_rows(group: Sequence[Finding]) -> Finding:
+    about = one_for(group)
+    rows = [f"  {row}" for row in _rows(group, _WIDTH, _ROWS)]
+    if not about.changes:
+        lines = excerpt(about.lines, about.position.path, _WIDTH, Paint(False))
+        rows = [*(line[4:] for line in lines), *rows]
+    return replace(about, detail=(*rows, *about.detail))
+
+
 def one_for(group: Sequence[Finding]) -> Finding:
-    """At the edit: what changed in the first model, and how all are updated."""
+    """At the lines that caused them. Of broken budgets, what changed in the first model, and how
+    all are updated; of models that were not counted, what is said of all."""
     first, causes = group[0], _causes(group[0])
     models = plural(len({finding.target for finding in group}), "model")
+    about = replace(first, position=causes[0].position, lines=tuple(causes))
+    if not first.changes:
+        error = f": {_error(first)}" if len({*map(_error, group)}) == 1 else ""
+        shared = (
+            text
+            for text in beside_excerpt(first).detail
+            if all(text in finding.detail for finding in group)
+        )
+        return replace(about, message=f"{models} not measured{error}", detail=(*shared,))
     since = first.since.partition(",")[0]
     return replace(
-        first,
-        position=causes[0].position,
+        about,
         message=f"{models} {since}: {plural(len(group), 'budget')} broken",
         since=f"{first.target} {first.since}",
         detail=(*_next_steps(group),),
-        lines=tuple(causes),
     )
 
 
-def _group(group: Sequence[Finding], width: int, paint: Paint) -> list[str]:
-    """What one edit broke: the edit, a line for each budget, what changed in the first model, and
-    how all are updated."""
-    about = one_for(group)
+def _error(finding: Finding) -> str:
+    """What is said of a model that was not counted, without its name and what is shown."""
+    path, _, name = finding.target.partition("::")
+    error = style.short_reason(finding.message, name).removeprefix(f"cannot import {path}: ")
+    return error.removeprefix(f"{finding.lines[0].position}: ") if finding.lines else error
+
+
+def _group(group: Sequence[Finding], width: int, paint: Paint, in_full: bool) -> list[str]:
+    """What the same lines caused: the lines, one for each budget that they broke, or model that was
+    not counted, and the rest."""
+    about = beside_excerpt(one_for(group), in_full)
     lines = _finding(about, width, paint)
     lines += excerpt(about.lines, about.position.path, width, paint)
+    mark = paint("yellow" if about.severity == "warning" else "red", "✗")
+    rows = _rows(group, width - 4, len(group) if in_full else _ROWS)
+    lines += [f"  {mark if text[0] != '…' else ' '} {text}" for text in rows]
+    return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
+
+
+def _rows(group: Sequence[Finding], width: int, most: int) -> list[str]:
+    """A line for each of them, up to so many; the errors only where there are several."""
+    is_same_error = len({*map(_error, group)}) == 1
     rows = []
-    for finding in group:
+    for finding in group[:most]:
         result = finding.result
-        assert result is not None
         path, _, name = clean(finding.target).partition("::")
         place = f"{clean(finding.position.path)}:{finding.position.line}"
         name = name if path == finding.position.path and name else clean(finding.target)
+        if result is None:
+            rows.append((place, name, "", "" if is_same_error else _error(finding), ""))
+            continue
         name += f"[{clean(result.module or result.selector)}]" if result.selector else ""
         actual = "" if result.actual is None else f"{result.actual:,}"
         rows.append(
             (place, name, actual, f"declared {clean(result.declared)}", style.drift(result))
         )
-    mark = paint("yellow" if about.severity == "warning" else "red", "✗")
-    columns = _in_columns(rows, "mm>e<", ((3, 20), (1, 12), (0, 12)), width - 4)
-    lines += [f"  {mark} {line}" for line in columns]
-    return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
+    more = [f"… and {len(group) - most:,} more"] if len(group) > most else []
+    return _in_columns(rows, "mm>e<", ((3, 20), (1, 12), (0, 12)), width) + more
 
 
 def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
@@ -178,7 +223,7 @@ def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
         yield command + (_ADD + " ".join(map(shlex.quote, paths)) if paths else "")
 
 
-def details(finding: Finding, width: int = 100) -> list[str]:
+def details(finding: Finding, width: int = _WIDTH) -> list[str]:
     """What is said below a finding: what made the difference, and what to do. Changes stand in
     columns, the largest first; their last line has the sum of those that are not shown."""
     if not finding.since:

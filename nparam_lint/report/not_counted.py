@@ -202,8 +202,8 @@ def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
     """Why a model was not measured, and what would help."""
     inside = f"{indent}  "
     yield Text(f"– not measured: {measured.reason}", "red", indent, inside)
-    if measured.source:
-        yield Text(f"at {measured.source}", "", inside, inside)
+    if measured.place:
+        yield Text(f"at {measured.place}", "", inside, inside)
     if measured.missing:
         yield Text(f"needs: {', '.join(measured.missing)}", "", inside, f"{inside}  ")
     if measured.hint:

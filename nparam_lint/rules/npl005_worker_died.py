@@ -15,4 +15,7 @@ EXAMPLE_GOOD = """\
 def __init__(self):
     super().__init__()
     # … build the layers; wait for the weights where they are loaded"""
-REMEDY = "If the model is only slow or large, raise `timeout` (seconds) or the memory limit."
+REMEDY = (
+    "If the model is only slow or large: `--timeout SECONDS`, `--memory SIZE`, or the same keys in "
+    "the config. If it crashed or ended its process: build it in Python alone, and see where."
+)

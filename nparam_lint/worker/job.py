@@ -26,6 +26,7 @@ from .state import STATE
 from .torch_compat import Originals
 from .tracing.constructions import inside_rows
 from .tracing.failures import (
+    NO_MORE,
     Failure,
     LostName,
     NextRung,
@@ -139,7 +140,14 @@ class ModelBuild:
     def failed(self, error, devices):
         if isinstance(error, MemoryError):
             reason = f"{self.text} ran out of memory"
-            return Failure("NPL005", "out_of_memory", reason, devices=devices)
+            return Failure(
+                "NPL005",
+                "out_of_memory",
+                reason,
+                hint=NO_MORE,
+                source=line_of_error(error),
+                devices=devices,
+            )
         record_held()
         verb = "" if isinstance(error, SystemExit) else "raised "
         if isinstance(error, NotTracked):
@@ -152,8 +160,9 @@ class ModelBuild:
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
-        lost, package = explain(root_cause(error))
-        package = package or missing_package(error)
+        lost, loss = explain(root_cause(error))
+        package = (loss and loss.package) or missing_package(error)
+        line = error.line if isinstance(error, LostName) else loss and loss.line
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
         unknown = self.call.unknown_argument(error) if self.call else None
@@ -172,7 +181,7 @@ class ModelBuild:
             reason + lost,
             package=package,
             hint=hint,
-            source=line_of_error(error),
+            source=line or line_of_error(error),
             devices=devices,
             missing=missing,
             notes=self.partial_note(),

@@ -174,7 +174,7 @@ def told(group: ImportGroup, *heard: events.NamedTuple) -> ImportGroup:
 
 FIRST = f"{ROOT}/net.py"
 HEARD = {
-    "one that was built": (["net"], [events.Building(0)], ["built net::Net0"]),
+    "one that was built": (["net"], [events.Building(0)], ["built Net0"]),
     "of several that were built": (["net", "net"], [events.Building(0)], [[0], [1]]),
     "what ran a file": (["net"], [events.Importing(0), events.Running(FIRST)], [[0]]),
     "what ran no file": (["net", "other"], [events.Importing(0)], ["imported net.py", [1]]),
@@ -186,7 +186,7 @@ HEARD = {
     "which builds by itself": (
         ["net"],
         [events.Importing(0), events.Running(FIRST), events.Building(0)],
-        ["built net::Net0"],
+        ["built Net0"],
     ),
     "before anything": (["net", "net"], [], [[0], [1]]),
     "all were answered": (["net"], [events.Result(0, True)], []),
@@ -201,7 +201,7 @@ def test_what_becomes_of_a_group_whose_process_died(modules, heard, becomes):
 def _shown(instructions):
     """The ids of the jobs that a group begins again, and what a job is blamed for."""
     return [
-        one.what if isinstance(one, Blame) else [job.id for job in one.task.jobs]
+        "{1} {0}".format(*one.what) if isinstance(one, Blame) else [job.id for job in one.task.jobs]
         for one in instructions
     ]
 
@@ -211,7 +211,7 @@ def test_a_file_that_kills_is_read_in_part_then_not_at_all():
     for becomes in ([[0, 1]], ["imported net.py", [1]]):
         group = told(ImportGroup(pair), events.Importing(0), events.Running(FIRST))
         assert _shown(group.died(DEATH, files)) == becomes
-    assert (files.suspects, files.barred) == ([FIRST], {FIRST: DEATH})
+    assert (files.suspects, files.barred) == ([FIRST], {FIRST: DEATH[:2]})
 
 
 def test_a_group_that_waited_and_died_begins_again():

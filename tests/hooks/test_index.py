@@ -282,7 +282,7 @@ def test_no_message_has_a_path_of_the_copy(repository, staged):
     text = staged(sample, "--format", "text", code=1)
     printed = f"{sample.path}/dies.py".replace("\n", "\n    | ")
     assert f"    | {printed}\n" in text
-    assert "    at crashes.py:10\n" in text
+    assert "    at crashes.py:10 in __init__\n" in text
 
 
 ASKED = {

@@ -227,7 +227,7 @@ zoo/b.py
 
 BOOM = NotMeasured("NPL004", "boom", cause="raised")
 # As the worker words it, without one of the words that a search for "time" would look for.
-LATE = NotMeasured("NPL005", "the process that built a did not finish in 60 s", cause="timed_out")
+LATE = NotMeasured("NPL005", "a took longer than 60 s while it was built", cause="timed_out")
 LARGE = NotMeasured("NPL005", "Net() needs a lot", cause="out_of_memory")
 
 

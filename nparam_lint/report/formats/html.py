@@ -291,11 +291,11 @@ def _inside(
     ]
     budgets = parts.table_html(_COLUMNS, rows) if rows else ""
     findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
+    findings = [finding for finding in findings if finding not in told]
     if not isinstance(measured, Measured):
-        texts = (measured.reason, f"at {measured.source}" if measured.source else "", measured.hint)
+        texts = (measured.reason, f"at {measured.place}" if measured.place else "", measured.hint)
         reasons = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
         return [budgets, parts.finding_list(findings) if findings else reasons]
-    findings = [finding for finding in findings if finding not in told]
     causes = map(_cause, findings)
     return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
 

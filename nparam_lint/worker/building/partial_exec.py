@@ -159,8 +159,8 @@ def may_be_elsewhere(error):
 
 
 class Loss(NamedTuple):
-    """Why a name is missing, the line at which it was lost, and the missing package that caused it.
-    `first`: the loss that this one follows from, in words."""
+    """Why a name is missing, and the missing package that caused it. `first`: the loss that this
+    follows from, in words; `line`: where it was lost first."""
 
     why: str
     line: str | None = None
@@ -211,6 +211,7 @@ class PartialFile:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         error = LostName(f"{relative(self.path)} has no {name!r}: {loss.why}", name=loss.package)
         error.first, _ = loss_of(name, self.path)
+        error.line = loss.line
         raise error
 
     def run(self, body):
@@ -309,14 +310,15 @@ class PartialFile:
                     one.names = [alias]
                     self.execute(one)
                 return
-            why, package = "line {} failed", missing_package(error)
+            why, package, line = "line {} failed", missing_package(error), None
             if isinstance(error, LostName):
-                first = error.first
+                first, line = error.first, error.line
             else:
                 why += ": " + downloads.explain(error)
                 first, loss = loss_of(*absent(error))
-                package = package or (loss.package if loss else None)
-            self.lose(node, f"{why} ({first})" if first else why, package, first)
+                if loss:
+                    package, line = package or loss.package, loss.line
+            self.lose(node, f"{why} ({first})" if first else why, package, first, line)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
@@ -326,12 +328,12 @@ class PartialFile:
             why += f", since the file failed ({describe(self.failure)})"
         self.lose(node, why, missing_package(self.failure))
 
-    def lose(self, node, why, package=None, first=None):
+    def lose(self, node, why, package=None, first=None, line=None):
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
                 names |= self.changed_by(call, set())
-        line = f"{relative(self.path)}:{node.lineno}"
+        line = line or f"{relative(self.path)}:{node.lineno}"
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
                 self.namespace.pop(name, None)
@@ -388,10 +390,10 @@ class PartialFile:
 
 
 def explain(error):
-    """(text, package): if an exception is about a name that was lost when a file was read in part,
-    why it was lost, and the missing package that caused it."""
+    """(text, Loss): if an exception is about a name that was lost when a file was read in part, why
+    it was lost; ("", None) of another."""
     words, loss = loss_of(*absent(error))
-    return (f" ({words})", loss.package) if loss else ("", None)
+    return (f" ({words})" if loss else "", loss)
 
 
 def absent(error):

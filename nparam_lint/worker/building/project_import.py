@@ -198,7 +198,7 @@ def exec_project(module, path):
     run in part where the whole file would work or has failed."""
     if path in STATE.barred:
         cause, words = STATE.barred[path]
-        raise BarredImport(cause, f"the process that imported {relative(path)} {words}")
+        raise BarredImport(cause, f"{relative(path)} {words} while it was imported")
     STATE.record.imports().add(path)
     try:
         with io.open(path, "rb") as file:

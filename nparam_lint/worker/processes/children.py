@@ -15,7 +15,7 @@ from os import getpid, listdir, readlink, write
 from ...ground.facts import escaped
 from ..building.kernel_guard import keep_signals_inside, prctl
 from ..state import STATE
-from ..tracing.failures import Ending
+from ..tracing.failures import NOT_PYTHON, TOO_MANY, Ending
 from .events import Done, FilesRead, Idle, Result, as_frame, of_frame
 
 # On macOS system libraries that torch loads do not survive a fork.
@@ -199,11 +199,12 @@ class Child:
             return None
         if status < 0:
             try:
-                name = signal.Signals(-status).name
+                name = f"{signal.Signals(-status).name} (signal {-status})"
             except ValueError:
                 name = f"signal {-status}"
-            return Ending("died", f"was killed by {name}")
-        return Ending("died", f"ended with exit status {status} before it was counted")
+            hint = TOO_MANY if status == -signal.SIGKILL else NOT_PYTHON
+            return Ending("died", f"was killed by {name}", hint)
+        return Ending("died", f"ended with exit status {status}")
 
 
 def use_large_pages():

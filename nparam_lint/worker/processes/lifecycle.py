@@ -33,10 +33,11 @@ class Tell(NamedTuple):
 
 
 class Blame(NamedTuple):
-    """A job ended its process: make a result of that. `what`: the process did, in words."""
+    """A job ended its process: make a result of that. `what`: the model or file that this had to do
+    with, and what was done to it."""
 
     job: object
-    what: str
+    what: tuple
 
 
 class Answer(NamedTuple):
@@ -71,6 +72,11 @@ class Job:
         record = Order.read(order)
         self.id, self.label, self.file = record.id, record.label, record.file
         self.attempts, self.build, self.ask = record.attempts, record.build, record.ask
+
+    @property
+    def name(self):
+        """What is built, without its file."""
+        return self.label.partition("::")[2] or self.label
 
     @property
     def module(self):
@@ -183,11 +189,11 @@ class ImportGroup:
                 files.barred[path] = ending.cause, ending.words
                 guilty = [j for j in jobs if os.path.join(files.root, j.file or "") == path]
             innocent = [job for job in jobs if job not in guilty]
-            blames = [Blame(job, f"imported {job.file}") for job in guilty]
+            blames = [Blame(job, (job.file, "imported")) for job in guilty]
             return [*blames, *([Start(ImportGroup(innocent, self.width))] if innocent else [])]
         if len(jobs) > 1:
             return [Start(ImportGroup([job])) for job in jobs]
-        return [Blame(jobs[0], f"built {jobs[0].label}")]
+        return [Blame(jobs[0], (jobs[0].name, "built"))]
 
 
 class Builder:
@@ -204,7 +210,7 @@ class Builder:
         return []
 
     def died(self, ending, files):
-        return [Blame(self.job, f"built {self.job.label}")]
+        return [Blame(self.job, (self.job.name, "built"))]
 
 
 class Branch:

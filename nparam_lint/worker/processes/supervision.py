@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from ..tracing.failures import Ending, died
+from ..tracing.failures import TOO_MUCH, TOO_SLOW, Ending, died
 from .children import CAN_FORK, ROOM, resident, result_event
 from .events import Done
 from .lifecycle import Blame, Start
@@ -174,12 +174,12 @@ class Supervision:
     def check_limits(self, child):
         """Kill a process that takes too long, or too much memory."""
         if time.monotonic() > child.deadline and not child.finished:
-            words = f"did not finish within {self.settings['timeout']:g} s"
-            child.kill(Ending("timed_out", words))
+            words = f"took longer than {self.settings['timeout']:g} s"
+            child.kill(Ending("timed_out", words, TOO_SLOW))
         elif resident(child.pid) > self.settings["memory"] > 0:
-            limit = self.settings["memory"] >> 20
-            words = f"used more memory than the limit of {limit:,} MB"
-            child.kill(Ending("out_of_memory", words))
+            limit = round(self.settings["memory"] / 2**30, 1)
+            words = f"needed more than {limit:g} GiB of memory"
+            child.kill(Ending("out_of_memory", words, TOO_MUCH))
 
     def is_over(self, child, was_heard):
         """Whether a process has ended, or has to."""

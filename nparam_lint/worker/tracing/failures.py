@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 from traceback import walk_tb
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from ...ground.metrics import INSTALLED_AS
 from .project_paths import OWN, is_installed, is_project, line_text, relative, without_copy
@@ -25,6 +25,18 @@ NOISE = (
     "  Binary",
 )
 LINES, OUTPUT = 6, 4000  # lines of an output that are passed on, and characters of them
+# What to do where a process ended.
+TOO_SLOW = "if it only needs more time: --timeout SECONDS, or `timeout` in the config"
+TOO_MUCH = "if it needs that much: --memory SIZE, or `memory` in the config"
+TOO_MANY = "the system ends what takes too much memory; one model at a time: --jobs 1"
+NOT_PYTHON = (
+    "compiled code crashed, and tensors have no values here that it could read: call it where the "
+    "model runs, not in its constructor"
+)
+NO_MORE = (
+    "the machine has no more memory; tensors take none here: make arrays and lists of that size "
+    "where the model is trained, not in its constructor"
+)
 
 
 def describe(error):
@@ -36,7 +48,7 @@ def describe(error):
     if len(text) > MESSAGE:
         text = text[:MESSAGE] + " …"
     name = type(error).__name__
-    if isinstance(error, (NotTracked, LostName)):
+    if isinstance(error, (NotTracked, LostName, BarredImport)):
         return text
     if isinstance(error, SystemExit):
         return "called sys.exit({})".format(text)
@@ -94,7 +106,7 @@ class NotTracked(ModuleNotFoundError):
 
 class LostName(ModuleNotFoundError):
     """A name that another file needs from a file that was read in part, and that was lost there.
-    `name`: the missing package that caused it, or None."""
+    `name`: the missing package that caused it, or None; `line`: where that was."""
 
 
 class Failure(Exception):
@@ -132,10 +144,11 @@ class BarredImport(ImportError):
 
 class Ending(NamedTuple):
     """How a process ended that should not have: a cause of `measured.Cause`, and the same in
-    words that follow the name of the process."""
+    words that follow the name of what it did; `hint`: what to do."""
 
     cause: str
     words: str
+    hint: Optional[str] = None
 
 
 def missing_package(error):
@@ -148,14 +161,19 @@ def missing_package(error):
 
 
 def died(what, ending, tail):
-    """The result of a job whose process ended without one; `what`: what it did last, in words."""
-    lines = re.findall(r'File "([^"]+)", line (\d+)', tail)
+    """The result of a job whose process ended without one. `what`: the model or file that it had to
+    do with, and what was done to that."""
+    name, verb = what
+    lines = re.findall(r'File "([^"]+)", line (\d+)(?: in (\S+))?', tail)
+    file, line, function = next((line for line in lines if is_project(line[0])), ("", "", ""))
     return {
         "ok": False,
         "code": "NPL005",
         "cause": ending.cause,
-        "reason": f"the process that {what} {ending.words}",
-        "source": next((line_text(*line) for line in lines if is_project(line[0])), None),
+        "reason": f"{name} {ending.words} while it was {verb}",
+        "hint": ending.hint,
+        "source": line_text(file, line) if file else None,
+        "function": function,
         "output": last_words(tail),
     }
 

@@ -1,0 +1,68 @@
+"""Findings that one line of the project caused, said as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from render_samples import rendered
+from report_samples import model, report
+
+from nparam_lint.count.measured import NotMeasured
+from nparam_lint.gate.judge import judge_not_measured
+from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.report import Options
+
+LINE = SourceLine(Position("base.py", 3, 5), "    return table[name]", 18)
+
+
+def failed(number: int, error: str, **more):
+    target = f"m{number}.py::Net{number}"
+    failure = NotMeasured(
+        "NPL004",
+        f"Net{number}() raised {error}",
+        cause="raised",
+        source="base.py:3",
+        **{"notes": (f"m{number}.py is a script",), "hint": "call it with a name", **more},
+    )
+    at = Position(f"m{number}.py", 5, 8)
+    finding = replace(judge_not_measured(failure, at, target), lines=(LINE,))
+    return model(target, failure, findings=(finding,), declared=True)
+
+
+def findings_in(*models, **options) -> str:
+    options = {"quiet": True, "width": 80, **options}
+    text = rendered("text", report(*models), Options(**options))
+    return text.partition("\n\nFor an explanation")[0]
+
+
+HEAD = """\
+base.py:3:5  NPL004  {} models not measured{}
+    3 |     return table[name]
+      |     ^^^^^^^^^^^^^^^^^^
+"""
+
+
+def test_the_error_stands_below_where_models_have_others():
+    assert findings_in(failed(1, "KeyError: 'a'"), failed(2, "KeyError: 'b'")) == (
+        HEAD.format(2, "")
+        + "  ✗ m1.py:5  Net1  KeyError: 'a'\n  ✗ m2.py:5  Net2  KeyError: 'b'\n"
+        + "    call it with a name"
+    )
+
+
+def test_of_many_models_some_are_named():
+    models = [failed(number, "KeyError: 'a'") for number in range(100, 125)]
+    rows = [f"  ✗ m{number}.py:5  Net{number}" for number in range(100, 125)]
+    head = HEAD.format(25, ": KeyError: 'a'")
+    few = "\n".join([*rows[:20], "    … and 5 more", "    call it with a name"])
+    assert findings_in(*models) == head + few
+    every = findings_in(*models, verbose=1)
+    assert "\n".join(rows) in every
+
+
+def test_what_a_process_printed_is_for_whoever_wants_more():
+    models = [failed(n, "X", function="read", output="Fatal Python error: X") for n in (1, 2)]
+    short = findings_in(*models)
+    assert "    at base.py:3 in read\n" in short
+    assert "Fatal" not in short
+    assert findings_in(*models, verbose=1).endswith("\n    | Fatal Python error: X")
