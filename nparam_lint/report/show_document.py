@@ -3,6 +3,7 @@ one model that was counted in Python."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +34,10 @@ from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 from nparam_lint.report.training import bytes_by_dtype, training_blocks, training_record
+from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
+    from nparam_lint.ground.findings import BudgetResult
     from nparam_lint.report import Block, Options
     from nparam_lint.report.training import Optimizer, TrainingRecord
 
@@ -90,6 +93,7 @@ def _page(report: Report, root: Path, training: TrainingRecord | None, options: 
         fold = "Source, with what each line makes:"
         sections.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
     sections.append(Section(tuple(_other_ways(report, options))))
+    sections.append(Section(tuple(_causes(model, root)), closing=True, only="text"))
     counted = "not measured" if total is None else f"{total:,} parameters"
     return Page(tuple(sections), headline=f"{name} · {counted}")
 
@@ -101,7 +105,8 @@ def _blocks(
     defined = Fact("defined", f"{clean(at.path)}:{at.line}")
     if not isinstance(measured, Measured):
         yield [Facts((defined,))]
-        yield list(absent(measured))
+        if not model.findings:
+            yield list(absent(measured))
     else:
         facts = [Fact("call", clean(measured.call)), defined]
         if model.way and not model.inside:
@@ -127,8 +132,25 @@ def _blocks(
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(remarks(measured))
-    if model.budgets:
-        yield [ModelBudgets((model,), alone=True)]
+        if budgets := [b for b in model.budgets if b.ok or not _is_told(b, model)]:
+            places = {budget.position for budget in budgets}
+            findings = (finding for finding in model.findings if finding.position in places)
+            rest = replace(model, budgets=tuple(budgets), findings=tuple(findings))
+            yield [ModelBudgets((rest,), alone=True)]
+
+
+def _is_told(budget: BudgetResult, model: ModelReport) -> bool:
+    """Whether a finding says what has come of a budget."""
+    return any(finding.position == budget.position for finding in model.findings)
+
+
+def _causes(model: ModelReport, root: Path) -> Iterator[Block]:
+    """How to learn what broke a budget: the model as it was is built for that, as by a check."""
+    path = model.target.partition("::")[0]
+    is_broken = any(finding.result for finding in model.findings)
+    if is_broken and path.endswith(".py") and repository_top(root):
+        command = f"nparam-lint {shlex.quote(path)}"
+        yield Text(f"What changed since the last commit: {command}", kind="verbatim")
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:

@@ -425,3 +425,24 @@ def test_what_else_a_device_did_not_say_has_its_line():
     }
     value = report(model("net.py::Net", measured(net(), devices=devices)))
     assert text(value).endswith(" · meta\ncuda skipped for 1 model: too big\n")
+
+
+SHOWN = """\
+net.py:12:5  NPL001  Net has 101,786 parameters, declared 50_890: +50,896
+    (+100.01 %)
+"""
+
+
+def test_what_is_broken_is_said_once_where_one_model_is_shown():
+    found = broken_net()
+    page = render_show(found, Options(width=80))
+    assert SHOWN in page
+    assert page.count("+50,896") == 1
+    # What holds beside it is said; what could not be built is said by its finding alone.
+    holds = declared("784*width", 100_352, line=3)
+    page = render_show(replace(found, budgets=(*found.budgets, holds)), Options(width=80))
+    assert "= 784*width\n" in page
+    assert page.count("+50,896") == 1
+    page = render_show(unmeasured(), Options(width=80))
+    assert page.count("missing 1 required positional") == 1
+    assert "heaviest" not in render_show(found, Options(quiet=True))

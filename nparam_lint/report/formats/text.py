@@ -49,7 +49,7 @@ def render(document: Document, options: Options) -> str:
             paint,
             brief=options.is_brief,
             in_full=bool(options.verbose),
-            heaviest=options.quiet,
+            heaviest=options.quiet and document.command != "show",
         )
         parts.append(lines)
     parts += [_section(section, options.width, paint) for section in shown if section.closing]
