@@ -115,8 +115,9 @@ def run(options: Namespace) -> int:
     if options.fix and options.staged:
         raise UsageError("--fix writes into the working tree, which --staged does not check")
     division = _division(options)
-    find_base = partial(causes.base_at, options.since, options.environ)
-    since = cache(find_base) if options.since else None
+    since = (
+        cache(partial(causes.base_at, options.since, options.environ)) if options.since else None
+    )
     open_copy = partial(common.session_for, Namespace(**vars(options)))  # a hook changes them
     code = 0
     answers: list[tuple[Report, Project, str]] = []  # and the heading of each
