@@ -190,4 +190,4 @@ def samples() -> DiffReport:
 
 
 def _fields(found: Report) -> dict[str, object]:
-    return {name: getattr(found, name) for name in Report.__dataclass_fields__}
+    return {name: getattr(found, name) for name in Report.__struct_fields__}

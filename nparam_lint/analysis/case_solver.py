@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
@@ -34,8 +36,7 @@ SPARE = 3  # solutions beyond those asked for: the model may refuse some
 ROUNDS = 4  # of solutions, where it refuses more than that
 
 
-@dataclass
-class CaseAnswer:
+class CaseAnswer(Struct):
     """The points of one case that were built and have the right count; `refused`, `strayed`:
     solutions that the model did not accept, or that have another count than the form says; `why`
     it did not accept them."""

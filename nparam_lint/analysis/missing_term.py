@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import polynomial_of
 from nparam_lint.analysis.closed_forms.derive import derive

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
@@ -73,12 +75,14 @@ class Model:
         if not source:
             return measurement
         self.source, way = source, source.candidates[0]
-        build = replace(way.build, device=self.candidate.build.device)
+        build = dataclasses.replace(way.build, device=self.candidate.build.device)
         self.candidate = replace(self.candidate, build=build, way=way.way)
         return self.as_named()
 
     def as_named(self) -> Measurement:
-        (measurement,) = self._builds([(self.candidate, replace(self.ask, variables=True))])
+        (measurement,) = self._builds(
+            [(self.candidate, dataclasses.replace(self.ask, variables=True))]
+        )
         if isinstance(measurement, Measured):
             self.definition = self.candidate.used(measurement)
             self.defined_at = measurement.definitions
@@ -99,7 +103,7 @@ class Model:
         """As `build`, where only the count is wanted."""
         if self.selector.module:
             return [o.total if isinstance(o, Built) else o for o in self.build(points)]
-        metric, ask = self.selector.metric, replace(self.ask, parameters=False)
+        metric, ask = self.selector.metric, dataclasses.replace(self.ask, parameters=False)
         counts: list[int | NotMeasured] = []
         for measurement in self._builds([(self._at(point), ask) for point in points]):
             if isinstance(measurement, NotMeasured):
@@ -120,9 +124,11 @@ class Model:
         """Build with traced numbers at these points, one job for each batch, as many as there is
         time for; None where nothing could be traced. `base`: a point that was built."""
         within = min(seconds, limits.TRACED_SHARE * self.source.settings.timeout)
-        candidate, ask = self._at(base), replace(self.ask, seconds=within)
+        candidate, ask = self._at(base), dataclasses.replace(self.ask, seconds=within)
         pairs = (tuple(tuple(point.items()) for point in points) for points in batches)
-        builds = self._builds([(candidate, replace(ask, points=points)) for points in pairs])
+        builds = self._builds(
+            [(candidate, dataclasses.replace(ask, points=points)) for points in pairs]
+        )
         return [build.traces if isinstance(build, Measured) else None for build in builds]
 
     def _builds(self, orders: Sequence[tuple[Candidate, Ask]]) -> list[Measurement]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """`rules`: what must hold in addition to the models' own requirements; `number`: of
     solutions for each budget; `is_free`: without limits that were not asked for."""
 
@@ -26,8 +26,7 @@ class Question:
     is_free: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(Struct, frozen=True):
     """Arguments, the count that was measured with them, and the call."""
 
     values: Mapping[str, int]
@@ -35,16 +34,14 @@ class Met:
     call: str
 
 
-@dataclass(frozen=True, slots=True)
-class CaseForm:
+class CaseForm(Struct, frozen=True):
     """A closed form, and the conditions of its case, where there are others."""
 
     form: str
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """One target and one budget. `call`: as it was built first; `forms`: its closed form, by cases;
     `points`: the best first; `limits`: of unknowns that were given none; `idle`: unknowns that make
     no difference, and the values that they keep; `refused`: solutions that the model did not
@@ -65,8 +62,7 @@ class Solved:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Solutions:
+class Solutions(Struct, frozen=True):
     """All targets, for each of the budgets."""
 
     goal: str

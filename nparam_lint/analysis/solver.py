@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.case_solver import CaseSolver
 from nparam_lint.analysis.closed_forms.arguments import told_apart

@@ -7,8 +7,9 @@ disturb the notebook. Where a notebook takes frames or scripts away, the table i
 from __future__ import annotations
 
 import html
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.roles import module_roles
 from nparam_lint.report import Options

@@ -7,8 +7,9 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.cache.store import DAY, PARTIAL, TAG, is_tagged
 
@@ -26,8 +27,7 @@ _UNFINISHED_TOP = re.compile(rf"v\d+\.[0-9a-f]{{16}}{re.escape(PARTIAL)}")
 _PROJECT = re.compile(r"[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFile:
+class CacheFile(Struct, frozen=True):
     """A file that is kept, or was never finished. `size`: bytes on the disk; `used`: when it was
     last, in seconds of the system's clock."""
 
@@ -36,8 +36,7 @@ class CacheFile:
     used: float
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """What lies below a cache directory and is ours: `files`; the directories that they lie in, and
     those that would have become one if their maker had not been killed. `faults`: what could not
     be looked at, and why."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.changes.parameter_changes import ParameterChanges
 from nparam_lint.changes.revision_diff import candidates_of_both
@@ -164,8 +166,7 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
     return causes
 
 
-@dataclass(frozen=True)
-class _Definition:
+class _Definition(Struct, frozen=True):
     """A class, function or constant at the top of a file. `names`: all words in it."""
 
     name: str

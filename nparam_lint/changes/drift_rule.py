@@ -6,9 +6,10 @@ A budget declares a difference if it says that the difference is intended.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.claims import TextError, parse_selector

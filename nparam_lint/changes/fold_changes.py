@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.report.style import grouped
 
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
 _Part = str | tuple[int, int]  # a name, or the numbers that it stands for
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One change, or `times` the same one in modules that are numbered: `h.0…11.mlp`. `was`: the
     path of the base where that is another. `change` is the first of them; None for a line that
     sums up the changes of several `modules` below its path. `delta`: of one of the `times`."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.count.measured import Measured
@@ -43,8 +44,7 @@ _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build reads
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the history is asked for: of which model, and what of it."""
 
     target: Target
@@ -54,8 +54,7 @@ class Wanted:
     first_parent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CommitState:
+class CommitState(Struct, frozen=True):
     """A model at one commit. `reason`: why it has no count. `path`: its file. `read`: the files of
     the repository that its build read, as git names them."""
 
@@ -65,8 +64,7 @@ class CommitState:
     read: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """`change`: to the count of its first parent, where both are known. `cached`: an earlier run
     has built it."""
 
@@ -76,8 +74,7 @@ class Point:
     cached: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """Newest first. `notes`: what is to be known of the counts."""
 
     target: str

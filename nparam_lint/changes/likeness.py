@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from nparam_lint.count.module_tree import Node
@@ -13,8 +14,7 @@ ENOUGH = 3  # modules with parameters, from which on structure is evidence
 ALIKE = 0.8  # of the modules
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(Struct, frozen=True):
     """Of how many modules (`same` of `every`) path, type and count are the same in two trees;
     `structure`: whether paths and types of all are."""
 

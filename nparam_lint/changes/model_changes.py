@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.changes.drift_rule import explain, judge_drift, nothing_compared
 from nparam_lint.changes.likeness import likeness
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
 _NAMES_ALIKE = 0.6  # from 0 to 1: `GPT` and `GPTModel` are, `Encoder` and `Head` are not
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One of the two that are compared. `unreadable`: files in which no model could be looked for,
     with the reason."""
 

@@ -6,10 +6,11 @@ They are matched by name, by position in a sequence, by content.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, if_as_many, in_order, match, with_one
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.module_tree import Node
 
 
-@dataclass(eq=False, slots=True)
-class ModulePair:
+class ModulePair(Struct, eq=False):
     """A module as it was and as it is; None on the side where it is not. `children`: in the order
     of today's model; what is gone stands where it was. Of a module that is gone they are those that
     are gone, too: what went elsewhere is there."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from nparam_lint.changes.fold_changes import Line, folded, parts_of
 from nparam_lint.changes.module_pairs import pair_modules
@@ -30,16 +31,14 @@ _ELSEWHERE = "counted in modules elsewhere"
 _ZERO = Fraction()
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameter:
+class _Parameter(Struct, frozen=True):
     """One that a metric counts, or a buffer; `amount`: as what."""
 
     row: ParameterRow
     amount: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
+class _Difference(Struct, frozen=True):
     """What became of one module; `covers`: how many modules with parameters that is."""
 
     kind: Literal["added", "removed", "changed"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import Environment, Measured, Measurement, ModuleRow, NotMeasured
 from nparam_lint.ground.findings import Finding
@@ -13,8 +14,7 @@ Kind = Literal["added", "removed", "changed", "renamed"]
 Status = Literal["same", "changed", "renamed", "added", "removed", "not_measured"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleChange:
+class ModuleChange(Struct, frozen=True):
     """What became of one module. `added`, `removed`, `renamed`: of it and all that is below it;
     `changed`: of what it holds itself. `before` and `after`: its row on each side, where it is
     there. `count_before`, `count_after`: the parameters that the change is about; `delta`: what it
@@ -43,8 +43,7 @@ class ModuleChange:
         return self.row.path
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDiff:
+class ModelDiff(Struct, frozen=True):
     """One model on both sides. `target` and `position` are the current ones; those of the base if
     it was removed.
 
@@ -106,8 +105,7 @@ class ModelDiff:
         return before, after
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """What is compared with: `revision` as it was written, the `commit` that it names, and what it
     is `called` in a sentence (`main`, `the merge base with main`)."""
 
@@ -116,8 +114,7 @@ class Base:
     called: str
 
 
-@dataclass(frozen=True, slots=True)
-class DiffReport:
+class DiffReport(Struct, frozen=True):
     """Everything that one comparison found; the input of a formatter. `now`: what the base is
     compared with. `unmeasured`: undeclared models that could be counted on neither side, with
     today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the

@@ -4,8 +4,9 @@ same ways, and compared."""
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.changes.model_changes import Side, compare
 from nparam_lint.changes.states import in_moved_file

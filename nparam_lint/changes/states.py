@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.changes.records import Base
 from nparam_lint.ground.errors import UsageError
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     OpenCopy = Callable[[Path, Snapshot, Path], Session]
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """The project at a revision, the `base`. `moves`: where its files are now."""
 
     base: Base
@@ -61,8 +62,7 @@ class Past:
         return [*then] or None, [*today] or None
 
 
-@dataclass(frozen=True, slots=True)
-class States:
+class States(Struct, frozen=True):
     """The states that the project of a run has had."""
 
     now: Session
@@ -134,8 +134,7 @@ def named_base(repository: Repository, revision: str) -> Base:
 # --- where things were: paths relative to the repository, with `/` --------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """`renames`: old → new, as git tells it. `root`: the project's directory now, `root_then`: at
     the base; both are empty where it is the whole repository."""
 

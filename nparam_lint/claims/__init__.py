@@ -11,9 +11,11 @@ import ast
 import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.nearest import nearest
@@ -87,8 +89,7 @@ def shifted(offset: int) -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A class or factory, and how to call it. `arguments` is None where none were written: it is
     then called with its defaults; `resnet50()` has the empty text. Without a `callable` it is a
     config file, from which a recipe of the project builds a model. `host`: the model that is built,
@@ -127,8 +128,7 @@ class Target:
         return self.host or self
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """Which count of a model: a metric, of the modules that a path or glob matches ("": all)."""
 
     metric: str = "total"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from nparam_lint.claims import Selector, Target
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Origin, Position
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A declared count of a target, from wherever it was declared; `declared` is its text there.
     `device`, `recipe`: how to build the target for it, where the config says so; `definition`: the
     class or function whose docstring it stands in."""

@@ -13,9 +13,11 @@ What begins like such a comment and cannot be read is returned as malformed, nev
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import TextError, parse_selected
 from nparam_lint.claims.doc_text import (
@@ -56,8 +58,7 @@ _UNCHECKED = "next: write `ROW = -` into the comment, if it is not to be checked
 _SEVERAL = "next: put the comment directly behind the number that it is about"
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A number that is bound to a target; `line` and `column` (from 1) are those of its first
     character. `unit`: the end of its value that does not stand there, from the head of the column
     (`Params (M)`) or the word behind it (`million`)."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.claims import is_rest
 
@@ -36,8 +37,7 @@ _LITERAL = re.compile(r"::[ \t]*$")
 _NOT_AN_END = re.compile(r"[^\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """`body`: what stands between the signs of a comment. `line`, `column` (from 1): where it
     begins; `last`: the line on which it ends, at offset `end`. `since`: the offset in its first
     line at which the comment before ends."""
@@ -50,8 +50,7 @@ class Comment:
     since: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TableCell:
+class TableCell(Struct, frozen=True):
     """A cell of a table: its text, and its offsets in the line."""
 
     text: str
@@ -59,8 +58,7 @@ class TableCell:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownTable:
+class MarkdownTable(Struct, frozen=True):
     """`head`: the cells of the first row; `rows`: the numbers (from 1) of the other lines, with
     their cells."""
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import (
     Selector,
@@ -95,8 +97,7 @@ _ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
 _ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A budget; `line` and `column` (from 1) are those of the value's first character. `host`: the
     model inside which it holds."""
 
@@ -109,8 +110,7 @@ class Declared:
     host: Target | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """What was found and expected at a place."""
 
     message: str
@@ -118,8 +118,7 @@ class Malformed:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(Struct, frozen=True):
     """A claim in a place where budgets are not read: its text, its offset, and the line that it
     should be."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from nparam_lint.claims import (
     FormulaError,
@@ -47,8 +48,7 @@ _AROUND = re.compile(r"±|\+/-|\+-")
 _NO_NAMES: Mapping[str, NameValue] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """How far a count may be off: a percentage of it (`relative`), or a number of parameters."""
 
     text: str
@@ -62,8 +62,7 @@ class Tolerance:
 _ABOUT_DEFAULT = Tolerance("5%", Fraction(5), relative=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The counts that are admitted, both ends included; None is unbounded. `exact_value` is the
     one count that a plain integer or a formula names; `declared` the number that a difference is
     measured from (the number written, or the limit; None for a range)."""
@@ -77,8 +76,7 @@ class Bounds:
         return (self.low is None or self.low <= count) and (self.high is None or count <= self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number as written. `unit` is the worth of its last written digit; 0 for plain integers."""
 
     value: Fraction
@@ -86,8 +84,7 @@ class Number:
     names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A declared count. `terms` holds both ends of a range, otherwise one number or formula;
     `spread` is what follows `±`."""
 

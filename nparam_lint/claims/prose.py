@@ -8,9 +8,10 @@ ratios and conditions are ignored, and so are claims that contradict each other.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import Selector, TextError
 from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines, place_in

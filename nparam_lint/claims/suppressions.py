@@ -10,8 +10,9 @@ import io
 import re
 import tokenize
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.claims import is_doc
 from nparam_lint.claims.doc_text import DocText
@@ -28,8 +29,7 @@ _COMMENT = re.compile(f"#{_IGNORE}")
 UNUSED = "NPL015"
 
 
-@dataclass(slots=True)
-class _Comment:
+class _Comment(Struct):
     """A comment at `position`, which holds for `lines`; `hits`: codes that silenced something."""
 
     position: Position

@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from nparam_lint.cli import common
 from nparam_lint.cli.main import COMMANDS, parser_of
@@ -74,8 +75,7 @@ _POSIX = {"bash": _BASH, "zsh": _ZSH}
 SHELLS = (*_POSIX, "fish")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An option (`names`), or what stands without one. `values`: of a choice."""
 
     names: tuple[str, ...]
@@ -84,8 +84,7 @@ class Argument:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandWords:
+class CommandWords(Struct, frozen=True):
     name: str
     help: str
     options: tuple[Argument, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import time
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis import formula_budget
 from nparam_lint.analysis.closed_forms.derive import derive_all

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
+
+from msgspec import Struct
 
 from nparam_lint.ground.version import __version__
 
@@ -33,8 +34,7 @@ def revision(version: str) -> str:
     return commit[1] if commit else f"v{version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(Struct, frozen=True):
     """What a file needs. `content`: the file with it; None where it is written in another way than
     is known here."""
 
@@ -43,8 +43,7 @@ class Addition:
     content: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Manager:
+class Manager(Struct, frozen=True):
     """`configs`: its config files, or directory, from the top of a repository; `mark`: what the
     hooks that it generates have in them; `replaces`: whether it would put its own hooks in the
     place of others. `additions` takes a config and the names of hooks. `then`: its command that

@@ -7,9 +7,10 @@ import re
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.cli import common
 from nparam_lint.cli.claims import claims_below

@@ -10,10 +10,11 @@ import importlib.util
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     """`python`: the executable. `reason`: why this one. `has_torch`: False means that the run
     cannot work. `without`: (executable, reason) of those before it, which have no torch."""
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from nparam_lint.cache.store import OLD_CACHE, RENAMED
 from nparam_lint.claims import TextError, parse_selected, parse_target

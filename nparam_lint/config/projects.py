@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.discover.files import find_root, inner_folders, matcher
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project that is checked separately. `paths`: what is asked about; empty: all of it.
     `left_out`: directories whose entries in the config are looked at in another project."""
 

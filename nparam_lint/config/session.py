@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import Store, directory
@@ -30,8 +32,7 @@ def silent(done: int, every: int, label: str) -> None:
     """The progress of a run that shows none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """`environ`: the user's environment. `snapshot`: what the project's root is a copy of, or lies
     in a copy of. `place`: the directory that is asked about, in the working tree. `store`: what
     earlier runs found out; it keeps nothing unless it is said where. `inputs` is told what the

@@ -6,12 +6,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import replace
 
 from nparam_lint.claims import TextError, read_arguments, read_expression
 from nparam_lint.claims.grammar import parse_tolerance
@@ -33,8 +33,7 @@ LOCAL = "local"  # the machine that this runs on, without any engine
 ENGINES = ("dask",)  # each is a file in `count/engines/`
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """Other settings for the files that match `files` (patterns as in a `.gitignore`). `ignore` and
     `severity` add to the general ones; the others replace them, where they are not None."""
 
@@ -45,8 +44,7 @@ class Override:
     device: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecipePattern:
+class RecipePattern(Struct, frozen=True):
     """A recipe for all targets that match `text`: `nets/*.py::*Net`, or `configs/*.yaml`, whose
     files become targets by it."""
 
@@ -64,8 +62,7 @@ class RecipePattern:
         return fnmatchcase(target.callable, name) and matcher((self.files,))(target.location)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What a run is told. `python` may name an executable or an environment, relative to the
     project; `python_from` says who named it. `on`: the address of the machines that build models,
     or "local"; `remote_python`: the interpreter there. `why_built`: it is wanted why models are
@@ -143,8 +140,7 @@ class WrongValue(ValueError):
     """What a value is instead of what was expected: `0, expected a whole number from 1 up`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """What a key holds: the `kind` that msgspec checks, in words what is `expected`, and what the
     value is made into. `make` raises ValueError, or WrongValue where it can say more."""
 

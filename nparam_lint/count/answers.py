@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.count.measured import Environment, Measurement
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.interpreter import Interpreter
 
 
-@dataclass(slots=True)
-class Answers:
+class Answers(Struct):
     """The result of a run: measurements by the id of the order, and what the worker reported about
     its interpreter (`devices`: those that are there, where no order was given; `guards`: against
     accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added

@@ -11,9 +11,10 @@ import stat
 import tarfile
 import tempfile
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
@@ -25,8 +26,7 @@ MOST = 500_000_000  # bytes of a project's files: it is packed and sent in memor
 KEPT = 16  # bundles that a machine keeps for the next run
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """`data`: a compressed tar archive. `digest`: its name. `inside`: where in it the project's
     root is; the directory above is the top of what it was made of."""
 

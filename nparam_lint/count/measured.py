@@ -3,10 +3,9 @@ integer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from nparam_lint.ground.metrics import WITH_FIELDS
 from nparam_lint.ground.values import NameValue
@@ -38,8 +37,10 @@ Cause = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleRow:
+NO_KEY = Meta(extra={"key": False})  # of a field that JSON writes only where it has a value
+
+
+class ModuleRow(Struct, frozen=True):
     """One submodule, or the model: its path is then the empty string. `own`: elements of the
     parameters that it holds itself and that no module before it holds. `total`, `trainable`, …:
     distinct parameters at or below it, one count for each metric
@@ -66,9 +67,7 @@ class ModuleRow:
     shared_with: str | None = None
     tied: tuple[str, ...] = ()
     frozen: int = 0
-    more: tuple[tuple[str, int | None], ...] | UnsetType = field(
-        default=UNSET, metadata={"key": False}
-    )
+    more: Annotated[tuple[tuple[str, int | None], ...] | UnsetType, NO_KEY] = UNSET
 
     @property
     def non_embedding(self) -> int:
@@ -97,8 +96,7 @@ class ModuleRow:
         return {name: getattr(self, name) for name in WITH_FIELDS} | dict(self.more or ())
 
 
-@dataclass(frozen=True, slots=True)
-class DtypeRow:
+class DtypeRow(Struct, frozen=True):
     """The bytes that a model has of one dtype: of `parameters`, of those that are `trainable` (in
     so many `tensors`), of `buffers`, and what of all this a checkpoint has (`saved`)."""
 
@@ -110,8 +108,7 @@ class DtypeRow:
     saved: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterRow:
+class ParameterRow(Struct, frozen=True):
     """One distinct parameter under its first name; `also`: its other names (tied weights)."""
 
     name: str
@@ -123,8 +120,7 @@ class ParameterRow:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LineRow:
+class LineRow(Struct, frozen=True):
     """A line of source that made parameters of a model. `count`: those that were made while it ran,
     and no other line of its file deeper inside; so the lines of one file never count a parameter
     twice. `own`: those among them that it made itself, or an installed package that it called: all
@@ -145,8 +141,7 @@ class LineRow:
         return f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """Parameters that `parameters()` does not return: where they are kept, and how many."""
 
     path: str
@@ -155,8 +150,7 @@ class Hidden:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VariableRow:
+class VariableRow(Struct, frozen=True):
     """An argument of a call that can be varied, with its `value` in the call. `holder`: the
     expression that is called for the config object that it is a field of; `choices`: the values
     that its annotation allows, where it is a `Literal`."""
@@ -172,8 +166,7 @@ TracedTensor = tuple[
 ]  # see TracedBuild
 
 
-@dataclass(frozen=True, slots=True)
-class TracedBuild:
+class TracedBuild(Struct, frozen=True):
     """A build with numbers that carry their expression. Expressions are numbers of rows in
     `Traces.expressions`. `parameters`: (name, what the metric counts of one element, its lengths,
     the expression of each; none where they were lost; for each mixture of experts that it is in,
@@ -187,8 +180,7 @@ class TracedBuild:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(Struct, frozen=True):
     """`expressions`: rows, each (`s`, name), (`n`, number), or (operation, number of a row, …).
     `runs`: for the points that were asked for, up to the last that there was time for; None for a
     build that did not come to an end."""
@@ -197,8 +189,7 @@ class Traces:
     runs: tuple[TracedBuild | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InsideRow:
+class InsideRow(Struct, frozen=True):
     """A class of the project inside a model, made by one `call`, as often as there are `paths`
     (those of its modules), with `total` parameters each. `source`: where the class is defined;
     `made`: the line that made the first of them (both `path:line`). `names`, `known_names`: as in
@@ -214,8 +205,7 @@ class InsideRow:
     known_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceResult:
+class DeviceResult(Struct, frozen=True):
     """The result on one device. `bytes`: the memory that its allocator took. `differences`: one
     text for each parameter whose name, shape or dtype differs from the first device's. `is_absent`:
     the machine has no such device, or torch is built without it."""
@@ -228,8 +218,7 @@ class DeviceResult:
     is_absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A model that was built and counted. `call`: the expression that built it. `rung`: how
     (`meta`, `meta with values`, `cpu without initialisation`, `cpu`). `names`: the values of the
     names that formulas asked for; `known_names`: every name a formula could have asked for.
@@ -264,7 +253,7 @@ class Measured:
     inside: tuple[InsideRow, ...] = ()
     traces: Traces | None = None
     dtypes: tuple[DtypeRow, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = 0.0
     cached: bool = False
     why_built: str = ""
 
@@ -274,8 +263,7 @@ class Measured:
         return self.modules[0]
 
 
-@dataclass(frozen=True, slots=True)
-class NotMeasured:
+class NotMeasured(Struct, frozen=True):
     """Why a model was not counted; never a pass. `code` is the finding's code; `hint` the next
     step; `missing` the required arguments when that is the cause; `package` the one that is not
     installed when that is the cause; `source` a project line; `function` the one that it is in,
@@ -284,16 +272,16 @@ class NotMeasured:
 
     code: str
     reason: str
+    cause: Cause
     hint: str | None = None
     missing: tuple[str, ...] = ()
-    cause: Cause = field(kw_only=True)
     package: str | None = None
     source: str | None = None
     function: str = ""
     output: str = ""
     devices: dict[str, DeviceResult] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = 0.0
     cached: bool = False
     why_built: str = ""
 
@@ -311,8 +299,7 @@ class NotMeasured:
 Measurement = Measured | NotMeasured
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """The interpreter that built the models, and why it was chosen. `guards`: what kept
     accidents away from the user, in each process that ran code of the project."""
 

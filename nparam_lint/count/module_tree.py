@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import ModuleRow
 
 
-@dataclass(eq=False, slots=True)
-class Node:
+class Node(Struct, eq=False):
     """A module. `weight`: parameters at or below it that no module before it holds, so that those
     of its children and its own add up to it. `filled`: modules at or below it that hold parameters.
     `shape`: a number for its look and the structure below it, names included."""

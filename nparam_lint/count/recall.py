@@ -14,13 +14,14 @@ import os
 import time
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from glob import glob
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
@@ -42,16 +43,14 @@ VARIANTS = 6  # of one model, for branches between which somebody switches, and 
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """What a build read, and the project's files that were imported for it."""
 
     facts: Facts
     imports: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedFile:
+class ImportedFile(Struct, frozen=True):
     """A file of the project that was run. `source`: digest of its content; None where it read what
     nobody knows. `imports`: files that it imports."""
 
@@ -59,8 +58,7 @@ class ImportedFile:
     imports: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessDependencies:
+class ProcessDependencies(Struct, frozen=True):
     """What one process of the worker reports: the project's files that were run, and what else was
     read meanwhile."""
 
@@ -68,8 +66,7 @@ class ProcessDependencies:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class CachedMeasurement:
+class CachedMeasurement(Struct, frozen=True):
     """A measurement: the names under which its own facts, and those that all models of the run
     share, are stored, and the worker's answer as compressed JSON."""
 

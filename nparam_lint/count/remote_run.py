@@ -12,9 +12,11 @@ import re
 import statistics
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from nparam_lint.count import remote_group
 from nparam_lint.count.answers import Answers
@@ -65,8 +67,7 @@ def run_orders_on(
     return answers
 
 
-@dataclass(eq=False, slots=True)
-class _Group:
+class _Group(Struct, eq=False):
     """Jobs that are sent together. `futures`: the calls that run, two of a slow one."""
 
     orders: Sequence[Order]

@@ -16,8 +16,9 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from tempfile import TemporaryFile
+
+from msgspec import Struct
 
 from nparam_lint.cache.store import RESIDENT, directory, tool
 from nparam_lint.count.worker_environment import worker_environment
@@ -185,8 +186,7 @@ def tell_packages(place: str, packages: list[str]) -> None:
         connection.close()
 
 
-@dataclass(frozen=True)
-class Staying:
+class Staying(Struct, frozen=True):
     """A process that stays. `memory`: bytes; `age`, `idle`: seconds."""
 
     place: str

@@ -8,11 +8,11 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import ValidationError
+from msgspec.structs import replace
 
 from nparam_lint.cache.file_facts import json_decoder
 from nparam_lint.count import reasons, recall

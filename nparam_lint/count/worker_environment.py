@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from nparam_lint.cache import NEEDED, is_read_by_c
 
@@ -86,8 +87,7 @@ _OWN_SWITCHES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BuildEnvironment:
+class BuildEnvironment(Struct, frozen=True):
     """`process`: the variables of the worker's process, which any code may read. `on_request`:
     those that Python code gets if it asks for them; that it did is noted."""
 

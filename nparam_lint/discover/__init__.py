@@ -6,10 +6,12 @@ Reads only: nothing of the user's is imported here, and neither is torch.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims.docstring_budgets import mentions
 from nparam_lint.discover.definitions import Definition, Parameter
@@ -230,8 +232,7 @@ class Models:
 # --- from files to definitions ---
 
 
-@dataclass(frozen=True)
-class Discovery:
+class Discovery(Struct, frozen=True, dict=True):
     """What was found in `files`, of which those that could matter were `parsed`. `plan`, `names`
     and `modules` answer for any file of the project. `left_out`: test files that define models."""
 

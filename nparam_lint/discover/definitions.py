@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from nparam_lint.ground.values import DocLine, Position, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a constructor or factory, as written (`self` and `cls` left out)."""
 
     name: str
@@ -19,8 +19,7 @@ class Parameter:
     kind: Literal["positional", "keyword", "varargs", "varkwargs"] = "positional"
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A model class or a factory function that returns a model.
 
     `parameters` is None where the constructor is inherited from outside the repository.
@@ -40,8 +39,7 @@ class Definition:
         return f"{self.path}::{self.qualname}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A file that could not be read or parsed, with the reason. A warning where it was left out
     although Python could read it, and no budget can be in it. `timed_out`: it took longer than
     `--timeout`, which it need not the next time."""
@@ -52,8 +50,7 @@ class Problem:
     timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Containment:
+class Containment(Struct, frozen=True):
     """Which models of a project are parts of others, as the source says. `users`: target of a part
     → the targets of all models that contain it, directly or inside others. `returns`: target of a
     factory → that of the class of the project that it returns."""

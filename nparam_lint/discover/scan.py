@@ -11,9 +11,11 @@ import sys
 import tokenize
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
 from nparam_lint.discover import compilable, unread_claims
@@ -76,8 +78,7 @@ _NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """One name bound by an import. `name` is None for `import module` and "*" for everything."""
 
     module: str
@@ -86,8 +87,7 @@ class Import:
     bound: str
 
 
-@dataclass(frozen=True, slots=True)
-class Defined:
+class Defined(Struct, frozen=True):
     """A class or a function. `declares`: its docstring, or that of its `__init__`, holds a budget.
     `hidden`: it is not a model that could be built: abstract, private, a test."""
 
@@ -99,8 +99,7 @@ class Defined:
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionFacts(Defined):
+class FunctionFacts(Defined, frozen=True):
     """`returned`: dotted names of what is called to make the returned values. `hands_back`: a
     required parameter is returned. `takes` and `gives`: dotted names of the classes with which the
     required parameters and the returned value are annotated. `imports`: made inside. Of a method
@@ -115,8 +114,7 @@ class FunctionFacts(Defined):
     imports: tuple[Import, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ClassFacts(Defined):
+class ClassFacts(Defined, frozen=True):
     """`init`: its own `__init__`. `fields`: the dataclass fields that its constructor takes; None
     when it is no dataclass. `has_forward`: it has a method `forward(self, …)`."""
 
@@ -126,8 +124,7 @@ class ClassFacts(Defined):
     has_forward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     """`methods`: class methods and static ones that declare a budget. `aliases`: module-level
     `X = dotted.name`. `exports`: `__all__`. `names`: all that the top level binds. `unread`: claims
     where no budget is read. A file with a `problem` has nothing else; `fleeting`: the problem may
@@ -151,8 +148,7 @@ class FileFacts:
 Scan = Callable[[str, bytes], FileFacts]  # what reads a file
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """One file: what it says, its syntax tree, and its lines as the tree counts them. Where the
     facts have a `problem`, the tree and the lines are empty."""
 

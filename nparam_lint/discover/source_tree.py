@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.discover import parallel_scan

@@ -8,9 +8,10 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.evidence import commands
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Way
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """How to build `target` (without arguments). `way`: what says so; `recipe`: what is evaluated,
     with the names of `file`, a Python file of the project. `rank`: the lower, the nearer to how the
     repository uses the model: configs and sizes, then scripts, then texts, then tests. `key`: the
@@ -39,8 +39,7 @@ class Evidence:
     key: Hashable = None
 
 
-@dataclass(frozen=True)
-class EvidenceQuery:
+class EvidenceQuery(Struct, frozen=True, dict=True):
     """What evidence is looked for, and where: for `targets`, models without arguments, in a
     `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
     content of any, or raises OSError. `problems` gets what cannot be read, which is a warning;

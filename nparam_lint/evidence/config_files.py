@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import CONFIG_SUFFIXES, Target
 from nparam_lint.claims.config_outline import Keys, OutlineEntry, outline
@@ -56,8 +58,7 @@ _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 
-@dataclass(frozen=True, slots=True)
-class ModelNode:
+class ModelNode(Struct, frozen=True):
     """The node of a config file that describes a model: where it stands, and the `name` of what is
     called to make it. `symbol`: what the name means. `is_inner`: it is part of another model."""
 
@@ -81,8 +82,7 @@ class ModelNode:
         return "torch" if self.symbol.kind == "outside" else self.symbol.where
 
 
-@dataclass(frozen=True)
-class ConfigFile:
+class ConfigFile(Struct, frozen=True, dict=True):
     """A config file, and the keys in it."""
 
     path: str

@@ -10,10 +10,11 @@ import ast
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from posixpath import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from nparam_lint.claims import CONFIG_SUFFIXES
 from nparam_lint.discover.files import join, parent
@@ -78,8 +79,7 @@ class ConfigSlice(Slice):
         return super().assignment(node, need)
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptModel:
+class ScriptModel(Struct, frozen=True):
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
     is called, if that is known; `option`: how the file is given; `configs`: the files that it reads
     by default; `note`: see `Way`."""

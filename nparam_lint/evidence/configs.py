@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
@@ -26,8 +27,7 @@ _OF_TESTS = re.compile(r"(?<![a-z])test", re.IGNORECASE)
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigModel:
+class ConfigModel(Struct, frozen=True):
     """A model that a config file describes, and how it is built. `rank`: see `Evidence`."""
 
     node: ModelNode

@@ -6,10 +6,12 @@ import ast
 import copy
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice, starmap
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
@@ -71,8 +73,7 @@ _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 _ENTRIES = 3  # of a table that a loop runs over
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """The statements for a call, in the names of the file `home`. `loops`: other entries of a table
     give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cached_property
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from nparam_lint.discover.files import ancestors, join, parent
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import (
@@ -73,8 +74,7 @@ class NamedParameter(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class FoundFunction:
+class FoundFunction(Struct, frozen=True, eq=False, dict=True):
     """A function, or a method of the class `owner`."""
 
     path: str

@@ -6,9 +6,11 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.files import parent, within
@@ -31,8 +33,7 @@ _RANK = 18
 _PARSED = re.compile(r"\bparse(_known)?_args\(")
 
 
-@dataclass(frozen=True, eq=False)
-class _Script:
+class _Script(Struct, frozen=True, eq=False, dict=True):
     calls: FileCalls
     place: Place
     name: str  # of the parsed options

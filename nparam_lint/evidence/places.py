@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
@@ -24,8 +26,7 @@ _FLAGS = re.compile(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTIL
 _WITH_NUMBER = ("spawn", "start_processes")  # of torch.multiprocessing
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A list of statements, that of `owner`, up to the one at `index`."""
 
     owner: ast.AST
@@ -33,8 +34,7 @@ class Frame:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A call, and the lists of statements that it stands in, the outermost first. `generators`: of
     the comprehensions around it."""
 
@@ -60,8 +60,7 @@ class Place:
         return any(is_main(f.owner) for f in self.frames)
 
 
-@dataclass
-class SourceText:
+class SourceText(Struct, dict=True):
     """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
     slice is run; else they are made by the slice too, but for `home_names`.
     `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from dataclasses import dataclass, field
 from itertools import starmap
 from typing import TYPE_CHECKING
+
+from msgspec import field
 
 from nparam_lint.discover.syntax import FUNCTIONS, Function, is_main, parameter_names
 from nparam_lint.evidence.arguments import (
@@ -47,7 +48,6 @@ class NeedsCaller(NoWay):
         self.function = function
 
 
-@dataclass
 class Slice(StatementSlice):
     """Collects the statements for one call. `entry`: which entry of a table a loop variable is."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from nparam_lint.discover.syntax import dotted_name, is_main
 from nparam_lint.evidence.options import truth
@@ -47,8 +48,7 @@ class _Branch(NamedTuple):
         return ast.parse(f"raise ValueError({words!r})").body
 
 
-@dataclass
-class StatementSlice:
+class StatementSlice(Struct):
     """Goes through blocks from their ends. What is needed is a set of names, `need`, which each
     step changes to what has to be there before. Every step may raise NoWay."""
 

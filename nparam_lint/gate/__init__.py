@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.worker_process import end_waiting, reused_worker

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.config.interpreter import NoInterpreter, environments_in
 from nparam_lint.config.settings import LOCAL
@@ -66,7 +68,7 @@ def count_models(
     # A model, and the classes that are judged inside it, are one build.
     first_alike: dict[Order, Order] = {}
     builds = {
-        order.id: first_alike.setdefault(replace(order, id=0, label=""), order).id
+        order.id: first_alike.setdefault(dataclasses.replace(order, id=0, label=""), order).id
         for order in orders
     }
     distinct = [*first_alike.values()]
@@ -116,10 +118,12 @@ def _planned(
         target, build = candidate.target, candidate.build
         if not target.built.callable and build.recipe.call:  # a config file, its recipe's `path`
             setup = f"path = {target.built.location!r}\n{build.recipe.setup or ''}"
-            build = replace(build, recipe=replace(build.recipe, setup=setup))
+            build = dataclasses.replace(
+                build, recipe=dataclasses.replace(build.recipe, setup=setup)
+            )
         if names := {name for budget in candidate.budgets for name in budget.value.names}:
             # The parameters show which term a formula lacks.
-            ask = replace(ask, names=tuple(sorted(names)), parameters=True)
+            ask = dataclasses.replace(ask, names=tuple(sorted(names)), parameters=True)
         file = candidate.location if candidate.is_file else None
         attempts = imports[candidate.location]
         orders.append(Order(len(orders), str(target), file, attempts, build, ask))

@@ -3,9 +3,12 @@ chosen."""
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.claims import Target, TextError, parse_target
 from nparam_lint.claims.budget import Budget
@@ -34,8 +37,7 @@ _OF_THE_CALL = ("arguments_missing", "raised", "refused")
 WITH_PARAMETERS = Ask(parameters=True)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A model that may be built: its target, where it is defined or declared, how it is built, and
     what is declared about it. `because`, `way`: see `ModelReport`."""
 
@@ -88,7 +90,7 @@ class Candidate:
 
     def with_build(self, **changes: Any) -> Candidate:
         """The same model, built in another way."""
-        return replace(self, build=replace(self.build, **changes))
+        return replace(self, build=dataclasses.replace(self.build, **changes))
 
     def used(self, measured: Measured) -> Definition | None:
         """The definition that was built, of those that the name has in its file."""
@@ -96,8 +98,7 @@ class Candidate:
         return next((d for d in self.definitions if f"{d.path}:{d.line}" in places), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectSource:
+class ProjectSource(Struct, frozen=True):
     """The result of reading some files, before anything is built: the models to build, with their
     budgets, and the findings about the declarations themselves. `places`: the paths that were
     given, relative to the root; empty where these are the whole project. `budgets`: those that
@@ -116,8 +117,7 @@ class ProjectSource:
         return self.session.settings
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The models to build. `ask`: what is wanted of each besides its count. `skipped`: (target,
     why) of those that are left out. `skip_failures`: a model without a budget that cannot be built
     joins them. `ways_left`, `gaps`, `containment`: see `Report`; `shard`: which part of a run they
@@ -152,8 +152,8 @@ def candidate_for(
 def _with_arguments(callable: str, arguments: str, recipe: Recipe) -> Recipe:
     """The recipe with other arguments. Where it has a setup, they may use the names made there."""
     if recipe.setup is None:
-        return replace(recipe, arguments=arguments, call=None)
-    return replace(recipe, arguments=None, call=f"{callable}({arguments})")
+        return dataclasses.replace(recipe, arguments=arguments, call=None)
+    return dataclasses.replace(recipe, arguments=None, call=f"{callable}({arguments})")
 
 
 def completed(target: Target, declared: Recipe | None, base: Recipe) -> Recipe:
@@ -162,10 +162,10 @@ def completed(target: Target, declared: Recipe | None, base: Recipe) -> Recipe:
         return base
     recipe = base
     if declared.call is not None:
-        recipe = replace(declared, setup=declared.setup or base.setup)
+        recipe = dataclasses.replace(declared, setup=declared.setup or base.setup)
     elif declared.arguments is not None:
         recipe = _with_arguments(target.built.callable, declared.arguments, base)
-    return replace(
+    return dataclasses.replace(
         recipe,
         input=declared.input or base.input,
         experts_per_token=declared.experts_per_token or base.experts_per_token,

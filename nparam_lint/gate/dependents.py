@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
 from nparam_lint.gate.report import Elsewhere

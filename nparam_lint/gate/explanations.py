@@ -4,8 +4,9 @@ Where no such state is known, the heaviest modules. And where what could not be 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured

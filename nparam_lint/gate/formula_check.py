@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.building import count_models

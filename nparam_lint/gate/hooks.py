@@ -4,8 +4,9 @@ the project."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.claims.budget import Budget
 from nparam_lint.count.measured import Measured
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     FindCauses = Callable[[Broken, ProjectSource], list["BudgetCause"]]
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetCause:
+class BudgetCause(Struct, frozen=True):
     """`since`: what is compared with, and what is said of it; `changes`: see `Finding`. `edited`:
     the lines that are not as they were, of the files that define the model and what changed."""
 
@@ -31,8 +31,7 @@ class BudgetCause:
     edited: tuple[SourceLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaAnalysis:
+class FormulaAnalysis(Struct, frozen=True):
     """`missing_term`: which term a wrong formula lacks. `boundaries`: of a model that was traced,
     other arguments on all sides of its conditions."""
 

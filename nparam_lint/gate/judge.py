@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import FormulaError, UnknownName, matches
 from nparam_lint.claims.grammar import round_count

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.claims import suppressions
 from nparam_lint.count.measured import Measured, NotMeasured
@@ -52,8 +54,7 @@ _SAME_AS_HIDDEN = "NPL101"
 _CANNOT_BE_BUILT = "NPL103"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(Struct, frozen=True):
     """What has become of the models of a run, each with its place among the candidates: those that
     are reported, those without a budget that could not be built, and the ways that failed; and how
     many ways to build a target were not tried."""

@@ -6,9 +6,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 
@@ -63,8 +64,7 @@ _SHORTEST_BEGINNING = 5  # letters of a name that begins another
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
 
 
-@dataclass(frozen=True, slots=True)
-class NamedModel:
+class NamedModel(Struct, frozen=True):
     """A model that was counted, as a text may call it."""
 
     report: ModelReport
@@ -103,8 +103,7 @@ class NamedModel:
         return bool(both) and both >= _ALIKE * len(ours) and both >= _ALIKE * len(theirs)
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """The models that a count may be about, how sure that is, and `because` of what. `confirms`: a
     number that fits none of them is about something else."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import (
     CONFIG_SUFFIXES,
@@ -271,7 +273,7 @@ class _Declared:
                 build = candidate.build
                 recipe = completed(entry.target, entry.recipe, build.recipe)
                 device = entry.device or build.device
-                candidate.build = replace(build, recipe=recipe, device=device)
+                candidate.build = dataclasses.replace(build, recipe=recipe, device=device)
                 candidate.budgets.append(entry)
 
     def hosted(self, budget: Budget) -> Budget | None:
@@ -357,12 +359,12 @@ def known_kinds(
             continue
         if len(models) == 1:
             build = by_path[path].build
-            recipe = replace(
+            recipe = dataclasses.replace(
                 models[0].recipe,
                 input=build.recipe.input,
                 experts_per_token=build.recipe.experts_per_token,
             )
-            by_path[path].build = replace(build, recipe=recipe)
+            by_path[path].build = dataclasses.replace(build, recipe=recipe)
         else:
             names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
             several[path] = f": it holds {len(models)} of them ({names})"

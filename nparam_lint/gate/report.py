@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.stated import StatedCount
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReport:
+class ModelReport(Struct, frozen=True):
     """One target: what was asked, what was measured, what was declared. `position` is where the
     model is defined (or declared, for an installed package). `top_level`: no other model of the
     run contains it, so that its table is printed. `because`: why it is checked although no path
@@ -41,8 +41,7 @@ class ModelReport:
     is_declarable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class FailedWay:
+class FailedWay(Struct, frozen=True):
     """A way to build a target that did not build it, and why."""
 
     target: str
@@ -50,8 +49,7 @@ class FailedWay:
     failure: NotMeasured
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """A class inside a model: a way in which the repository builds it, though nobody can call it
     alone."""
 
@@ -84,8 +82,7 @@ class Inside:
         return Way("inside", at, self.model.target)
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """The models that are declared outside the given paths: how many there are, how many of them
     depend on the paths, and how many may."""
 
@@ -94,8 +91,7 @@ class Elsewhere:
     possible: int
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """What all shards of one run have in common. `tool`: its version; `commit`: "" outside of git;
     `sources`, `settings`: digests of what was read; `models`: one of the list of all `count`
     models, and of which shard has which."""
@@ -108,8 +104,7 @@ class Partition:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """One part, `number` of `of`, of a run that is divided. `judged`: the targets that it was to
     judge; `places`: where they stand among all of the run. `models`, `failed_ways`: the places of
     these in the report; `failures`: those of models without a budget that could not be built.
@@ -135,8 +130,7 @@ Verdict = Literal["right", "wrong", "unknown"]
 Strength = Literal["certain", "likely", ""]
 
 
-@dataclass(frozen=True, slots=True)
-class StatedOutcome:
+class StatedOutcome(Struct, frozen=True):
     """What has come of a stated count: the model that it is about, called `name` there, how sure
     that is and `because` of what; `actual`: what that has of the measure. `explanation`: which
     other count of it the number is."""
@@ -152,8 +146,7 @@ class StatedOutcome:
     explanation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything that one run found out; what a formatter is given. `findings` holds all findings,
     those of the models too, sorted by place. `skipped`: undeclared models that were not counted,
     with the reason (they need arguments, for instance). `error`: why nothing could be measured at

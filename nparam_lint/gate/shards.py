@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.claims.suppressions import UNUSED
 from nparam_lint.gate.report import Partition, Shard
@@ -34,8 +36,7 @@ BUILD = 0.1  # seconds of a model of which nothing else is known
 _DECISIVE = ("device", "tolerance", "ways", "exclude", "select", "ignore", "severity", "overrides")
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(Struct, frozen=True):
     """What is asked for: shard `number` `of` so many. `costs`: target → seconds, as an earlier run
     took to build it; the same for all shards."""
 

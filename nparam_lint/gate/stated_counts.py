@@ -11,9 +11,10 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import DOC_SUFFIXES, Selector, stated
 from nparam_lint.claims.grammar import parse_value

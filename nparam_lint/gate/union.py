@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judgements import Outcomes, in_order, said_once

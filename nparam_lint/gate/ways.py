@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
@@ -65,7 +67,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         counts[target] += 1
         position = source.found.positions.get((target.location, target.callable), way.position)
         device = session.settings.for_file(target.location).device
-        recipe = replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
+        recipe = dataclasses.replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
         build = Build("", recipe, device, is_way=bool(target.callable))
         candidates.append(
             Candidate(target, position, build, definitions=definitions.get(target, []), way=way)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Origin, Position, Severity, SourceLine
@@ -17,8 +18,7 @@ HEAVIEST = "heaviest modules:"
 UPDATE = "if the change is intended: nparam-lint update"
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetResult:
+class BudgetResult(Struct, frozen=True):
     """A budget against its measurement. `actual` and `drift` are None where nothing was measured;
     `low`/`high` are the inclusive bounds (None: unbounded); `value` the number that the difference
     is measured from. A glob gives one for each module."""
@@ -37,8 +37,7 @@ class BudgetResult:
     value: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What became of a module of a model, or of `times` alike: `path` is theirs (`h.0…11.mlp`),
     `what` says it (`768×3072 → 768×3840`). `delta`: what all of them add to the count. `source`:
     the line that makes them (`path:line`)."""
@@ -51,8 +50,7 @@ class Change:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """`message` is one line; `detail` holds further lines (the heaviest modules, the remedy).
     `result`: the budget that was judged, in the first module that breaks it. `changes`: what made
     the difference to the count `since` another state, in words; they add up to it. `lines`: where

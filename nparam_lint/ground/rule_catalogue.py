@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from importlib import import_module
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.ground import PACKAGE
 from nparam_lint.ground.errors import UsageError
@@ -27,8 +28,7 @@ class UnknownRule(UsageError):
     """No rule has this code or name; the message suggests the closest one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule. The name of its file, `npl101_plain_container.py`, gives its code and name, the
     file's docstring its summary (the first line) and its explanation (the rest). The other fields
     are constants of the file, in capitals.
@@ -94,7 +94,7 @@ def _read(name: str) -> Rule:
     module = import_module(f"nparam_lint.rules.{name}")
     summary, _, explanation = (module.__doc__ or _STRIPPED).partition("\n")
     names = vars(module)
-    values = {f.name: names[f.name.upper()] for f in fields(Rule) if f.name.upper() in names}
+    values = {f: names[f.upper()] for f in Rule.__struct_fields__ if f.upper() in names}
     title = _code_and_name(name)
     values |= {name: names.get(name) for name in ("check", "check_file")}
     return Rule(*title, summary, explanation.strip(), **values)

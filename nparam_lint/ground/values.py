@@ -3,8 +3,9 @@ columns count from 1; paths are relative to the root of the project, and written
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning"]
 
@@ -16,8 +17,7 @@ NameValue = int | float | str | bool | None
 _MOST_PERCENT = 1000  # beyond it, how many times as much says more
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A place in a source or config file; `line` and `column` count from 1."""
 
     path: str
@@ -34,8 +34,7 @@ class Position:
         return cls(path, int(line)) if path and line.isdigit() else None
 
 
-@dataclass(frozen=True, slots=True)
-class DocLine:
+class DocLine(Struct, frozen=True):
     """One line of a docstring: its text, and where the text's first character stands."""
 
     text: str
@@ -43,8 +42,7 @@ class DocLine:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True):
     """A line of source that a finding points at: `width` characters from its column on."""
 
     position: Position
@@ -55,8 +53,7 @@ class SourceLine:
 WayKind = Literal["call", "size", "config", "inside"]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
     `name`: of the size, of the config file, or the target that is the other model. `note`: what may

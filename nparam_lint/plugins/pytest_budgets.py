@@ -15,13 +15,13 @@ import os
 import re
 import shutil
 import warnings
-from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprFileLocation, ReprTraceback
+from msgspec.structs import asdict, replace
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.changes.causes import causes_by

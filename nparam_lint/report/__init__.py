@@ -9,8 +9,10 @@ a table that has its numbers; `report.chart` draws it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """How a document is to look; decided by the command line, which knows the terminal.
 
     `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
@@ -55,8 +56,7 @@ class Options:
 # A `tone` is a name that `style.Paint` knows: "dim", "red", "bold", …
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A paragraph. `indent` stands before its first line, `hang` before the others. A formula is
     broken where formulas can be, verbatim text nowhere."""
 
@@ -67,8 +67,7 @@ class Text:
     kind: Literal["words", "formula", "verbatim"] = "words"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """Short remarks beside each other, as pairs of a tone and a text: with a dot between, on as
     many lines as it takes; or, `plain`, with two blanks between, on one line."""
 
@@ -81,8 +80,7 @@ class Parts:
         return ("  " if self.plain else " · ").join(text for _, text in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """`count`, where there is one, stands in a column of numbers; `text` after it, and paragraphs
     `below`."""
 
@@ -94,8 +92,7 @@ class Fact:
     below: tuple[Text, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Names, each with its facts; names in the given tone, after the indent."""
 
     facts: tuple[Fact, ...]
@@ -103,8 +100,7 @@ class Facts:
     indent: str = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """`code` is a name that stands in the source, `source` a line of it, verbatim; `path`,
     `formula` and `words` may go on in further lines, broken as each of them can be. `notes`: those
     below a row stand here, in formats whose rows are one line. `empty`: stands on a terminal also
@@ -117,8 +113,7 @@ class Column:
     empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """`share`: of a whole, given up first where there is no room. `short`: what stands in place of
     the text where a table is narrow. `bar`: a part and its whole, drawn before the text."""
 
@@ -129,8 +124,7 @@ class Cell:
     bar: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """`mark`: one character before the row, in the tone `mark_tone`. `below`: notes on lines of
     their own. `rule`: a line above it."""
 
@@ -149,8 +143,7 @@ class Row:
         return tuple(cell.text for cell in self.full)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step to make a table narrower: drop a column, use the `short` text of its cells, shorten
     its texts in the middle, or cut them at the end, down to `least` characters, or shorten its bars
     to `least`."""
@@ -160,8 +153,7 @@ class Step:
     least: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """`steps` are tried one after the other until the table fits; then `narrow` stands in its
     place. `bands`: columns that do not fit stand in a second table below. `notes`: its last
     lines."""
@@ -190,8 +182,7 @@ class Table:
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=tuple(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class ListingLine:
+class ListingLine(Struct, frozen=True):
     """A line of a listing. `before`, `after` and `delta` stand in columns; `verdict` follows them,
     and `below` stands on a line of its own. Without any count, `verdict` follows the name."""
 
@@ -209,8 +200,7 @@ class ListingLine:
         return bool(self.before or self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Lines about models, below the path of each file; and the same as a table. `reasons`: none
     has a count, and the verdicts stand in a column."""
 
@@ -219,8 +209,7 @@ class Listing:
     reasons: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChartPoint:
+class ChartPoint(Struct, frozen=True):
     """`label`: what the axis says. `title`: what the point says when it is looked at. `value`: None
     for a gap."""
 
@@ -229,8 +218,7 @@ class ChartPoint:
     value: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """Counts, the oldest first; each holds until the next. `title`: what they are."""
 
     title: str
@@ -259,8 +247,7 @@ Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Chart | TableBlock"
 # --- the page -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """`lead`: it comes before the findings, in formats that do not have these at the end.
     `closing`: it follows the findings in all formats. `only`: `text` for what a terminal needs
     because it shows less, `page` for what other documents have room for. `fold`: what is folded
@@ -279,8 +266,7 @@ class Section:
     picture: Picture | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """`mark`: ✓, ✗, !, Δ (changed) or – (nothing declared), before the `headline`; empty where
     there is no verdict to give: then findings stand at the end everywhere. `nothing`: all that
     there is to say on a terminal, where nothing was found. `foot`: what stands small at the end of
@@ -302,8 +288,7 @@ class Page:
         return [s for s in shown if s.lead], [s for s in shown if not s.lead]
 
 
-@dataclass(frozen=True, slots=True)
-class FormSource:
+class FormSource(Struct, frozen=True):
     """A closed form, written for programs: `where` has the conditions under which it holds."""
 
     where: tuple[str, ...]
@@ -312,8 +297,7 @@ class FormSource:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class FormSources:
+class FormSources(Struct, frozen=True):
     """The input of the formats `python` and `latex`. `signature`: the parameters of a function,
     with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
     `modules`: name, LaTeX and value of each part."""
@@ -325,8 +309,7 @@ class FormSources:
     modules: tuple[tuple[str, str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """`command`: what made it. `data` and `page` are made when a format asks. `error`: why there is
     no answer at all. `report`: the findings, and the models that they are about. `lines`: what is
     said in one line each, `path:line:column: …` where there is a place. `roles_of`: tells a picture

@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from nparam_lint.count.measured import LineRow, Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
@@ -46,8 +48,7 @@ _COLUMNS = (
 _STEPS = (Step("cut", "source", 32), Step("drop", "share"), Step("cut", "source", 12))
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedModel:
+class AnnotatedModel(Struct, frozen=True):
     """What the lines of one file made of a model. `built`: what was built, and counted; where the
     target is a class inside another model, that model. `files`: what the lines of each file made
     themselves; together with what no line made, the total. `text`: the lines of the file at `path`;
@@ -108,8 +109,7 @@ class AnnotatedModel:
             yield f"made without a line of this file: {self.elsewhere:,} ({share})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """`request`: as it was written. `alike`: models whose lines are those of the ones that are
     `shown`. `failed`: where none is shown, a target that could not be built."""
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
@@ -33,8 +35,7 @@ _ROWS = 40  # of a table of modules
 _LONGEST = 40  # characters of a formula in a name
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """`name` is no other case's: `nets/vit.py::ViT[86M]`, `nets/vit.py::ViT[blocks.*: 7_087_872]`.
     `path` (absolute) and `line` (from 1): where it is declared. `message` is one line; `text` may
     be coloured."""

@@ -4,10 +4,11 @@ not hold, and all that are declared."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import isnan
 from operator import attrgetter
 from typing import Literal
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport, Report
@@ -31,8 +32,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelBudgets:
+class ModelBudgets(Struct, frozen=True):
     """Models with their budgets and the outcomes. `depth`: of their modules, where these are shown
     with them. `alone`: the page is about one model, and says the rest elsewhere."""
 
@@ -55,8 +55,7 @@ class ModelBudgets:
         return Table(_COLUMNS, tuple(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedBudget:
+class JudgedBudget(Struct, frozen=True):
     """One budget: a glob is one, whatever it matches. `results`: one for each module that it
     selects, or one without a count where nothing was measured. `findings`: what is reported of it;
     nothing where that was silenced."""
@@ -156,8 +155,7 @@ def budgets_of(model: ModelReport) -> list[JudgedBudget]:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
+class BudgetRow(Struct, frozen=True):
     """A line of a table of budgets. `name`: with the modules that it is about; `result`: what one
     of them, and so each that the line stands for, has."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
@@ -240,7 +240,7 @@ def _build_values(measured: Measurement) -> dict[str, Any]:
         return values
     rows: Any = measured.modules
     if rows[0].more:  # else as they are: of a hundred thousand, dictionaries would take seconds
-        names = [f.name for f in fields(ModuleRow) if f.name != "more"]
+        names = [name for name in ModuleRow.__struct_fields__ if name != "more"]
         rows = [{n: getattr(row, n) for n in names} | dict(row.more or ()) for row in rows]
     lines = [record(LineRecord, row) for row in measured.lines]
     counts, parameters = measured.counts.by_name(), measured.parameters or UNSET

@@ -8,8 +8,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import HEAVIEST, UPDATE, Finding

@@ -6,7 +6,8 @@ What is shown adds up: the sum of `counted` over the rows is the model's total.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
 from nparam_lint.count.module_tree import Node, link
@@ -15,8 +16,7 @@ from nparam_lint.report import Cell, Column, Row, Step, Table, style
 _FOOTNOTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
+class Modules(Struct, frozen=True):
     """The modules of a model as a tree, in about `limit` rows, or the heaviest where one level has
     more than twice as many. `parameters` and `name`: those of the model, where they are known.
     `brief`: without notes on how to see more and on what is tied."""
@@ -44,8 +44,7 @@ class Modules:
         return Table(_COLUMNS, made, _STEPS, notes=tuple(notes), noun="module")
 
 
-@dataclass(frozen=True, slots=True)
-class TreeRow:
+class TreeRow(Struct, frozen=True):
     """One line of the table, with the (first) module that it stands for.
 
     `new`: parameters at or below it that no module before it holds. `closed`: the modules below it
@@ -75,8 +74,7 @@ class TreeRow:
         return f"{self.new:,} (+{elsewhere:,})" if self.new else f"({elsewhere:,})"
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """`empty`: modules without parameters, left out."""
 
     rows: tuple[TreeRow, ...]

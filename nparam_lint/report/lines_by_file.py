@@ -20,9 +20,10 @@ nanogpt/model.py
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
@@ -43,8 +44,7 @@ _PARTS = 3
 # --- verdicts -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """`tail` is kept whole where `verdict` must be cut. Without a name and a count, the verdict has
     the line for itself."""
 

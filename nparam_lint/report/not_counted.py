@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.report import FailedWay, Inside, Report

@@ -4,8 +4,10 @@ the repository builds it; the layers inside it folded away."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from os.path import commonpath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
@@ -28,8 +30,7 @@ _NOUNS = {  # of the kinds of ways, in the order in which they are shown
 }
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """A model that stands for itself: what it is called, and each way in which it was counted.
     `parts`: targets of the models inside it, and how it builds them, where that is known.
     `part_of`: the models that contain it, none of which could be counted."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
 from nparam_lint.report.style import clean
@@ -14,8 +15,7 @@ from nparam_lint.report.style import clean
 RolesOf = Callable[[Sequence["ModuleRow"], Sequence["ParameterRow"]], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnModel:
+class DrawnModel(Struct, frozen=True):
     """A model of a picture, and what it is called there."""
 
     name: str
@@ -23,8 +23,7 @@ class DrawnModel:
     parameters: tuple[ParameterRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnChange:
+class DrawnChange(Struct, frozen=True):
     """What became of a module. The paths are those on each side; None where it is not there."""
 
     kind: str
@@ -34,8 +33,7 @@ class DrawnChange:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """One model, or several beside each other. `changes`: these are one model before and after."""
 
     sides: tuple[DrawnModel, ...]

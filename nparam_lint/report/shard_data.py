@@ -7,7 +7,7 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -56,8 +56,8 @@ def shard_record(report: Report) -> ShardRecord:
 
 
 def _fields(source: Report | ModelReport) -> Json:
-    names = (field.name for field in fields(source))
-    return {name: getattr(source, name) for name in names if name not in _LEFT_OUT}
+    names = (name for name in source.__struct_fields__ if name not in _LEFT_OUT)
+    return {name: getattr(source, name) for name in names}
 
 
 def read_shard(data: Json) -> Report:

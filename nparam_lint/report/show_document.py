@@ -3,11 +3,13 @@ one model that was counted in Python."""
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
@@ -56,7 +58,8 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
     if optimizer and isinstance(measured, Measured):
         training = training_record(measured, optimizer)
         document = replace(
-            document, data=lambda: replace(check_data.check_data(report), training=training)
+            document,
+            data=lambda: dataclasses.replace(check_data.check_data(report), training=training),
         )
     return replace(document, page=lambda options: _page(report, root, training, options))
 

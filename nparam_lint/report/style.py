@@ -7,8 +7,9 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from nparam_lint.ground.metrics import METRICS, Metric
 from nparam_lint.ground.printable import clean as clean
@@ -25,8 +26,7 @@ MARK_TONES = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Struct, frozen=True):
     """`paint("red", text)`: the text in ANSI colours, or as it is."""
 
     enabled: bool

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from nparam_lint.count.measured import DtypeRow, Measured
 from nparam_lint.report import Block, Cell, Column, Fact, Facts, Row, Step, Table, Text, style
@@ -14,8 +14,7 @@ from nparam_lint.report import Block, Cell, Column, Fact, Facts, Row, Step, Tabl
 _STEP = 4  # bytes: Adam counts its steps in a float32 of each tensor that is trained
 
 
-@dataclass(frozen=True, slots=True)
-class Optimizer:
+class Optimizer(Struct, frozen=True):
     """`states`: what it keeps for each element that is trained, in the dtype of the weight, as
     torch calls it. `counts_steps`: a number for each tensor, too. `metric`: that of budgets."""
 

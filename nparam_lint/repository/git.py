@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.repository import run_git, temporary_directory
@@ -287,8 +289,7 @@ class Repository:
         return inner.export(directory, entry.blob)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A file of an index or a tree; of a submodule, `blob` is the commit."""
 
     mode: str
@@ -296,8 +297,7 @@ class _Entry:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """The files that were written, relative to their repository, those of them that are symbolic
     links, its submodules by path, and the files that are not there to be written."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 _FORMAT = "%H%x00%P%x00%cs%x00%an%x00%s"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """`parents`: the nearest ancestors that are listed, too. `date`: when it was committed,
     `YYYY-MM-DD`."""
 

@@ -11,9 +11,10 @@ import os
 import re
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import temporary_directory
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 _USELESS = frozenset({"__pycache__", "node_modules", ".tox", ".nox", "site-packages"})
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """`directory`: the copy. `home`: the working tree's top that it is a copy of. `commit`: which
     commit it is a copy of; None: the index. `tracked`: the copied files of the repository itself;
     `importable`: those and its submodules'; `absent`: what a partial clone lacks. `linked`: what

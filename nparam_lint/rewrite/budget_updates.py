@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import (
     Selector,
@@ -49,8 +51,7 @@ if TYPE_CHECKING:
 _ORIGINS: dict[str, Origin] = {".py": "docstring", ".toml": "config"}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Rewrite:
+class _Rewrite(Struct, frozen=True, eq=False):
     """A budget that is to be written, and the change that does it."""
 
     edit: Edit
@@ -129,8 +130,7 @@ def _unreadable(findings: Sequence[Finding], requests: Sequence[Named]) -> Itera
 # --- what is named ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """One argument. With a `target`: its budgets, for all arguments where it has none and for all
     selectors where `selector` is None. Without: the budgets that stand at or below `path` (relative
     to the root), or are about what is defined there."""

@@ -9,9 +9,11 @@ import secrets
 import shutil
 import tokenize
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.lines import lines_now, lines_of
@@ -36,8 +38,7 @@ class CannotWrite(UsageError):
     """What could not be written and why; nothing was, unless the message says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
+class _Declared(Struct, frozen=True):
     """A budget where it stands; `model` is its target."""
 
     position: Position
@@ -47,8 +48,7 @@ class _Declared:
     old: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit(_Declared):
+class Edit(_Declared, frozen=True):
     """A budget that is written: for the first time, where `old` is empty. `count` is what it holds
     for, `modules` how many that a glob matches have it; `because`: why a part of another model gets
     one."""
@@ -59,8 +59,7 @@ class Edit(_Declared):
     because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Left(_Declared):
+class Left(_Declared, frozen=True):
     """A budget that does not hold, or a model without one, and why it is left as it is. `count` is
     what the model has; None where that is not known."""
 
@@ -68,8 +67,7 @@ class Left(_Declared):
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(Struct, frozen=True):
     """A file's bytes, before and after. `name` is its path as reports give it; `old` is None for a
     file that is made."""
 
@@ -79,8 +77,7 @@ class FileEdit:
     new: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a command is going to do. `held`: how many budgets stay because they hold, or models
     because they have one; `hints`: lines of config that would let more be done; `step`: what to do
     when it is carried out; `error`: why nothing could be measured at all."""

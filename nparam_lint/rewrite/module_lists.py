@@ -8,11 +8,11 @@ put into it is created on the spot, and it is only used as an `nn.ModuleList` ca
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from msgspec import Struct
 
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate.judgements import reported_findings
@@ -51,8 +51,7 @@ TAKEN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fixes:
+class Fixes(Struct, frozen=True):
     """`files`: as they are written; `fixed`: the findings that this fixes; `left`: the others, each
     with the reason."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims import Target, read_expression
 from nparam_lint.count.measured import Measured
@@ -34,8 +36,7 @@ Into = Literal["docstring", "config"]
 _NAMED = ("size", "config")  # ways that have a name
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """How budgets are to be written. `into`: None is the docstring, and the config where that
     cannot be; `rounded`: with three digits; `every`: also for models inside of others; `only`: for
     the model of this target, and no size of it."""
@@ -46,8 +47,7 @@ class Wishes:
     only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _New:
+class _New(Struct, frozen=True):
     """A budget to write. `edit`: as it stands in the docstring of `definition`, or without one in
     a comment of a config file. `arguments`: of the budget's line. `is_key`: it can stand in the
     config alone."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.claims import TextError
 from nparam_lint.claims.expression import Formula
@@ -32,8 +33,7 @@ _PIECES = re.compile(
 _MOST_DECIMALS = 40  # more than a count in KiB … TiB needs to be exact
 
 
-@dataclass(frozen=True, slots=True)
-class Restated:
+class Restated(Struct, frozen=True):
     """A value's `text`, of which `text[start:end]` is to become `number`."""
 
     text: str

@@ -4,9 +4,10 @@ where a text states a count; and comments that hold the right ones from now on."
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from nparam_lint.claims import TextError, is_doc, parse_target, read_expression
 from nparam_lint.claims.doc_comments import parse_docs
@@ -33,8 +34,7 @@ _WRITTEN = re.compile(
 _SUFFIXES = {1: "", 10**3: "k", 10**6: "M", 10**9: "B", 10**12: "T"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Insertion:
+class _Insertion(Struct, frozen=True):
     """A text that takes the place of `old` at a place of a file, or stands before it."""
 
     edit: Edit

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import string
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
+
+from msgspec import Struct
 
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.rules.nodes import arguments, last_name
@@ -27,8 +28,7 @@ _LOGS = frozenset(
 _SHOWS = SAME_NUMBER | {"str", "format", "repr"}
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """`before` and `after`: the text on both sides of a value, up to the next value. Of a variable,
     a key, an argument or a function, `name`. `is_changed`: something else is calculated from the
     value, or assigned to its variable."""

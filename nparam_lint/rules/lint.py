@@ -9,8 +9,9 @@ parsed once more.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.claims.docstring_budgets import parse_docstring

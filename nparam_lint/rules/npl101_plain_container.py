@@ -25,8 +25,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.rules import built, source
 from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
@@ -55,8 +56,7 @@ _STORING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Call)
 _REGISTERS = ("add_module", "register_module", "register_parameter", "__setattr__")
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
+class _Store(Struct, frozen=True):
     """A value that an attribute gets; `whole`: the value is the container itself, not an
     element."""
 
@@ -66,8 +66,7 @@ class _Store:
     whole: bool
 
 
-@dataclass(slots=True)
-class _Attribute:
+class _Attribute(Struct):
     """An attribute of a class. `kind`: of the plain container that it is, or ""; `unclear`: it is
     assigned something else too; `stores`: all that it is given, in order; `singles`: how often a
     container of one is assigned."""

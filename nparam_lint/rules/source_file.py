@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import ref
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
@@ -120,8 +122,7 @@ class SourceFile:
         return reachable([start], lambda s: self._names.bases(s) if s.kind == "class" else ())
 
 
-@dataclass(eq=False)
-class Class:
+class Class(Struct, eq=False, weakref=True):
     """A class statement outside of functions."""
 
     node: ast.ClassDef
@@ -140,8 +141,7 @@ def _classes(body: Sequence[ast.stmt], outer: str = "") -> Iterator[Class]:
             yield from _classes(node.body, f"{owner.qualname}.")
 
 
-@dataclass(eq=False)
-class Method:
+class Method(Struct, eq=False, dict=True):
     """A function of a class body. Its class is held weakly: a cycle would keep the whole syntax
     tree until garbage is collected."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import is_factory, is_module
 from nparam_lint.discover.source_tree import cached_method, cyclic_method
@@ -49,8 +51,7 @@ _BOXES = {"frozenset": "set", "OrderedDict": "dict", "deque": "list"} | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """`name`: as written, `nn.Linear`. `weighty`: it surely has parameters. `frozen`: its gradients
     were turned off or it was put into evaluation mode as it was made: it is meant to be fixed."""
 

@@ -7,10 +7,10 @@ import functools
 import itertools
 import random
 import time
-from dataclasses import replace
 
 import pytest
 import torch
+from msgspec.structs import replace
 from torch import nn
 from torch_models import InProcess, all_derived, asking, count, derived, holds, told, value
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from torch_models import holds
 
 from nparam_lint.analysis.closed_forms.derive import derive

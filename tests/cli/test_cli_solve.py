@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from functools import partial
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sample_files import write_files
 
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial

@@ -8,6 +8,7 @@ import venv
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import nparam_lint
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 BASE = getattr(sys, "_base_executable", sys.executable)
-PACKAGE = Path(nparam_lint.__file__).parent.parent
 
 
 def environment(place: Path, torch: bool = True, name: str = "python") -> Path:
@@ -237,11 +237,12 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
 # --- found by a front end whose own environment has no torch -------------------------------------
 
 ASK = """
-import dataclasses, json, os, sys
+import json, os, sys
 from pathlib import Path
+from msgspec import structs
 from nparam_lint.config.interpreter import find_interpreter
 found = find_interpreter(Path(sys.argv[1]), os.environ)
-print(json.dumps(dataclasses.asdict(found)))
+print(json.dumps(structs.asdict(found)))
 """
 
 
@@ -254,9 +255,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(own: Path, root: Path, environ: Mapping[str, str]) -> Interpreter:
+    libraries = root.parent / "libraries"  # what is imported there, and no torch
+    libraries.mkdir()
+    for module in (msgspec, nparam_lint):
+        (libraries / module.__name__).symlink_to(Path(module.__file__ or "").parent)
     done = subprocess.run(
         [str(own / "bin" / "python"), "-c", ASK, str(root)],
-        env={"PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", **environ},
+        env={"PYTHONPATH": str(libraries), "PYTHONDONTWRITEBYTECODE": "1", **environ},
         cwd=root,
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 from worker_runs import MODES, PROJECTS, Run, make_orders, run, snapshot
 
 from nparam_lint.count.measured import Measured, ModuleRow
@@ -240,8 +241,8 @@ def test_tied_weights_are_named(zoo: Run) -> None:
 def test_the_order_of_tying_changes_nothing(zoo: Run) -> None:
     one, two = measured(zoo, "TiedOutput"), measured(zoo, "TiedInput")
     assert one.counts.by_name() == two.counts.by_name()
-    assert [replace(row, source=None) for row in one.modules[1:]] == [
-        replace(row, source=None) for row in two.modules[1:]
+    assert [structs.replace(row, source=None) for row in one.modules[1:]] == [
+        structs.replace(row, source=None) for row in two.modules[1:]
     ]
 
 

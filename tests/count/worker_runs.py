@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from nparam_lint.cache.store import Store
 from nparam_lint.config.interpreter import Interpreter

@@ -1,8 +1,7 @@
 """The verdicts: every bound to the parameter, and messages that say what to do."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.claims.budget import Budget

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from report_samples import glob_gpt, gpt, measured, model, report, rows
 
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import (
     DeviceResult,
@@ -217,8 +218,8 @@ def unmeasured() -> ModelReport:
         NotMeasured(
             "NPL004",
             reason,
-            "give it: nparam(channels=3): …",
-            ("channels",),
+            hint="give it: nparam(channels=3): …",
+            missing=("channels",),
             cause="arguments_missing",
         ),
         findings=(finding,),
@@ -295,8 +296,8 @@ def hostile() -> Report:
     missing = NotMeasured(
         "NPL004",
         HOSTILE,
-        HOSTILE,
-        (HOSTILE,),
+        hint=HOSTILE,
+        missing=(HOSTILE,),
         cause="package_missing",
         package=HOSTILE,
         source=HOSTILE,

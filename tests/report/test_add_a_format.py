@@ -4,12 +4,12 @@ docs/extend.md."""
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from diff_samples import samples
+from msgspec.structs import replace
 from report_checks import check_html
 from report_samples import broken_net, everything, failed, report, unmeasured
 

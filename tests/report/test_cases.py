@@ -1,9 +1,9 @@
 """What each declared budget of a report comes to as a test case; reports made by hand."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from report_samples import broken_net, budget, glob_gpt, measured, model, net, report
 
 from nparam_lint.count.measured import NotMeasured

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from report_samples import ENVIRONMENT, model
 
 from nparam_lint.analysis.documents.compare_document import (

@@ -1,8 +1,7 @@
 """Workflow commands as GitHub's runner reads them, and the log around them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from render_samples import rendered
 from report_checks import commands
 from report_samples import broken_net, everything, failed, glob_gpt, many, measured, model, report

@@ -1,9 +1,9 @@
 """Code Quality: what GitLab shows, and by what it knows a finding again."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from render_samples import rendered
 from report_checks import check_gitlab
 from report_samples import (

@@ -1,10 +1,10 @@
 """The page for the browser: what it holds, what it must not, and that it stays small enough."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from render_samples import rendered
 from report_checks import Page, check_html
 from report_samples import (

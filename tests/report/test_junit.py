@@ -1,8 +1,7 @@
 """JUnit XML against the schema by which Jenkins reads it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from render_samples import rendered
 from report_checks import check_junit
 from report_samples import (

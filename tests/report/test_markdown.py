@@ -1,8 +1,7 @@
 """The comment on a pull request and the page of a job's summary."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from render_samples import rendered, summary
 from report_checks import Page, as_html, check_markdown
 from report_samples import (

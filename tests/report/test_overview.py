@@ -1,8 +1,8 @@
 """The first screen: what is in a repository that declares nothing, and how big."""
 
 import re
-from dataclasses import replace
 
+from msgspec.structs import replace
 from render_samples import rendered
 from report_samples import measured, model, report, rows
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 from browsers import launched_browser, needs_chromium
 from diff_samples import diff
 from diff_samples import model as diff_model
+from msgspec.structs import replace
 from page_samples import COMPARISON, distinct, gpt_report, plain
 from report_samples import (
     broken_finding,

@@ -1,9 +1,9 @@
 """The data of pictures: all modules of the JSON report, in a page that stays small."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from page_data import data_in, rows_of, same_fields
 from page_samples import distinct
 from render_samples import rendered

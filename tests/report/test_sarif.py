@@ -1,10 +1,10 @@
 """SARIF against the schema of its standard, and what code scanning makes of it."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from jsonschema import ValidationError
+from msgspec.structs import replace
 from render_samples import rendered
 from report_checks import check_sarif, sarif_schema
 from report_samples import (

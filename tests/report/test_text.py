@@ -2,9 +2,9 @@
 
 import random
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,

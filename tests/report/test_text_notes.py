@@ -1,9 +1,9 @@
 """The lines beside verdicts and tables: names cut to fit, what was not counted, the last lines."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from render_samples import render_show, rendered
 from report_samples import (
     ENVIRONMENT,

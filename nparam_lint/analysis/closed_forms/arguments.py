@@ -4,11 +4,13 @@ must hold in addition."""
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import TopologicalSorter
 from math import ceil, floor
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import read
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
@@ -89,8 +91,7 @@ def _comparison(text: str, node: ast.expr) -> ArgumentRule | None:
 # --- what it says -----------------------------------------------------------------------------
 
 
-@dataclass
-class Arguments:
+class Arguments(Struct):
     """`ties`: what follows from the unknowns, each computed from those before it; `rules`: what
     must hold in addition."""
 

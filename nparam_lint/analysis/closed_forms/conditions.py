@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, from_least, function
 from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
@@ -36,8 +38,7 @@ _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True, dict=True):
     """`form` is zero (`==`), is not (`!=`), or is not below zero (`>=`), where it is whole; or
     `left operation right` of floats."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain, compress, islice, product
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.observations import differs
@@ -24,8 +25,7 @@ IN_LOOP = "decisions in a loop"
 UNSEEN = "a loop or an index"  # what torch, or Python itself, did not ask for
 
 
-@dataclass
-class Learned:
+class Learned(Struct):
     """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
     what showed it; `pinned`: those that no form was found in, which keep their values; `ignored`:
     places of decisions inside loops; `fixed`: what cannot be varied, and why; `deadline`: for all

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.analysis.closed_forms.compiled_form import applied
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
@@ -33,8 +34,7 @@ _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())
 _WHOLE = frozenset("trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count".split())
 
 
-@dataclass(frozen=True)
-class Quotient:
+class Quotient(Struct, frozen=True):
     """A float that is exactly top / bottom, or that rounded once."""
 
     top: Polynomial

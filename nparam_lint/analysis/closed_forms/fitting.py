@@ -7,12 +7,13 @@ more points than unknowns. The caller verifies it at other points before it prin
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations, product
 from math import comb
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.polynomial import (
@@ -40,8 +41,7 @@ _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sig
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """Points, and what was observed there. `columns`: the residues of generators, computed once;
     all that was observed at the same points may share them."""
 

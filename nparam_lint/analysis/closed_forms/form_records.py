@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeForm:
+class ShapeForm(Struct, frozen=True):
     """A family of parameters: how many there are, and the shape of each; None where only their
     `size`, the number of all their elements, has a form. `value`: that in the base call;
     `first`: the first parameter of them."""
@@ -36,8 +37,7 @@ class ShapeForm:
         return replace(self, number=number, shape=shape, size=size)
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedForm:
+class ClosedForm(Struct, frozen=True):
     """What was derived, and from what. `base`: the arguments' values in the call that was asked
     about; `idle`: arguments that make no difference; `fixed`: those that cannot be varied, and why;
     `rules`: what the model asks of its arguments, and the form beyond that; `case`: the choices
@@ -76,8 +76,7 @@ class ClosedForm:
         return [rule for rule in self.rules if not rule.is_limit]
 
 
-@dataclass(frozen=True, slots=True)
-class NoForm:
+class NoForm(Struct, frozen=True):
     """Why there is none; `lost`: arguments that could not be followed, and what became of them."""
 
     reason: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.ground.values import NameValue
@@ -24,8 +25,7 @@ Value = NameValue
 Point = Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """An argument, or a field of a config object (`holder`: the argument that has the object).
     `base`: its value in the call that the target names. `choices`: all values that it may have,
     where it has no others (booleans, `Literal`, or as asked for)."""
@@ -47,8 +47,7 @@ def variable_of(row: VariableRow, values: tuple[Value, ...] = ()) -> Variable:
     return Variable(row.name, base, row.holder, values or choices)
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """A model: its parameters. `call`: as written; `weights`: what is counted of one element of
     each; nothing where that is 1."""
 

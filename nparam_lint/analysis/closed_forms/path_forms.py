@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, combinations, count, product
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted, transformed

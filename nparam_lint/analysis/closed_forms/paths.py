@@ -4,10 +4,11 @@ arguments that meet conditions, for the other side of a decision, or to verify a
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
@@ -38,8 +39,7 @@ class Diverged(Exception):
         self.runs = first, second
 
 
-@dataclass(eq=False)
-class PathNode:
+class PathNode(Struct, eq=False):
     """A decision with both its sides, or a path's end with the runs that came there. `conditions`:
     those on the way to it."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,8 +34,7 @@ _VALUES: dict[Kind, Callable[[Number, Number], Number]] = {
 _PLACES = {kind: place for place, kind in enumerate((*_VALUES, "opaque"), 1)}
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True, dict=True):
     """⌊left / right⌋ or ⌈left / right⌉, both of whole coefficients; the larger or the smaller of
     both; or two to the power of a name."""
 
@@ -74,8 +74,7 @@ class Operation:
         return self.left.names | self.right.names
 
 
-@dataclass(frozen=True)
-class Opaque:
+class Opaque(Struct, frozen=True, dict=True):
     """What is no polynomial and has no rules here: `gcd(a, b)`, `size & 3`, or arithmetic of floats
     that rounds twice. It is computed as Python does. `operation`: an operator, a function, `float`
     (a variable that is one), or `number` (the `text`)."""
@@ -162,8 +161,7 @@ def plain(number: Number) -> Number:
     return number.numerator if number.denominator == 1 else number
 
 
-@dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Struct, frozen=True, dict=True):
     """A sum of terms: monomial → coefficient, without zeros."""
 
     terms: tuple[tuple[Monomial, Number], ...] = ()

@@ -3,8 +3,9 @@ rest is left out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.implications import solutions, with_value
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     Conjunction = tuple[Condition, ...]
 
 
-@dataclass
-class FormCase:
+class FormCase(Struct):
     """A form, and all that it holds for."""
 
     total: Polynomial

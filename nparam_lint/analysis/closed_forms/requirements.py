@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, function, substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
 from nparam_lint.analysis.closed_forms.implications import solutions
@@ -44,8 +46,7 @@ class PointValue:
 Tie = Polynomial | PointValue
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentRule:
+class ArgumentRule(Struct, frozen=True):
     """One of the `alternatives` holds, with all of its conditions; and how that is written.
     `is_limit`: the form holds there, and the model can be built elsewhere too; otherwise it is
     required."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 import time
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count as count_up
 from itertools import product
 from math import inf
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
 
@@ -30,8 +32,7 @@ MANY = 4096  # values of an unknown that only conditions are about
 DOUBLED = 10  # times, or halved: where more need not give more
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """`high`: None if no limits were given, then `most` is the largest value that is tried; `base`:
     the value in the call."""
 
@@ -43,8 +44,7 @@ class Unknown:
     most: int = MOST
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """What to look for: so many (`number`) solutions. `is_free`: without limits that were not asked
     for; `until`: by the clock (`time.monotonic`), when the search ends."""
 
@@ -55,16 +55,14 @@ class Aim:
     until: float = inf
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """`point`: the unknowns; `count`: what they give."""
 
     point: Mapping[str, int]
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """What was found. `combinations`: so many of all unknowns but the one that is solved for were
     looked at; `cut`: whether there were more than there was time for; `limits`: of the unknowns
     that had none."""

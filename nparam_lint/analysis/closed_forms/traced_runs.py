@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice
 from math import ceil, prod
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     Trace = Callable[[Sequence[Sequence[Mapping[str, Value]]]], Sequence[Traces | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TracedParameter:
+class TracedParameter(Struct, frozen=True):
     """`shape`: the form of each length, None where its origin was lost; `factors`: what makes the
     form of what is counted of it, whose value is `size`."""
 
@@ -71,8 +71,7 @@ def factors_of(
     return tuple(factors)
 
 
-@dataclass
-class Run:
+class Run(Struct, dict=True):
     """`decisions`: as they were taken, in their order, each with the place of the first."""
 
     point: Mapping[str, Value]
@@ -99,8 +98,7 @@ class Run:
         return substituted(form, {n: Polynomial.constant(self.numbers[n]) for n in names})
 
 
-@dataclass
-class Tracer:
+class Tracer(Struct, dict=True):
     """Builds each point once. `selected`: which parameters are counted, of their names and
     origins."""
 
@@ -207,8 +205,7 @@ class Tracer:
         return Implications(self.least)
 
 
-@dataclass
-class _AnswerRows:
+class _AnswerRows(Struct):
     """One answer of the worker, whose runs have most of their rows in common."""
 
     table: ExpressionTable

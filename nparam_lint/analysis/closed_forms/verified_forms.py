@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
@@ -35,8 +37,7 @@ USES = {  # what became of a value, in words
 Doubt = tuple[tuple[str, ...], str]  # variables, and what is not proved about them
 
 
-@dataclass
-class PathForm:
+class PathForm(Struct):
     """The form of the path to `leaf`. `runs`: those that it is right for; `symbols`: what it was
     fitted in."""
 

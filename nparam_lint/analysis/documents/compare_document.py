@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.documents.compare_pairs import Distances, PairRecord, distances_of, ratio
@@ -39,8 +42,7 @@ _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One model of a comparison. `given`: its target as it was asked for; `roles`: None where it
     was not measured."""
 
@@ -55,8 +57,7 @@ class Compared:
         return measured.counts.total if isinstance(measured, Measured) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The models in the order in which they were asked for. `error`: why nothing could be measured
     at all. `within`: how far apart their totals may be, where that was asked."""
 
@@ -74,8 +75,7 @@ class Comparison:
         return [compared.given for compared in self.models]
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(Struct, frozen=True):
     """A model that was measured, and the letter that stands for it."""
 
     letter: str

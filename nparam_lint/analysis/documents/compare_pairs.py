@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from nparam_lint import report as doc
 
 if TYPE_CHECKING:
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.claims.grammar import Tolerance
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two models that were counted, by their places in the comparison. `base`: the total of the
     smaller one; `difference`: what the larger one has more."""
 
@@ -49,8 +50,7 @@ class PairRecord:
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Distances:
+class Distances(Struct, frozen=True):
     """One pair or more, those that are furthest apart first. `names`, in what is said of them: of
     each model of the comparison."""
 

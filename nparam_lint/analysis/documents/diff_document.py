@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.documents import diff_words as words

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import substituted
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -21,8 +24,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaResult:
+class FormulaResult(Struct, frozen=True):
     """What was found out about `target`. `call`: as it was built first, `place`: which line of the
     project builds it so, where nobody named its arguments; `cases`: the form there,
     then with other choices; `also_matter`: choices that have an effect too; `reason`: why the model

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.report import Cell, Column, Document, Page, Parts, Row, Section, Table
 from nparam_lint.report.style import clean, plural
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _REASONS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResult:
+class SweepResult(Struct, frozen=True):
     """`rows`: the first of them; `forms`: the closed forms, written out, or why there are none."""
 
     target: str

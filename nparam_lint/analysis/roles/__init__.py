@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.roles import role_words as words
 from nparam_lint.analysis.roles.layer_shapes import shape_roles
@@ -33,8 +34,7 @@ Role = Literal[
 ROLES: tuple[Role, ...] = get_args(Role)  # in the order of reports
 
 
-@dataclass(frozen=True, slots=True)
-class RolePart:
+class RolePart(Struct, frozen=True):
     """The parameters of one role that one module holds itself. `because`: what decided, in a few
     words (`in h.0.attn, CausalSelfAttention`); empty for `other`."""
 
@@ -45,8 +45,7 @@ class RolePart:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(Struct, frozen=True):
     """The parts in the order of the modules. `tied`: parameters with several names that are counted
     once, as `lm_head.weight = transformer.wte.weight`; `output_tied`: the output layer's weight is
     among them, so that it is counted as embedding."""
@@ -90,8 +89,7 @@ def find_roles(measured: Measured) -> Roles:
 # --- the modules ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Module:
+class _Module(Struct):
     """A module: `shapes` are those of its own parameters, tied ones not among them. `attends`:
     whether a child of it is an attention."""
 

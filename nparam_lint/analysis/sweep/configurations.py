@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.analysis.varied import value_of
 from nparam_lint.claims.config_outline import outline
@@ -24,8 +25,7 @@ _LOOKED_AT = 1000  # rows of a file in which the values of choices are looked fo
 _OVERRIDE = re.compile(r"-\s*['\"]?\+{0,2}([\w.@/]+)=(.*?)['\"]?\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Configurations:
+class Configurations(Struct, frozen=True):
     """Gives every configuration, each time that it is iterated. `names`: the arguments that any of
     them sets; `count`: how many there are, None if only the end tells. An argument that one leaves
     out keeps the value of the call."""

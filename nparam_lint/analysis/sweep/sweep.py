@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
@@ -29,8 +30,7 @@ CHECKED_FIRST = 8  # in the first chunk
 _TOO_LARGE = ("timed_out", "out_of_memory", "died")
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRow:
+class SweepRow(Struct, frozen=True):
     """A configuration with its count; `reason`: why it has none. `by`: form or built."""
 
     point: Point
@@ -39,8 +39,7 @@ class SweepRow:
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """How many rows there are of which kind. `checked`: those by form that were built as well;
     `unchecked`: those that should have been, and were too large for it."""
 

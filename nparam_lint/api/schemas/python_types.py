@@ -1,22 +1,24 @@
-"""JSON Schemas of Python types, as they are written: all fields of a dataclass are there, but what
-is UNSET. `msgspec` has those of other types; it has none of a choice of dataclasses."""
+"""JSON Schemas of Python types, as they are written: all fields of a record are there, but what
+is UNSET. `msgspec` has those of other types; it has none of a choice of records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from inspect import cleandoc
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from nparam_lint.count.measured import NO_KEY
+
 Schema = dict[str, Any]
 
 
 def schema_of(kind: Any) -> Schema:
     origin, parts = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
+    if is_dataclass(kind) or isinstance(kind, type(msgspec.Struct)):
         return _record(kind)
     if origin in (Union, UnionType):
         schemas = [schema_of(part) for part in parts if part is not msgspec.UnsetType]
@@ -29,8 +31,9 @@ def schema_of(kind: Any) -> Schema:
 
 
 def _record(kind: Any) -> Schema:
+    hints = get_type_hints(kind, include_extras=True)
+    names = [name for name in hints if NO_KEY not in get_args(hints[name])]
     hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind) if field.metadata.get("key", True)]
     schema: Schema = {
         "type": "object",
         "properties": {name: schema_of(hints[name]) for name in names},

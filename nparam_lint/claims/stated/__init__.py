@@ -9,9 +9,10 @@ a text executes nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, Selector
 
@@ -35,8 +36,7 @@ _NEAR = re.compile(  # in Python, where nearly every file names parameters
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StatedCount:
+class StatedCount(Struct, frozen=True):
     """A number that its words, the head of its column or its key call a count.
 
     `text`: as it stands there. `readings`: what it may mean, the likeliest first: `7.0` in a column

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.claims.stated import StatedCount
 from nparam_lint.claims.stated.words import head_unit, readings_of, says_bytes, selector_of
@@ -30,8 +32,7 @@ _DOWNSTREAM = re.compile(r"(?<![a-zA-Z])(?:mAP|mIoU|AP|PQ)(?![a-zA-Z])")
 _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
+class GridCell(Struct, frozen=True):
     """What is seen of a cell, and its `source`, with the addresses of links, which begins at
     `line` and `column`."""
 

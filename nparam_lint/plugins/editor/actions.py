@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from msgspec.structs import replace
 
 from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.ground.errors import UsageError

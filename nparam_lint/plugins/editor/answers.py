@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.cache import housekeeping
@@ -31,8 +33,7 @@ _NOTHING = Report(None, (), ())
 _ASKING = ThreadPoolExecutor(2)
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnswer:
+class FileAnswer(Struct, frozen=True):
     """What was found of the file at `place` in its project. `text`: its lines, as they were.
     `problem`: why nothing was checked or built, for a message. `is_built`: whether models were to
     be built at all."""
@@ -45,8 +46,7 @@ class FileAnswer:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileListing:
+class FileListing(Struct, frozen=True):
     """What `list_below` says, for one check: what it said for the last one, in `folders`, at once.
     Meanwhile git is asked again, which takes longer than all else before a build begins."""
 

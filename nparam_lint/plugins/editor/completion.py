@@ -4,8 +4,9 @@ brackets, and the count after its colon."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.count.measured import Measured
@@ -24,8 +25,7 @@ _KEYWORD = re.compile(r"^\s*(?P<word>n\w*)$")
 _HEADER = re.compile(r"(?P<indent>\s*)(?:class|def|async\s+def)\s+(?P<name>\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """One way to go on: `text` instead of what stands from `start` on; `note`: what it means."""
 
     text: str

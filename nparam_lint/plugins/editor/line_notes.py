@@ -3,9 +3,10 @@ definition of a model its count and its budgets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.scan import scan_source
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _DEPTH, _ROWS = 2, 24  # of a table
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionNote:
+class DefinitionNote(Struct, frozen=True):
     """What is said above the definition of a class or factory. `models`: those that it makes, first
     the one that is built with its defaults. `is_declared`: whether it has a budget."""
 
@@ -41,8 +41,7 @@ class DefinitionNote:
     is_declared: bool = False
 
 
-@dataclass(frozen=True)
-class FileNotes:
+class FileNotes(Struct, frozen=True, dict=True):
     """All notes of a file, by their lines, which count from 1 in the text that was checked."""
 
     answer: FileAnswer

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 HOW = (
     "nparam-lint only reads {folder}: to count parameters it would run code of that folder. "
@@ -13,8 +14,7 @@ HOW = (
 )
 
 
-@dataclass(slots=True)
-class Trust:
+class Trust(Struct):
     """`folders`: those of the workspace. `all_open`: whether the user trusts these; `named`:
     folders that are trusted by name, wherever they are."""
 

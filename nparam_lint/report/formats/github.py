@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from nparam_lint.ground.printable import clean, inert
 from nparam_lint.ground.rule_catalogue import RULES

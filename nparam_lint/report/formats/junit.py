@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 from xml.etree import ElementTree
+
+from msgspec.structs import replace
 
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
