@@ -21,12 +21,12 @@ def base(tmp_path):
 
 
 @pytest.fixture
-def clean_up(nparam_lint_process, base, tmp_path):
+def clean_up(nparam_lint, base, tmp_path):
     """Runs the command; returns its exit code and what it writes."""
 
     def run(**more: str) -> tuple[int, str, str]:
         environ = {"NPARAM_LINT_CACHE": str(base), **more}
-        done = nparam_lint_process("clean", cwd=tmp_path, **environ)
+        done = nparam_lint("clean", cwd=tmp_path, **environ)
         return done.returncode, done.stdout, done.stderr
 
     return run

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from discover_project import targets
@@ -24,24 +23,6 @@ HEIR = "from .net import Net as Base\nclass Heir(Base): pass\ndef make() -> Base
 INIT = "from .heir import *\n"
 BROKEN = "import torch\nclass A(:\n"
 PROJECTS = Path(__file__).parents[1] / "projects"
-# Run in a process of its own: what is parsed there, other than the modules that are imported.
-PARSED = """\
-import json, sys
-compiled = []
-def hook(event, arguments):
-    if event == "compile" and arguments[1] == "<unknown>":
-        compiled.append(arguments[0] if isinstance(arguments[0], str) else arguments[0].decode())
-sys.addaudithook(hook)
-from pathlib import Path
-from nparam_lint.cache.store import Store
-from nparam_lint.discover import discover, list_project
-root, base = Path(sys.argv[1]), sys.argv[2]
-files, importable = list_project(root)
-found = discover(root, files, importable=importable, store=Store(base, str(root)))
-plans = [found.plan(path) for path in files]
-found.tree.remember()
-print(json.dumps([compiled, [d.target for d in found.definitions]]))
-"""
 
 
 def write(root, sources):
@@ -97,11 +78,20 @@ def same(root, base, paths=()):
 
 
 def parsed(root, base):
-    """What a process parses in which nothing is remembered but what the cache holds."""
-    done = subprocess.run(
-        [sys.executable, "-c", PARSED, root, base], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    """What is parsed where nothing is known but what the cache holds, and what is found then."""
+    compiled, parse = [], ast.parse
+
+    def note(source, *more, **options):
+        compiled.append(source if isinstance(source, str) else source.decode())
+        return parse(source, *more, **options)
+
+    with mock.patch.object(ast, "parse", note):
+        files, importable = list_project(root)
+        found = discover(root, files, importable=importable, store=Store(base, str(root)))
+        for path in files:
+            found.plan(path)
+    found.tree.remember()
+    return [compiled, [definition.target for definition in found.definitions]]
 
 
 def entry(base, root, name="facts"):
@@ -192,10 +182,7 @@ EDITS = st.lists(
 )
 
 
-@settings(
-    max_examples=12,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(EDITS, st.booleans())
 def test_any_edits_one_after_the_other(root, base, edits, part):
     for path, source in edits:

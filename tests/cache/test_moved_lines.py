@@ -18,7 +18,7 @@ NET = '''\
 """Nets."""
 from torch import nn
 
-from parts import Part
+from {parts} import Part
 
 
 class Net(nn.Module):
@@ -40,95 +40,87 @@ from torch import nn
 class Part(nn.Linear):
     def __init__(self, width):
         super().__init__(width, width, bias=True)
-        self.extra = nn.Parameter(self.bias.detach() * 0)[:0].new_zeros(3)
+        self.extra = nn.Linear(1, 1)
 """
 # name -> (file, old text, new text, whether the model is built again)
 EDITS = {
-    "docstring": ("net.py", "A net.", "A net.\n\n    With more lines.", False),
-    "another docstring": ("net.py", '"""Nets."""', '"""Nets.\n\nAnd more.\n"""', False),
-    "a new docstring": (
-        "parts.py",
-        "    def __init__",
-        '    """A part."""\n\n    def __init__',
-        False,
-    ),
-    "comment": ("net.py", "  # the first", "", False),
-    "comment above": ("parts.py", "class Part", "# A part of a net\n# and more\nclass Part", False),
-    "blank lines": ("net.py", "\n\nclass Net", "\n\n\n\n\nclass Net", False),
-    "quotes": ("net.py", "from parts import Part", "from parts import (\n    Part,\n)", False),
-    "budget": ("net.py", "nparam: 48", "nparam: 40..50", False),
+    "docstring": ("net", "A net.", "A net.\n\n    With more lines.", False),
+    "another docstring": ("net", '"""Nets."""', '"""Nets.\n\nAnd more.\n"""', False),
+    "a new docstring": ("parts", "    def __init", '    """A part."""\n\n    def __init', False),
+    "comment": ("net", "  # the first", "", False),
+    "comment above": ("parts", "class Part", "# A part of a net\n# and more\nclass Part", False),
+    "blank lines": ("net", "\n\nclass Net", "\n\n\n\n\nclass Net", False),
+    "brackets": ("net", "import Part", "import (\n    Part,\n)", False),
+    "budget": ("net", "nparam: 48", "nparam: 40..50", False),
     "split call": (
-        "net.py",
-        "nn.Linear(width, width)",
-        "nn.Linear(\n            width, width\n        )",
+        "net",
+        "Linear(width, width)",
+        "Linear(\n            width, width\n        )",
         False,
     ),
-    "split calls": ("net.py", "Part(width), nn", "\n            Part(width), nn", True),
-    "width": ("net.py", "width=4", "width=5", True),
-    "default": ("parts.py", "bias=True", "bias=False", True),
-    "type comment": ("parts.py", "class Part", "# type: ignore\nclass Part", True),
-    "reader": ("parts.py", "class Part", "NAME = __doc__\n\n\nclass Part", True),
+    "split calls": ("net", "Part(width), nn", "\n            Part(width), nn", True),
+    "width": ("net", "width=4", "width=5", True),
+    "default": ("parts", "bias=True", "bias=False", True),
+    "type comment": ("parts", "class Part", "# type: ignore\nclass Part", True),
 }
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return write_files(tmp_path, {"net.py": NET, "parts.py": PARTS})
-
-
-def report(nparam_lint, root: Path, *options: str) -> tuple[list, list, bool]:
+def report(nparam_lint, root: Path, *options: str) -> tuple[list, list, set[str], dict[str, str]]:
+    """Models and findings, whatever was remembered; the edits whose model was; why others were
+    built."""
     done = nparam_lint("--declared", "--format", "json", *options, cwd=root)
     document = json.loads(done.stdout)
-    was_cached = [model.pop("cached") for model in document["models"]]
+    recalled, built = set(), {}
     for model in document["models"]:
+        name = model["path"].removeprefix("net_").removesuffix(".py")
+        if model.pop("cached"):
+            recalled.add(name)
+        built[name] = model.pop("why_built", "")
         model.pop("seconds")
-    return document["models"], document["findings"], all(was_cached)
+    return document["models"], document["findings"], recalled, built
 
 
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edit(name: str, root: Path, nparam_lint) -> None:
-    path, old, new, is_built = EDITS[name]
-    *_, was_cached = report(nparam_lint, root)
-    assert not was_cached
-    text = (root / path).read_text()
+def change(root: Path, key: str, edit: str) -> None:
+    file, old, new, _ = EDITS[edit]
+    path = root / f"{file}_{key}.py"
+    text = path.read_text()
     assert text.count(old) == 1
-    (root / path).write_text(text.replace(old, new))
-    *with_cache, was_cached = report(nparam_lint, root)
-    *without, _ = report(nparam_lint, root, "--no-cache")
-    assert with_cache == without
-    assert was_cached == (not is_built)
+    path.write_text(text.replace(old, new))
 
 
-def test_one_edit_after_the_other(root: Path, nparam_lint) -> None:
-    report(nparam_lint, root)
-    for name in ("docstring", "comment", "comment above", "blank lines", "a new docstring"):
-        path, old, new, _ = EDITS[name]
-        (root / path).write_text((root / path).read_text().replace(old, new))
-        *with_cache, was_cached = report(nparam_lint, root)
-        *without, _ = report(nparam_lint, root, "--no-cache")
+def test_edits(tmp_path: Path, nparam_lint) -> None:
+    """Each of a model of its own; twice of those that kept their measurement."""
+    keys = {name: str(number) for number, name in enumerate(EDITS)}
+    for key in keys.values():
+        net = NET.format(parts=f"parts_{key}")
+        write_files(tmp_path, {f"net_{key}.py": net, f"parts_{key}.py": PARTS})
+    assert report(nparam_lint, tmp_path)[2] == set()
+    lasting = {name for name, (*_, is_built) in EDITS.items() if not is_built}
+    again = dict.fromkeys(lasting - {"docstring"}, "docstring")
+    for edits in ({name: name for name in EDITS}, again):
+        for name, edit in edits.items():
+            change(tmp_path, keys[name], edit)
+        *with_cache, recalled, built = report(nparam_lint, tmp_path, "--why-built")
+        *without, nothing, _ = report(nparam_lint, tmp_path, "--no-cache")
         assert with_cache == without
-        assert was_cached
+        assert recalled == {keys[name] for name in EDITS.keys() - edits.keys() | lasting}
+        assert nothing == set()
+        width = keys["width"]
+        assert built[width] == (f"net_{width}.py changed" if "width" in edits else "")
 
 
-def test_where_a_file_of_the_project_reads_docstrings_all_is_built(root: Path, nparam_lint) -> None:
-    (root / "parts.py").write_text(PARTS + "\n\nTEXT = Part.__doc__\n")
-    report(nparam_lint, root)
-    (root / "net.py").write_text(NET.replace("A net.", "A net of parts."))
-    assert not report(nparam_lint, root)[2]
-
-
-def test_a_file_that_is_read_as_text_has_to_be_the_same(root: Path, nparam_lint) -> None:
-    read = "\nwith open(__file__) as file:\n    SIZE = len(file.read())\n"
-    (root / "parts.py").write_text(PARTS + read)
-    report(nparam_lint, root)
-    (root / "parts.py").write_text(PARTS + read + "# more\n")
-    assert not report(nparam_lint, root)[2]
-
-
-def test_what_changed_is_said(root: Path, nparam_lint) -> None:
-    report(nparam_lint, root)
-    (root / "net.py").write_text(NET.replace("width=4", "width=5"))
-    assert "net.py changed" in nparam_lint("--why-built", cwd=root).stdout
+@pytest.mark.parametrize(
+    ("reads", "edit"),
+    [("TEXT = Part.__doc__", "docstring"), ("SIZE = len(open(__file__).read())", "comment above")],
+)
+def test_where_a_file_is_read_as_text_or_docstrings_are(
+    reads: str, edit: str, tmp_path: Path, nparam_lint
+) -> None:
+    parts = f"{PARTS}\n{reads}\n"
+    write_files(tmp_path, {"net_.py": NET.format(parts="parts_"), "parts_.py": parts})
+    report(nparam_lint, tmp_path)
+    change(tmp_path, "", edit)
+    assert report(nparam_lint, tmp_path)[2] == set()
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
-from cache_project import edit, net, new_repository, write
+from cache_project import edit, net, new_repository, without_cache, write
 
+from nparam_lint.cache import replay
 from nparam_lint.cache.store import PARTIAL, TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from conftest import Command
 
 # What any run imports that reads the project, checks a measurement or lints a file.
 HEAVY = {
@@ -28,14 +35,75 @@ HEAVY = {
     "pathlib",
     "nparam_lint.cli.common",  # which `main` imports when it is read
 }
+# Takes longer than a fiftieth of a second to read.
+SLOW = "import torch\n" + "x = [1, 2, 3, f(4)]\n" * 4_000
+READING = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
+FILES = {"a.py": net("", 16), "b.py": net(READING, "W"), "w.txt": "x" * 8, "data/x": ""}
+PAST = (1_600_000_000, 1_600_000_000)
 
 
-def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set[str], str]:
-    """(the modules that a run imports, what it prints)."""
+@dataclass(frozen=True)
+class Project:
+    """Two models, one of which reads a file, in a repository, and a cache of its own."""
+
+    root: Path
+    environ: dict[str, str]
+    nparam_lint: Command
+
+    def begin(self) -> None:
+        """All files as they were at first, long ago."""
+        for path in self.root.iterdir():
+            if path.name != ".git":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        (self.root / ".git/info/exclude").unlink(missing_ok=True)
+        write(self.root, FILES)
+        for path in [*self.root.rglob("*"), self.root]:
+            os.utime(path, PAST)
+
+    def replayed(self, *options: str, **more: str) -> str | None:
+        """The last answer to a command, if it is given again."""
+        output, before = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), Path.cwd()
+        environ = mock.patch.dict(os.environ, self.environ | more, clear=True)
+        with environ, redirect_stdout(output):
+            os.chdir(self.root)
+            try:
+                code = replay(options, os.environ, lambda *_: None)
+            finally:
+                os.chdir(before)
+        return None if code is None else output.buffer.getvalue().decode()
+
+    def ask(self, *options: str, **more: str) -> str:
+        done = self.nparam_lint(*options, cwd=self.root, **self.environ | more)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout
+
+    def keep(self, *options: str) -> str:
+        """Ask until the answer is kept: what was changed less than 50 ms before a run began is not
+        relied upon."""
+        for _ in range(50):
+            text = self.ask(*options)
+            if (again := self.replayed(*options)) is not None:
+                assert without_cache(again) == without_cache(text)
+                return again
+        raise AssertionError("no answer was kept")
+
+
+@pytest.fixture(scope="module")
+def project(
+    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], nparam_lint: Command
+) -> Project:
+    top = tmp_path_factory.mktemp("replay")
+    new_repository(top / "project")
+    more = {"NPARAM_LINT_CACHE": str(top / "cache")}
+    return Project(top / "project", environ | more, nparam_lint)
+
+
+def imported(project: Project, *options: str, **more: str) -> tuple[set[str], int, str]:
+    """The modules that a run in a process of its own imports; its exit code, and what it prints."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "nparam_lint", *options],
-        cwd=root,
-        env=environ,
+        cwd=project.root,
+        env=project.environ | more,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -43,81 +111,40 @@ def imported(root: Path, environ: Mapping[str, str], *options: str) -> tuple[set
         timeout=120,
     )
     lines = done.stderr.splitlines()
-    return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout
+    modules = {line.rpartition("|")[2].strip() for line in lines if "|" in line}
+    return modules, done.returncode, done.stdout
 
 
-# Takes longer than a fiftieth of a second to read.
-SLOW = "import torch\n" + "x = [1, 2, 3, f(4)]\n" * 20_000
-READING = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
-FILES = {"a.py": net("", 16), "b.py": net(READING, "W"), "w.txt": "x" * 8, "data/x": ""}
+def test_nothing_heavy_is_imported_where_nothing_changed(project: Project) -> None:
+    """The exit code and the text are those of the run; another environment is another question. Of
+    models that are declared, of which there is none: nothing is built."""
+    project.begin()
+    write(project.root, {"nparam-lint.toml": '[budgets]\n"a.py::Gone" = 1\n'})
+    os.utime(project.root / "nparam-lint.toml", PAST)
+    options = ("--declared", "--format", "concise")
+    modules, *first = imported(project, *options)
+    assert modules >= HEAVY - {"libcst"}
+    assert first[0] == 1
+    assert "NPL008" in first[1]
+    for _ in range(50):  # until the answer is kept
+        modules, *again = imported(project, *options)
+        assert again == first
+        if not HEAVY & modules:
+            break
+    else:
+        raise AssertionError("no answer was kept")
+    for more, is_kept in (
+        ({"SOMETHING": "else"}, True),
+        ({"HF_HOME": "/elsewhere"}, False),
+        ({"SHLVL": "7"}, True),
+    ):
+        assert (not HEAVY & imported(project, *options, **more)[0]) == is_kept, more
+    assert imported(project, *options, "--no-c")[0] >= HEAVY - {"libcst"}
 
 
-def begin(root: Path) -> None:
-    """Two models, one of which reads a file, as they were at first."""
-    for path in root.iterdir():
-        if path.name != ".git":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    (root / ".git/info/exclude").unlink(missing_ok=True)
-    write(root, FILES)
-    # A change that shortly before a run leaves no trace in a file's times.
-    past = 1_600_000_000
-    for path in [*root.rglob("*"), root]:
-        os.utime(path, (past, past))
-
-
-@pytest.fixture
-def project(tmp_path: Path, environ: dict[str, str]) -> tuple[Path, dict[str, str]]:
-    """A repository, and an environment with a cache of its own."""
-    root = tmp_path / "project"
-    new_repository(root)
-    begin(root)
-    return root, environ | {"NPARAM_LINT_CACHE": str(tmp_path / "cache")}
-
-
-@pytest.fixture(scope="module")
-def built(
-    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]
-) -> tuple[Path, dict[str, str]]:
-    """The same, with both models built."""
-    top = tmp_path_factory.mktemp("built")
-    new_repository(top / "project")
-    begin(top / "project")
-    told = environ | {"NPARAM_LINT_CACHE": str(top / "cache")}
-    answer(top / "project", told)
-    return top / "project", told
-
-
-@pytest.fixture
-def answered(built: tuple[Path, dict[str, str]]) -> tuple[Path, dict[str, str]]:
-    """The same, whatever another test changed, with an answer that is kept."""
-    begin(built[0])
-    wait_for_the_clock(*built)
-    return built
-
-
-def answer(root: Path, environ: Mapping[str, str], *options: str) -> Any:
-    """(modules imported, totals by target) of a run; it has settled when it is repeated."""
-    modules, text = imported(root, environ, "--format", "json", *options)
+def totals(text: str) -> dict[str, int | None]:
     models = json.loads(text)["models"]
-    return modules, {model["target"]: (model["counts"] or {}).get("total") for model in models}
-
-
-def wait_for_the_clock(root: Path, environ: Mapping[str, str], *options: str) -> None:
-    """What was changed less than 50 ms before a run began is not relied upon."""
-    for _ in range(50):
-        if not HEAVY & answer(root, environ, *options)[0]:
-            return
-    raise AssertionError("no answer was kept")
-
-
-def test_nothing_heavy_is_imported_where_nothing_changed(project: Any) -> None:
-    root, environ = project
-    first = answer(root, environ)
-    assert first[0] | {"libcst"} >= HEAVY
-    wait_for_the_clock(root, environ)
-    modules, totals = answer(root, environ)
-    assert not HEAVY & modules
-    assert totals == first[1]
+    return {model["target"]: (model["counts"] or {}).get("total") for model in models}
 
 
 SAME: dict[str, Callable[[Path], object]] = {
@@ -133,10 +160,7 @@ OTHER: dict[str, tuple[Callable[[Path], object], dict[str, int | None]]] = {
         lambda root: edit(root / "a.py", "16", "32"),
         {"a.py::Net": 132} | B,
     ),
-    "a file that was read": (
-        lambda root: write(root, {"w.txt": "x" * 9}),
-        A | {"b.py::Net": 40},
-    ),
+    "a file that was read": (lambda root: write(root, {"w.txt": "x" * 9}), A | {"b.py::Net": 40}),
     "a new file": (lambda root: write(root, {"c.py": NEW}), A | B | {"c.py::Net": 16}),
     "a new file in a directory without one": (
         lambda root: write(root, {"data/c.py": NEW}),
@@ -156,105 +180,53 @@ OTHER: dict[str, tuple[Callable[[Path], object], dict[str, int | None]]] = {
 }
 
 
-def test_what_did_not_change_anything(answered: Any) -> None:
+JSON = ("--format", "json")
+
+
+def test_what_did_not_change_anything(project: Project) -> None:
     """One after the other."""
-    root, environ = answered
-    before = answer(root, environ)[1]
+    project.begin()
+    before = project.keep(*JSON)
+    assert totals(before) == A | B
     for name, change in SAME.items():
-        change(root)
-        modules, totals = answer(root, environ)
-        assert not HEAVY & modules, name
-        assert totals == before, name
+        change(project.root)
+        assert project.replayed(*JSON) == before, name
 
 
-# The others are like one of these.
-AT_NIGHT = (
-    "a new file in a directory without one",
-    "a file less",
-    "a file that git excludes",
-    "a budget in the config",
-    "a new file",
-)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.thorough) if n in AT_NIGHT else n for n in OTHER],
-)
-def test_what_may_change_the_answer(answered: Any, name: str) -> None:
-    root, environ = answered
+@pytest.mark.parametrize("name", OTHER)
+def test_what_may_change_the_answer(project: Project, name: str) -> None:
+    project.begin()
+    project.keep(*JSON)
     change, expected = OTHER[name]
-    change(root)
-    modules, totals = answer(root, environ)
-    assert modules >= HEAVY - {"libcst"}
-    assert totals == expected
+    change(project.root)
+    assert project.replayed(*JSON) is None
+    assert totals(project.ask(*JSON)) == expected
 
 
-def test_another_environment_is_another_question(project: Any) -> None:
-    """Of models that are declared, of which there is none: nothing is built."""
-    root, environ = project
-    wait_for_the_clock(root, environ, "--declared")
-    assert not HEAVY & answer(root, environ | {"SOMETHING": "else"}, "--declared")[0]
-    other = answer(root, environ | {"HF_HOME": "/elsewhere"}, "--declared")
-    assert other[0] >= HEAVY - {"libcst"}
-    assert not HEAVY & answer(root, environ | {"SHLVL": "7"}, "--declared")[0]
-    assert answer(root, environ, "--declared", "--no-c")[0] >= HEAVY - {"libcst"}
-
-
-@pytest.mark.thorough
-def test_the_exit_code_and_the_text_are_those_of_the_run(project: Any) -> None:
-    root, environ = project
-    write(root, {"nparam-lint.toml": '[budgets]\n"a.py::Gone" = 1\n'})
-    os.utime(root / "nparam-lint.toml", (1_600_000_000, 1_600_000_000))
-    command = [sys.executable, "-m", "nparam_lint", "--format", "concise"]
-
-    def run() -> tuple[int, str]:
-        done = subprocess.run(
-            command, cwd=root, env=environ, capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout
-
-    first = run()
-    assert first[0] == 1
-    assert "NPL008" in first[1]
-    for _ in range(20):  # until the answer is kept, and once more
-        is_kept = not HEAVY & imported(root, environ, "--format", "concise")[0]
-        assert run() == first
-        if is_kept:
-            return
-    raise AssertionError("no answer was kept")
-
-
-@pytest.mark.thorough
-def test_answers_alone_do_not_fill_the_disk(project: Any) -> None:
-    root, environ = project
-    answer(root, environ)
-    answer(root, environ)
-    (folder,) = {path.parent for path in Path(environ["NPARAM_LINT_CACHE"]).glob("v1/*/run-*")}
-    left_over = folder / f"run-0.0123456789abcdef{PARTIAL}"
-    left_over.touch()
-    long_ago = 1_600_000_000
-    for path in (left_over, *folder.parent.rglob(TAG)):
-        os.utime(path, (long_ago, long_ago))
+def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
+    project.begin()
+    project.keep(*JSON)
+    (folder,) = {p.parent for p in Path(project.environ["NPARAM_LINT_CACHE"]).glob("v1/*/run-*")}
+    partial = folder / f"run-0.0123456789abcdef{PARTIAL}"
+    partial.touch()
+    for path in (partial, *folder.parent.rglob(TAG)):
+        os.utime(path, PAST)
     before = {path.name for path in folder.iterdir()}
-    answer(root, environ | {"COLUMNS": "77"})  # another question, and no build can see it
+    project.ask(*JSON, COLUMNS="77")  # another question, and no build can see it
     now = {path.name for path in folder.iterdir()}
-    assert before - now == {left_over.name}
+    assert before - now == {partial.name}
     assert [name.partition("-")[0] for name in now - before] == ["run"]
 
 
-@pytest.mark.parametrize("ignored", ["NPL101", pytest.param("NPL003", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("ignored", ["NPL101", "NPL003"])
 def test_what_was_not_read_in_time_is_read_again(
-    project: tuple[Path, dict[str, str]], nparam_lint: Callable[..., Any], ignored: str
+    project: Project, tmp_path: Path, ignored: str
 ) -> None:
     """No answer is kept that rests on less than all files, whether it tells so or must not."""
-    root, environ = project
-    (root / "a.py").write_text(SLOW)
-    for path in [*root.rglob("*"), root]:
-        os.utime(path, (1_600_000_000, 1_600_000_000))
-    store = environ["NPARAM_LINT_CACHE"]
+    project.begin()
+    (project.root / "a.py").write_text(SLOW)
     for timeout, kept in (("0.01", 0), ("60", 1)):
         options = ("--static", "--timeout", timeout, "--ignore", ignored)
-        done = nparam_lint(*options, cwd=root, NPARAM_LINT_CACHE=store)
-        assert ("NPL003" in done.stdout) == (not kept and ignored != "NPL003")
-        assert len([*Path(store).rglob("run-*")]) == kept
+        text = project.ask(*options, NPARAM_LINT_CACHE=str(tmp_path))
+        assert ("NPL003" in text) == (not kept and ignored != "NPL003")
+        assert len([*tmp_path.rglob("run-*")]) == kept

@@ -75,12 +75,11 @@ def test_the_report_fits_the_terminal(clean, nparam_lint, gone):
 
 
 @pytest.fixture(scope="module")
-def written(nparam_lint_process, drift, tmp_path_factory):
+def written(nparam_lint, drift, tmp_path_factory):
     """A JSON report in a file, and the run that wrote it."""
     path = tmp_path_factory.mktemp("out") / "report.json"
-    done = nparam_lint_process(
-        "check", "--format", "json", "--output-file", path, "--device", "meta", cwd=drift
-    )
+    options = ("check", "--format", "json", "--output-file", path, "--device", "meta")
+    done = nparam_lint(*options, cwd=drift)
     return done, document(path.read_text())
 
 

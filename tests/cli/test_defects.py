@@ -104,17 +104,22 @@ BESIDES = {
 }
 
 
-@pytest.mark.parametrize("place", BESIDES)
-def test_what_is_said_beside_a_verdict_is_left_out(place, sample, nparam_lint, monkeypatch):
+EXPLAINED, *BEFORE = BESIDES
+
+
+@pytest.mark.parametrize("places", [[EXPLAINED], BEFORE], ids=["explained", "before"])
+def test_what_is_said_beside_a_verdict_is_left_out(places, sample, nparam_lint, monkeypatch):
     sample.write({"net.py": NET.format(budget="d * d + d", arguments="d, d + 1")})
-    monkeypatch.setattr(place, fails)
+    for place in places:
+        monkeypatch.setattr(place, fails)
     done = nparam_lint("--format", "json", cwd=sample.path, **sample.environ)
     assert done.returncode == 1
     assert [one["code"] for one in json.loads(done.stdout)["findings"]] == ["NPL001"]
-    said, _, rest = done.stderr.partition(f": {LINE} in ")
-    assert said == f"nparam-lint: {BESIDES[place]} is left out"
-    assert rest.endswith(NEXT)
-    assert done.stderr.count("\n") == 1
+    lines = done.stderr.splitlines(keepends=True)
+    told = {line.partition(f": {LINE} in ")[0] for line in lines}
+    assert told == {f"nparam-lint: {BESIDES[place]} is left out" for place in places}
+    assert len(lines) == len(places)
+    assert all(line.endswith(NEXT) for line in lines)
 
 
 def test_a_page_without_pictures(sample, nparam_lint, monkeypatch):
@@ -137,22 +142,19 @@ def test_a_step_without_its_summary(sample, nparam_lint, monkeypatch):
 WRAPPED = NET.format(budget=110, arguments="\n            10,\n            11,\n        ")
 
 
-@pytest.mark.parametrize(
-    "format", ["text", "concise", "json", "markdown", "html", "sarif", "junit"]
-)
-def test_edited_lines_of_brackets_alone(format, sample, nparam_lint):
+def test_edited_lines_of_brackets_alone(sample, nparam_lint):
     sample.committed({"net.py": NET.format(budget=110, arguments="10, 10")})
     sample.write({"net.py": WRAPPED})
-    done = nparam_lint("--declared", "--format", format, cwd=sample.path, **sample.environ)
-    assert (done.returncode, done.stderr) == (1, "")
-    if format == "text":
-        assert done.stdout.splitlines()[1:9] == [
-            '     5 |     """nparam: 110"""',
-            "       |                ^^^",
-            "     9 |         self.l = nn.Linear(",
-            "       |         ^^^^^^^^^^^^^^^^^^",
-            "    10 |             10,",
-            "       |             ^^",
-            "    11 |             11,",
-            "       |             ^^",
-        ]
+    for format in ("concise", "json", "markdown", "html", "sarif", "junit", "text"):
+        done = nparam_lint("--declared", "--format", format, cwd=sample.path, **sample.environ)
+        assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[1:9] == [
+        '     5 |     """nparam: 110"""',
+        "       |                ^^^",
+        "     9 |         self.l = nn.Linear(",
+        "       |         ^^^^^^^^^^^^^^^^^^",
+        "    10 |             10,",
+        "       |             ^^",
+        "    11 |             11,",
+        "       |             ^^",
+    ]

@@ -110,19 +110,17 @@ def test_a_gate_that_compares_nothing_does_not_pass(is_counted_then, sample, run
     run("diff", "HEAD", "--tolerance", "1%")  # there is no model
 
 
-@pytest.mark.first_cases(2)
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("formula", "  Net(width=4, depth=SIZES['m'])  train.py:4\n\n  width*depth*(width + 1)\n"),
-        ("solve --budget=60 --vary=depth", "best: Net(width=4, depth=3)"),
-        ("sweep --vary=depth=3 --format=csv", "3,60,form,"),
-        ("sweep --vary=depth=3,width=2 --format=csv", "3,2,18,form,"),
-    ],
-)
-def test_the_other_commands(command, said, run):
-    name, *options = command.split()
-    assert said in run(name, "net.py::Net", *options)
+def test_the_other_commands(sample, run):
+    for command, said in {
+        "formula": "  Net(width=4, depth=SIZES['m'])  train.py:4\n\n  width*depth*(width + 1)\n",
+        "solve --budget=60 --vary=depth": "best: Net(width=4, depth=3)",
+        "sweep --vary=depth=3 --format=csv": "3,60,form,",
+        "sweep --vary=depth=3,width=2 --format=csv": "3,2,18,form,",
+    }.items():
+        name, *options = command.split()
+        assert said in run(name, "net.py::Net", *options)
+    run("formula", "net.py::Net", "--write", code=2)
+    assert sample.git("diff") == ""
 
 
 def test_the_history_of_what_a_script_builds(sample, run):
@@ -132,11 +130,6 @@ def test_the_history_of_what_a_script_builds(sample, run):
     sample.committed({"train.py": "x = 1\n"})
     told = json.loads(run("history", "net.py::Net", "--format", "json"))
     assert [one["count"] for one in told["commits"]] == [None, 60, 40, 40]
-
-
-def test_a_formula_of_a_way_is_not_written(run, sample):
-    run("formula", "net.py::Net", "--write", code=2)
-    assert sample.git("diff") == ""
 
 
 def test_what_the_readme_names_comes_first(sample, run):

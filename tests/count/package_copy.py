@@ -15,9 +15,7 @@ class PackageCopy:
     def __init__(self, place: Path, source: str) -> None:
         package, self.project = place / "copy" / "nparam_lint", place / "project"
         shutil.copytree(
-            Path(nparam_lint.__file__).parent,
-            package,
-            ignore=shutil.ignore_patterns("__pycache__"),
+            Path(nparam_lint.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
         )
         self.root, self.worker = package.parent, package / "worker"
         self.cache = place / "cache"

@@ -248,24 +248,22 @@ class Says(nn.Module):
 '''
 
 
-@pytest.fixture
-def project(tmp_path):
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
     """A directory with the models, and a function that writes the config beside them."""
-    (tmp_path / "moe.py").write_text(MODELS)
+    top = tmp_path_factory.mktemp("active")
+    (top / "moe.py").write_text(MODELS)
 
     def write(config=""):
-        (tmp_path / "nparam-lint.toml").write_text('device = "meta"\n' + config)
-        return tmp_path
+        (top / "nparam-lint.toml").write_text('device = "meta"\n' + config)
+        return top
 
     return write
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory, nparam_lint):
-    top = tmp_path_factory.mktemp("active")
-    (top / "moe.py").write_text(MODELS)
-    (top / "nparam-lint.toml").write_text('device = "meta"\n')
-    done = nparam_lint("--format", "json", cwd=top)
+def counts(project, nparam_lint):
+    done = nparam_lint("--format", "json", cwd=project())
     models = json.loads(done.stdout)["models"]
     return {m["target"].partition("::")[2]: m["counts"] for m in models if not m.get("way")}
 
@@ -323,8 +321,7 @@ def test_one_expert_is_always_used(counts):
 
 
 @pytest.mark.parametrize(
-    ("name", "left"),
-    [("Tokens", 8 * 4 + 2 * 4), ("Square", 16 + 8), ("Says", 100 * 4)],
+    ("name", "left"), [("Tokens", 8 * 4 + 2 * 4), ("Square", 16 + 8), ("Says", 100 * 4)]
 )
 def test_what_is_no_embedding_is_left_without_the_head(counts, name, left):
     assert counts[name]["non_embedding"] == left

@@ -85,7 +85,7 @@ def test_a_model_is_built_on_it_and_compared(copy: PackageCopy) -> None:
         "meta": {"status": "measured", "total": 6},
         "cpu:0": {"status": "measured", "total": 6, "bytes": 512},
     }
-    # Nor does it say that we were refused to write bytecode of our own, which a copy has none of.
+    # Nor does it say that we were refused to write bytecode of our own: a new device has none.
     assert not model.get("notes")
 
 

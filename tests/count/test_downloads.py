@@ -1,7 +1,6 @@
 """A model that wants to download its weights says so, with the call that needs none."""
 
 import os
-from pathlib import Path
 
 import pytest
 from worker_runs import Run, make_orders, run
@@ -196,6 +195,14 @@ CASES = {
     "told": ("a file from https://stats.example/count", WITHOUT),
 }
 HELD = {"tokenizer_that_is_held": 20, "tokenizer_of_bytes": 4}
+NET = "class Net(torch.nn.Module):\n    {}\n"
+MODULES = {
+    "imports": "import torch\n"
+    + NET.format("w = torch.hub.load_state_dict_from_url('https://x.example/a.pth')"),
+    "fetched": "import torch\nfrom engine import Conv\n" + NET.format("def __init__(self): Conv()"),
+    "other": "import torch, json\nfrom json.schemas import Conv\n"
+    + NET.format("def __init__(self): Conv()"),
+}
 OTHERS = ("saved", "caught", "version", "wrong")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of caches look otherwise")
@@ -204,13 +211,16 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of caches look
 @pytest.fixture(scope="module")
 def all_models(tmp_path_factory: pytest.TempPathFactory) -> Run:
     project, site = (tmp_path_factory.mktemp(name) for name in ("project", "site"))
-    (project / "h.py").write_text(SOURCE)
+    (project / "engine").mkdir()
+    for name, source in {"h": SOURCE, **MODULES}.items():
+        (project / f"{name}.py").write_text(source)
     (site / "huggingface_hub").mkdir()
     (site / "huggingface_hub" / "__init__.py").write_text(HUB)
     (site / "transformers").mkdir()
     for name, text in TOKENIZERS.items():
         (site / "transformers" / f"{name}.py").write_text(text)
-    jobs = make_orders(project, [f"h.py::{name}" for name in (*CASES, *HELD, *OTHERS)])
+    targets = [f"h.py::{name}" for name in (*CASES, *HELD, *OTHERS)]
+    jobs = make_orders(project, targets + [f"{name}.py::Net" for name in MODULES])
     return run(project, jobs, environ={"PYTHONPATH": str(site), "HOME": str(site)})
 
 
@@ -236,29 +246,18 @@ def test_other_failures_are_not_downloads(name: str, all_models: Run) -> None:
     assert failure.hint is None
 
 
-def test_a_download_while_a_module_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "h.py").write_text(
-        "import torch\nclass Net(torch.nn.Module):\n"
-        "    w = torch.hub.load_state_dict_from_url('https://x.example/a.pth')\n"
-    )
-    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+def test_a_download_while_a_module_is_imported(all_models: Run) -> None:
+    failure = all_models.failed("imports.py::Net")
     assert f"needs to download {FROM}a.pth: " in failure.reason
 
 
-@pytest.mark.thorough
-def test_a_submodule_that_was_not_fetched(tmp_path: Path) -> None:
-    (tmp_path / "engine").mkdir()
-    net = "from engine import Conv\nimport torch\nclass Net(torch.nn.Module):\n"
-    (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")
-    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+def test_a_submodule_that_was_not_fetched(all_models: Run) -> None:
+    failure = all_models.failed("fetched.py::Net")
     assert "engine/ is empty; for a submodule, git submodule update --init" in failure.reason
 
 
-@pytest.mark.thorough
-def test_a_package_of_another_version(tmp_path: Path) -> None:
-    net = "import torch, json\nfrom json.schemas import Conv\nclass Net(torch.nn.Module):\n"
-    (tmp_path / "h.py").write_text(net + "    def __init__(self):\n        Conv()\n")
-    failure = run(tmp_path, make_orders(tmp_path, ["h.py::Net"])).failed("h.py::Net")
+def test_a_package_of_another_version(all_models: Run) -> None:
+    failure = all_models.failed("other.py::Net")
     assert "No module named 'json.schemas'" in failure.reason
     assert "; another version of json is installed" in failure.reason
     assert failure.package is None  # to install it would not help

@@ -55,11 +55,7 @@ def test_calls(built: Run) -> None:
             ("Plain(width=6)", "lazy.layer", 42),
             ("Plain(width=3, heads=1)", "first.inner", 12),
             ("Plain(width=2, heads=9)", "layers.0.inner, layers.1.inner", 6),
-            (
-                "Plain(width=1, heads=…)",
-                "indexed.0, indexed.1, indexed.2, indexed.3, indexed.4",
-                2,
-            ),
+            ("Plain(width=1, heads=…)", "indexed.0, indexed.1, indexed.2, indexed.3, indexed.4", 2),
         ],
         "Child": [
             ("Child(5, 6, 7)", "child", 30),

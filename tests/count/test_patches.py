@@ -155,11 +155,7 @@ def counts(found: Run, file: str) -> tuple[int, int, int]:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        "built",
-        "some imported",
-        pytest.param("imported", marks=pytest.mark.thorough),
-    ],
+    params=["built", "some imported", pytest.param("imported", marks=pytest.mark.thorough)],
 )
 def patched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """One run of all, one after the other in one process where nothing tells them apart. Files that

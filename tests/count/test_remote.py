@@ -23,7 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask and of what it stan
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    more = {"processes": False, "protocol": "tcp", "dashboard_address": None}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **more) as cluster:
         yield cluster.scheduler_address.replace("tcp://", "dask://")
         _close_all()
 

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -57,13 +57,14 @@ class World(NamedTuple):
 
 def visit(
     place: Path,
-    project: str,
+    projects: Sequence[str],
     mode: str,
     jobs: Callable[[Path], list[Order]],
     timeout: float = PATIENCE,
 ) -> World:
-    root, home, marker = place / project, place / "home", uuid.uuid4().hex
-    shutil.copytree(PROJECTS / "hostile" / project, root)
+    root, home, marker = place / "project", place / "home", uuid.uuid4().hex
+    for project in projects:
+        shutil.copytree(PROJECTS / "hostile" / project, root, dirs_exist_ok=True)
     home.mkdir()
     before, start = snapshot(root), time.monotonic()
     environ = {
@@ -168,11 +169,30 @@ CAUSES = {
 }
 
 
+STALE = {
+    "value": ("WIDTH", "WIDTH = search()"),
+    "global": ("WIDTH", "setup()"),
+    "argument": ("CONFIG", "configure(CONFIG)"),
+    "attribute": ("CONFIG", "CONFIG.width = search()"),
+    "setattr": ("CONFIG", 'setattr(CONFIG, "width", search())'),
+    "method": ("CONFIG", "CONFIG.load(search())"),
+}
+SCRIPTS = ("parses", "trains", "configured", "loads", "batches", "frames", "braces", "registers")
+SCRIPT_TARGETS = [
+    *(f"{name}.py::Net" for name in SCRIPTS),
+    "loads.py::OfWeights",
+    "frames.py::OfClasses",
+    "needs.py::Uses",
+    "needs.py::Inherits",
+    *(f"stale_{kind}.py::{name}" for kind in STALE for name in ("Net", "Free")),
+]
+
+
 def building_jobs(root: Path) -> list[Order]:
     """Each with a good model after it."""
     names = [*FAIL, *SURVIVE, *(SURVIVE_ON_POSIX if os.name == "posix" else ()), *["Heavy"] * 3]
     targets = [t for name in names for t in (f"h.py::{name}", "h.py::Ok")]
-    jobs = make_orders(root, targets)
+    jobs = make_orders(root, targets + SCRIPT_TARGETS)
     return [
         j if j.label != "h.py::Ok" else replace(j, label=f"after {names[j.id // 2]} {j.id}")
         for j in jobs
@@ -181,7 +201,8 @@ def building_jobs(root: Path) -> list[Order]:
 
 @pytest.fixture(scope="module")
 def building(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return visit(tmp_path_factory.mktemp("building"), "building", mode, building_jobs)
+    place = tmp_path_factory.mktemp("building")
+    return visit(place, ("building", "scripts"), mode, building_jobs)
 
 
 @on_posix
@@ -258,7 +279,7 @@ def test_only_what_the_model_printed_is_shown(building: World) -> None:
 def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
     """Of some; the tests above do it of all, where they are asked for."""
     targets = [f"h.py::{name}" for name in ("Ok", "ExitsHard")]
-    world = visit(tmp_path, "building", "0", lambda root: make_orders(root, targets))
+    world = visit(tmp_path, ["building"], "0", lambda root: make_orders(root, targets))
     code, reason, _ = FAIL["ExitsHard"]
     failure = world.run.failed("h.py::ExitsHard")
     assert (failure.code, reason in failure.reason) == (code, True)
@@ -267,7 +288,7 @@ def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
     assert (world.after, world.left) == (world.before, {})
 
 
-WORLDS = ("building", "importing", "scripts", "layout")
+WORLDS = ("building", "importing", pytest.param("layout", marks=pytest.mark.thorough))
 
 
 @pytest.mark.first_cases(1)
@@ -312,7 +333,7 @@ def importing(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
     targets = [*ENDLESS, *(f"{name}.py::Net" for name in names)]
     return visit(
         tmp_path_factory.mktemp("importing"),
-        "importing",
+        ["importing"],
         mode,
         lambda root: make_orders(root, targets),
         TIMEOUT,
@@ -370,62 +391,38 @@ def test_what_was_read_whole_has_no_note(importing: World, name: str) -> None:
 
 # --- scripts ----------------------------------------------------------------------------------
 
-STALE = {
-    "value": ("WIDTH", "WIDTH = search()"),
-    "global": ("WIDTH", "setup()"),
-    "argument": ("CONFIG", "configure(CONFIG)"),
-    "attribute": ("CONFIG", "CONFIG.width = search()"),
-    "setattr": ("CONFIG", 'setattr(CONFIG, "width", search())'),
-    "method": ("CONFIG", "CONFIG.load(search())"),
-}
-SCRIPTS = ("parses", "trains", "configured", "loads", "batches", "frames", "braces", "registers")
-
-
-@pytest.fixture(scope="module")
-def scripts(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
-    targets = [f"{name}.py::Net" for name in SCRIPTS]
-    targets += ["loads.py::OfWeights", "frames.py::OfClasses"]
-    targets += ["needs.py::Uses", "needs.py::Inherits"]
-    targets += [f"stale_{kind}.py::{name}" for kind in STALE for name in ("Net", "Free")]
-    return visit(
-        tmp_path_factory.mktemp("scripts"),
-        "scripts",
-        mode,
-        lambda root: make_orders(root, targets),
-    )
-
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_is_counted(scripts: World, name: str) -> None:
-    assert total(scripts, f"{name}.py::Net") == 9
+def test_a_script_is_counted(building: World, name: str) -> None:
+    assert total(building, f"{name}.py::Net") == 9
 
 
 @pytest.mark.parametrize("kind", STALE)
-def test_a_value_that_was_not_made_is_not_counted_with(scripts: World, kind: str) -> None:
+def test_a_value_that_was_not_made_is_not_counted_with(building: World, kind: str) -> None:
     name, work = STALE[kind]
-    failure = scripts.run.failed(f"stale_{kind}.py::Net")
-    source = (scripts.root / f"stale_{kind}.py").read_text().splitlines()
+    failure = building.run.failed(f"stale_{kind}.py::Net")
+    source = (building.root / f"stale_{kind}.py").read_text().splitlines()
     assert failure.code == "NPL004"
     assert f"'{name}'" in failure.reason
     assert f"line {source.index(work) + 1} " in failure.reason
     assert f"stale_{kind}.py" in failure.reason
-    assert total(scripts, f"stale_{kind}.py::Free") == 9
+    assert total(building, f"stale_{kind}.py::Free") == 9
 
 
-def test_what_depends_on_a_file_that_was_not_loaded(scripts: World) -> None:
-    failure = scripts.run.failed("loads.py::OfWeights")
+def test_what_depends_on_a_file_that_was_not_loaded(building: World) -> None:
+    failure = building.run.failed("loads.py::OfWeights")
     assert failure.code == "NPL004"
     assert "'weights' in loads.py: set at line 4 by work" in failure.reason
 
 
-def test_a_package_that_the_model_does_not_need(scripts: World) -> None:
-    (note,) = scripts.run.measured("frames.py::Net").notes
+def test_a_package_that_the_model_does_not_need(building: World) -> None:
+    (note,) = building.run.measured("frames.py::Net").notes
     assert "nparam_no_such_package" in note
 
 
 @pytest.mark.parametrize("target", ["needs.py::Uses", "needs.py::Inherits", "frames.py::OfClasses"])
-def test_a_package_that_the_model_needs(scripts: World, target: str) -> None:
-    failure = scripts.run.failed(target)
+def test_a_package_that_the_model_needs(building: World, target: str) -> None:
+    failure = building.run.failed(target)
     assert failure.code in ("NPL003", "NPL004")
     assert "nparam_no_such_package" in "".join((failure.reason, *failure.notes))
     if target != "frames.py::OfClasses":  # there the package is named by a note alone
@@ -433,7 +430,7 @@ def test_a_package_that_the_model_needs(scripts: World, target: str) -> None:
     if failure.code == "NPL003":
         assert "install 'nparam_no_such_package'" in (failure.hint or "")
         places = ("import nparam_no_such_package", "class Inherits(layers.Base)")
-        assert line(scripts, failure.source).startswith(places)
+        assert line(building, failure.source).startswith(places)
 
 
 # --- where files stand ------------------------------------------------------------------------
@@ -455,7 +452,7 @@ PLACES = {
 def layout(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
     return visit(
         tmp_path_factory.mktemp("layout"),
-        "layout",
+        ["layout"],
         mode,
         lambda root: make_orders(root, list(PLACES)),
     )

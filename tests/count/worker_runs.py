@@ -24,10 +24,7 @@ from nparam_lint.ground.orders import Ask, Build, Order, Recipe
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
 PYTHON = sys.executable
 # How processes are made: NPARAM_LINT_FORK. Spawned ones import torch anew for each that dies.
-MODES = [
-    pytest.param("1", id="fork"),
-    pytest.param("0", id="spawn", marks=pytest.mark.thorough),
-]
+MODES = [pytest.param("1", id="fork"), pytest.param("0", id="spawn", marks=pytest.mark.thorough)]
 LINUX = sys.platform.startswith("linux")
 
 

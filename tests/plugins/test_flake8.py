@@ -40,12 +40,6 @@ def test_flake8_knows_the_plugin(flake8):
     assert f"nparam-lint: {installed}" in " ".join(flake8("--version").stdout.decode().split())
 
 
-def test_a_file_without_fault(flake8, tmp_path):
-    (tmp_path / "net.py").write_text(HEAD + LIST.replace("[", "nn.ModuleList([").replace("]", "])"))
-    done = flake8("--select", "NPL", "net.py")
-    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
-
-
 def test_every_rule_speaks_through_flake8(flake8, tmp_path):
     expected = []
     for rule in (rule for rule in RULES.values() if rule.invalid):
@@ -73,18 +67,18 @@ def test_it_is_on_beside_the_other_checks_and_off_by_its_code(flake8, tmp_path):
     assert flake8("--extend-ignore", "NPL101,F", "net.py").stdout == b""
 
 
-@pytest.mark.parametrize("comment", ["noqa", "noqa: NPL101", "nparam: ignore[NPL101]"])
-def test_comments_silence_their_line_alone(flake8, tmp_path, comment):
-    other = LIST.replace("layers", "others")
-    (tmp_path / "net.py").write_text(f"{HEAD}{other}  # {comment}\n{LIST}\n")
+def test_comments_silence_their_line_alone(flake8, tmp_path):
+    silent = ("noqa", "noqa: NPL101", "nparam: ignore[NPL101]")
+    about_others = ("noqa: E501", "nparam: ignore[NPL102]", "a word")
+    lines = (
+        f"{LIST.replace('layers', f'layers{n}')}  # {comment}\n"
+        for n, comment in enumerate((*silent, *about_others))
+    )
+    (tmp_path / "net.py").write_text(HEAD + "".join(lines))
     done = flake8("--select", "NPL", "net.py")
-    assert done.stdout.decode() == f"net.py:7:9: {MESSAGE}\n"
-
-
-@pytest.mark.parametrize("comment", ["noqa: E501", "nparam: ignore[NPL102]"])
-def test_comments_about_others_silence_nothing(flake8, tmp_path, comment):
-    (tmp_path / "net.py").write_text(f"{HEAD}{LIST}  # {comment}\n")
-    assert flake8("--select", "NPL", "net.py").stdout.decode() == f"net.py:6:9: {MESSAGE}\n"
+    assert done.stdout.decode().splitlines() == [
+        f"net.py:{6 + n}:9: {MESSAGE.replace('layers', f'layers{n}')}" for n in (3, 4, 5)
+    ]
 
 
 def test_standard_input(flake8):
@@ -103,15 +97,18 @@ def test_a_syntax_error_is_left_to_flake8(flake8, tmp_path):
     assert [line.split()[1] for line in done.stdout.decode().splitlines()] == ["E999"]
 
 
-@pytest.mark.parametrize(
-    ("cookie", "encoding"),
-    [("# -*- coding: latin-1 -*-", "latin-1"), ("# as Windows wrote it", "cp1252")],
-)
-def test_a_file_in_another_encoding(flake8, tmp_path, cookie, encoding):
-    source = f"{cookie}\nname = 'Größe'\n{HEAD}{LIST}\n"
-    (tmp_path / "net.py").write_bytes(source.encode(encoding))
-    done = flake8("--select", "NPL", "net.py")
-    assert (done.stdout.decode(), done.stderr) == (f"net.py:8:9: {MESSAGE}\n", b"")
+def test_files_in_other_encodings_and_one_without_fault(flake8, tmp_path):
+    right = LIST.replace("[", "nn.ModuleList([").replace("]", "])")
+    for name, encoding, cookie, line in (
+        ("a.py", "latin-1", "# -*- coding: latin-1 -*-", LIST),
+        ("b.py", "cp1252", "# as Windows wrote it", LIST),
+        ("c.py", "utf-8", "# right", right),
+    ):
+        source = f"{cookie}\nname = 'Größe'\n{HEAD}{line}\n"
+        (tmp_path / name).write_bytes(source.encode(encoding))
+    done = flake8("--select", "NPL", "--jobs", "1")
+    told = [f"./{name}:8:9: {MESSAGE}" for name in ("a.py", "b.py")]
+    assert (sorted(done.stdout.decode().splitlines()), done.stderr) == (told, b"")
 
 
 def test_files_without_torch_cost_nothing():

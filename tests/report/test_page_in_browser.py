@@ -97,21 +97,19 @@ def cell(page, start):
     return page.locator(f'.cell[aria-label^="{start} "]').first
 
 
-def test_the_picture_has_the_numbers_of_the_report(show):
+def test_the_picture_and_what_the_mouse_does(show):
     with show(GPT) as page:
+        # The numbers of the report.
         assert cell(page, "transformer.wte").inner_text().split("\n") == [
             "wte",
             "Embedding",
             "38,633,472",
         ]
         shown = page.evaluate(ALL_MODULES)
-    (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
-    fields = ("path", "type", "own", "total", "source")
-    assert shown == [[row[name] for name in fields] for row in one["modules"]]
-
-
-def test_a_click_zooms_in_and_out(show):
-    with show(GPT) as page:
+        (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
+        fields = ("path", "type", "own", "total", "source")
+        assert shown == [[row[name] for name in fields] for row in one["modules"]]
+        # A click zooms in and out.
         assert crumbs(page) == (["GPT"], "124,373,760")
         cell(page, "transformer.h.0…11").click()
         assert crumbs(page) == (["GPT", "transformer", "h", "0…11"], "12 × 7,079,424 = 84,953,088")
@@ -119,10 +117,14 @@ def test_a_click_zooms_in_and_out(show):
         assert crumbs(page)[0] == ["GPT", "transformer"]
         page.locator(".cell.edge").click()
         assert crumbs(page)[0] == ["GPT"]
-
-
-def test_repeated_blocks_can_be_unfolded(show):
-    with show(GPT) as page:
+        # Sums are those of what is drawn.
+        page.get_by_label("colour and sum by").select_option("type")
+        texts = page.locator(".sums tbody tr").first.inner_text().split()
+        assert texts == ["Linear", "84,934,656", "68.3", "%"]
+        page.locator(".sums .key", has_text="Embedding").click()
+        assert page.locator(".cell.hit b").all_inner_texts() == ["wte"]
+        assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
+        # Repeated blocks can be unfolded.
         page.get_by_label("fold repeated modules").uncheck()
         assert page.locator('.cell[aria-label*="· Block ·"]').count() == 12
 
@@ -177,17 +179,7 @@ def test_search_finds_names_types_and_lines(show):
         assert page.locator(".cell.dim").count() == 0
 
 
-def test_sums_are_those_of_what_is_drawn(show):
-    with show(GPT) as page:
-        page.get_by_label("colour and sum by").select_option("type")
-        texts = page.locator(".sums tbody tr").first.inner_text().split()
-        assert texts == ["Linear", "84,934,656", "68.3", "%"]
-        page.locator(".sums .key", has_text="Embedding").click()
-        assert page.locator(".cell.hit b").all_inner_texts() == ["wte"]
-        assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
-
-
-@pytest.mark.first_cases(2)
+@pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
     "document",
     [
