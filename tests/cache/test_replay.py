@@ -203,7 +203,7 @@ def test_what_may_change_the_answer(project: Project, name: str) -> None:
     assert totals(project.ask(*JSON)) == expected
 
 
-def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
+def test_answers_alone_do_not_fill_the_disk(project: Project, nparam_lint_process: Command) -> None:
     project.begin()
     project.keep(*JSON)
     (folder,) = {p.parent for p in Path(project.environ["NPARAM_LINT_CACHE"]).glob("v1/*/run-*")}
@@ -212,7 +212,8 @@ def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
     for path in (partial, *folder.parent.rglob(TAG)):
         os.utime(path, PAST)
     before = {path.name for path in folder.iterdir()}
-    project.ask(*JSON, COLUMNS="77")  # another question, and no build can see it
+    # Another question, and no build can see it.
+    nparam_lint_process(*JSON, cwd=project.root, **project.environ | {"COLUMNS": "77"})
     now = {path.name for path in folder.iterdir()}
     assert before - now == {partial.name}
     assert [name.partition("-")[0] for name in now - before] == ["run"]
