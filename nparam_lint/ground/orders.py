@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .values import NameValue
-
-    Point = tuple[tuple[str, NameValue], ...]  # values of arguments, by their names
+    # Values of arguments (`NameValue` of the front end), by their names.
+    Point = tuple[tuple[str, int | float | str | bool | None], ...]
 
 
 @dataclass(frozen=True)
