@@ -104,9 +104,10 @@ class Machine:
 
 def tests(machine: Machine, results: Results) -> None:
     start = time.monotonic()
+    marked = [p for p in (ROOT / "tests").rglob("test_*.py") if "mark.cuda" in p.read_text("utf-8")]
     done = subprocess.run(
         # A plug-in for benchmarks takes it for an error that tests run beside each other.
-        [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-rs", "-p", "no:benchmark"],
+        [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-rs", "-p", "no:benchmark", *marked],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -51,6 +51,8 @@ NOT_THE_DEVICE = (
 )
 MOST_OF_MEMORY = 0.95  # of what a device has free: a model that needs more is not built there
 MODELS_AT_A_TIME = 64  # on a device, of those that are not large
+# A process that has ended may hold memory of the device for a moment after its turn.
+SECONDS_TO_GIVE_BACK = 3
 BEFORE_SUPER = re.compile(r"'_(modules|parameters)'|before Module\.__init__\(\) call")
 CALL_SUPER = "its constructor must call super().__init__() before it assigns anything"
 ONLY_COUNTED = (
@@ -347,9 +349,13 @@ class ModelBuild:
             free = device.free_bytes(self.torch)
             is_large = free is not None and need > free / MODELS_AT_A_TIME
             take_turn(name, is_large, self.tell_alive)
-            free = device.free_bytes(self.torch) if is_large else free
-            if is_large and need > free * MOST_OF_MEMORY:
-                return {"status": "skipped", "reason": f"needs {need:,} bytes, {free:,} are free"}
+            last_try = time.monotonic() + SECONDS_TO_GIVE_BACK
+            while is_large and need > MOST_OF_MEMORY * (free := device.free_bytes(self.torch)):
+                if time.monotonic() > last_try:
+                    reason = f"needs {need:,} bytes; {free:,} are free, "
+                    reason += f"of which {MOST_OF_MEMORY:.0%} are used at most"
+                    return {"status": "skipped", "reason": reason}
+                time.sleep(0.05)
             return self.built_on(device)
         except Exception as error:
             return {"status": "failed", "reason": describe(error)}

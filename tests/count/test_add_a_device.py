@@ -92,7 +92,7 @@ def test_a_model_is_built_on_it_and_compared(copy: PackageCopy) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("full", "needs 24 bytes, 20 are free"),
+        ("full", "needs 24 bytes; 20 are free, of which 95% are used at most"),
         ("broken", "RuntimeError: no"),
         pytest.param("gone", "the toy is broken", marks=pytest.mark.thorough),
     ],
