@@ -122,8 +122,9 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         both = {model.target: model for model in candidates_of_both(source_then, source, back)}
         models_then = {key: both[target] for key, target in targets.items() if target in both}
         _, builds_then = _builds(models_then, source_then)
+    tree = source.found.tree
     edited = cache(lambda file: tuple(_edited(file, source, past)))
-    definitions = cache(lambda file: [*_definitions(file, source.found.tree.source(file))])
+    definitions = cache(lambda file: [*_definitions(file, tree.source(file))])
 
     @cache
     def configs() -> dict[str, re.Pattern[bytes]]:
@@ -151,17 +152,23 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         cause = _cause(result, changes(key), budgets_then, past.base)
         sources = (Position.read(change.source) for change in cause.changes)
         files = {candidate.position.path, *(at.path for at in sources if at)}
-        files = {*(files & source.found.tree.files), candidate.target.built.location}
+        files = {*(files & tree.files), candidate.target.built.location}
         files |= {candidate.location} if candidate.is_file else set()
-        texts = [str(candidate.build).encode(), *map(source.found.tree.source, sorted(files))]
+        texts = [str(candidate.build).encode(), *map(tree.source, sorted(files))]
         files |= {path for path, name in configs().items() if any(map(name.search, texts))}
+        # What they import may be how the difference came about: a default, a width, a base class.
+        imported = {*tree.may_run_with(files & tree.files)} - files
         lines = [line for file in sorted(files) for line in edited(file)]
-        inside = [d for file in {line.position.path for line in lines} for d in definitions(file)]
+        far = [line for file in sorted(imported) for line in edited(file)]
+        scope = {*files, *imported} if far else {line.position.path for line in lines}
+        inside = [d for file in scope for d in definitions(file)]
         names = {*_NAME.findall(f"{candidate.target.built.callable} {candidate.build}")}
         origins = [at for change in cause.changes if (at := Position.read(change.source))]
         names |= {d.name for d in inside if any(map(d.holds, origins))}
         others = _not_named(inside, names)
         lines = [line for line in lines if not any(d.holds(line.position) for d in others)]
+        named = [d for d in inside if d not in others] if far else []
+        lines += [line for line in far if any(d.holds(line.position) for d in named)]
         causes.append(replace(cause, edited=tuple(lines)))
     return causes
 
@@ -218,6 +225,8 @@ def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine
     except OSError:  # it is new
         return
     content = source.found.tree.source(path)
+    if content == before:
+        return
     old, new = lines_of(before), lines_of(content)
     was = {now: old[then - 1] for then, now in lines_now(old, new).items()}
     for_readers: set[int] = set()

@@ -100,7 +100,9 @@ class ParameterChanges:
         covered = sum(item.covers for item in differences)
         if len(words) == 1 and len(differences) > 1 and covered == node.filled:
             first, delta = differences[0], sum((item.delta for item in differences), _ZERO)
-            return [_Difference(first.kind, node, first.what, delta, node.row.source, node.filled)]
+            lines = {item.source for item in differences}  # that of a layer that is used everywhere
+            source = first.source if len(lines) == 1 else node.row.source
+            return [_Difference(first.kind, node, first.what, delta, source, node.filled)]
         return differences
 
     def _of_module(self, old: Node, node: Node) -> Iterator[_Difference]:

@@ -24,8 +24,8 @@ from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
-from nparam_lint.ground.printable import clean, inert
-from nparam_lint.report import Document, Options, check_document
+from nparam_lint.ground.printable import inert
+from nparam_lint.report import Document, Options, check_document, style
 from nparam_lint.report.formats import (
     FOR_TERMINALS,
     FORMATS,
@@ -250,9 +250,9 @@ def deliver(
 
 
 def tell(text: str) -> None:
-    """To people, on standard error."""
-    lines = map(clean, f"nparam-lint: {text}".split("\n"))
-    print(inert("\n".join(lines)), file=sys.stderr)
+    """To people, on standard error; lines of a log are left whole."""
+    width = terminal_width() if sys.stderr.isatty() else sys.maxsize
+    print(inert("\n".join(style.as_laid_out(f"nparam-lint: {text}", width))), file=sys.stderr)
 
 
 def deliver_failure(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 USAGE = "nparam-lint update [TARGET…] [--diff | --check] [options]"
 DESCRIPTION = """\
 Write current counts into the budgets that do not hold, and keep their form: 124M becomes 126M,
-124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its ± 2%. Budgets that hold are not touched.
+124_475_904 becomes 125_891_072, and 7.1M ± 2% keeps its tolerance. Budgets that hold stay.
 Formulas, limits (<= 25k) and ranges are not changed, but reported; counts that texts state are
 written with --claims.
 

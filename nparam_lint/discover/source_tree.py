@@ -383,6 +383,10 @@ class SourceTree:
         """These files, and all files that importing them is certain to run, each once."""
         return reachable(paths, lambda path: self.leads_to(path).surely)
 
+    def may_run_with(self, paths: Iterable[str]) -> list[str]:
+        """The same with all files that what they import may run, in a function or a branch."""
+        return reachable(paths, lambda path: self.leads_to(path).files)
+
     def _run_by(self, prefix: str) -> Iterator[str]:
         """The files that importing the module at `prefix` runs: its packages' and its own."""
         file = self.module_file(prefix)

@@ -28,7 +28,6 @@ _NAMED = 3  # models or files that a command names
 _WIDTH = 100  # where there is no terminal
 _ROWS = 20  # of what the same lines broke
 _ADD = " && git add "
-_COMMAND = ": nparam-lint "
 _DRIFT = ("NPL001", "NPL013")
 
 
@@ -71,7 +70,12 @@ def findings_lines(
                 parted = [("", RULES[finding.code].remedy)]
             lines += [""] * bool(lines) + _finding(finding, width, paint)
             lines += excerpt(finding.lines, finding.position.path, width, paint)
-            lines += [n for key in parted if key not in shown for n in _detail(key[1], width)]
+            lines += [
+                line
+                for key in parted
+                if key not in shown
+                for line in style.as_laid_out(key[1], width, "    ")
+            ]
             shown.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
@@ -178,7 +182,8 @@ def _group(group: Sequence[Finding], width: int, paint: Paint, in_full: bool) ->
     mark = paint("yellow" if about.severity == "warning" else "red", "✗")
     rows = _rows(group, width - 4, len(group) if in_full else _ROWS)
     lines += [f"  {mark if text[0] != '…' else ' '} {text}" for text in rows]
-    return [*lines, *(line for text in details(about, width - 4) for line in _detail(text, width))]
+    said = details(about, width - 4)
+    return [*lines, *(line for text in said for line in style.as_laid_out(text, width, "    "))]
 
 
 def _rows(group: Sequence[Finding], width: int, most: int) -> list[str]:
@@ -280,11 +285,12 @@ def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) ->
         if line.position.path != path:
             path = line.position.path
             texts.append(paint("dim", style.elide_middle(f"    {clean(path)}", width)))
-        before = len(clean(line.text[: line.position.column - 1]))
+        start = len(clean(line.text[: line.position.column - 1]))
         text, room = clean(line.text), width - gutter - 7
-        marks = "^" * min(line.width, max(len(text) - before, 1))
+        before = style.columns(text[:start])
+        marks = "^" * max(style.columns(text[start : start + line.width]), 1)
         if before + len(marks) > room:  # a long line: what is underlined is what matters
-            text, marks = "…" + text[before:], marks[: room - 1]
+            text, marks = "…" + text[start:], marks[: room - 1]
             before = 1
         number = paint("dim", f"    {line.position.line:>{gutter}} |")
         texts.append(f"{number} {style.elide_end(text, room)}")
@@ -303,24 +309,6 @@ def _finding(finding: Finding, width: int, paint: Paint) -> list[str]:
         first, more = head, style.wrap(warning + clean(finding.message), width, "    ", "    ")
     color = "yellow" if warning else "red"
     return [f"{paint('bold', place)}  {paint(color, finding.code)}{first[len(head) :]}", *more]
-
-
-def _detail(text: str, width: int) -> list[str]:
-    """As it was laid out where it fits, wrapped under its own indent where it does not. A command
-    is never wrapped, so that it can be pasted."""
-    lines = []
-    for line in text.splitlines() or [""]:
-        line = clean(line)
-        indent = "    " + " " * (len(line) - len(line.lstrip()))
-        about, command, arguments = line.strip().rpartition(_COMMAND)
-        if len(line) + 4 <= width:
-            lines.append("    " + line)
-        elif command:
-            lines += style.wrap(about + ":", width, indent, indent + "  ")
-            lines.append(f"{indent}  {command[2:]}{arguments}")
-        else:
-            lines += style.wrap(line.strip(), width, indent, indent + "  ")
-    return [line.rstrip() for line in lines]
 
 
 # --- for forges -----------------------------------------------------------------------------------

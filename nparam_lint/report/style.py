@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -106,7 +107,18 @@ def elide_target(target: str, width: int) -> str:
 
 
 def elide_end(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+    if columns(text) <= width:
+        return text
+    while text and columns(text) >= width:
+        text = text[: max(width - 1, 0)] if len(text) >= width else text[:-1]
+    return text.rstrip() + "…"
+
+
+def columns(text: str) -> int:
+    """How much of a line a text takes: a Chinese character takes two columns."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(unicodedata.east_asian_width(character) in "WF" for character in text)
 
 
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
@@ -161,6 +173,27 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
             line = hang + line[end:]
         lines.append(line)
     return lines or [""]
+
+
+_COMMAND = ": nparam-lint "
+
+
+def as_laid_out(text: str, width: int, indent: str = "") -> list[str]:
+    """As it is where it fits, wrapped under its own indent where it does not. A command is never
+    wrapped, so that it can be pasted."""
+    lines = []
+    for line in text.splitlines() or [""]:
+        line = clean(line)
+        start = indent + " " * (len(line) - len(line.lstrip()))
+        about, command, arguments = line.strip().rpartition(_COMMAND)
+        if len(indent) + len(line) <= width:
+            lines.append(indent + line)
+        elif command:
+            lines += wrap(about + ":", width, start, start + "  ")
+            lines.append(f"{start}  {command[2:]}{arguments}")
+        else:
+            lines += wrap(line.strip(), width, start, start + "  ")
+    return [line.rstrip() for line in lines]
 
 
 def wrap_formula(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:

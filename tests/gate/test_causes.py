@@ -312,6 +312,77 @@ def test_a_model_is_not_explained_by_an_edit_of_another(tmp_path, environ, npara
     assert "self.a" not in two
 
 
+SIZES = """\
+WIDTH = {width}
+OTHER = {width}
+"""
+STACKED = """\
+from torch import nn
+
+import sizes
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(sizes.WIDTH, 2, bias={bias})
+        self.out = nn.Linear(sizes.WIDTH, 2, bias={bias})
+
+
+class Other(nn.Linear):
+    def __init__(self):
+        super().__init__(sizes.OTHER, 2)
+"""
+STACK = '''\
+from torch import nn
+
+from layers import Layer
+
+
+class {name}(nn.Module):
+    """nparam: {total}"""
+
+    def __init__(self):
+        super().__init__()
+        self.{name} = nn.ModuleList(Layer() for _ in range({n}))
+'''
+
+
+@pytest.mark.parametrize(
+    ("edit", "shown"),
+    [
+        ({"width": 4}, ["sizes.py:1:9  NPL001", "    1 | WIDTH = 4", "      |         ^"]),
+        (
+            {"bias": False},
+            [
+                "layers.py:9:45  NPL001",
+                "     9 |         self.fc = nn.Linear(sizes.WIDTH, 2, bias=False)",
+                "       |                                             ^^^^^^^^^^",
+                "    10 |         self.out = nn.Linear(sizes.WIDTH, 2, bias=False)",
+                "       |                                              ^^^^^^^^^^",
+            ],
+        ),
+    ],
+    ids=["two imports away", "in containers"],
+)
+def test_what_was_edited_is_shown_wherever_the_model_imports_it(
+    edit, shown, tmp_path, environ, nparam_lint
+):
+    def files(width=3, bias=True):
+        stacks = {f"m{n}.py": STACK.format(name=f"M{n}", total=n * 16, n=n) for n in (1, 2)}
+        layers = {"layers.py": STACKED.format(bias=bias), "sizes.py": SIZES.format(width=width)}
+        return {**stacks, **layers}
+
+    made = Sample.create(tmp_path / "r", environ)
+    made.committed(files())
+    write_files(made.path, files(**edit))
+    done = nparam_lint("--declared", "-q", cwd=made.path, COLUMNS="80", **made.environ)
+    assert " 2 models changed since HEAD: 2 budgets broken\n" in done.stdout
+    lines = [line.partition("  2 models")[0] for line in done.stdout.split("\n")]
+    assert lines[: len(shown)] == shown
+    assert lines[len(shown)].startswith("  ✗ m1.py:7")
+
+
 def test_of_many_findings_the_later_ones_are_short(tmp_path, nparam_lint):
     nets = "".join(
         model_class(f"Net{n}", f"self.f = nn.Linear({n}, 1)", doc="nparam: 1") for n in range(1, 9)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.changes.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
+_TABLES = 4  # in a terminal, where the list of the models comes first
 _NAMED = 4  # models that changed like another
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
@@ -198,9 +199,12 @@ def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
     ordered = words.largest_first(models)
     groups = list(grouped(ordered, lambda model: model.modules).values())
     shown = groups[: max(options.tables, 0)]
-    yield from (_table(group, options) for group in shown)
-    if len(groups) > len(shown) and options.tables:
-        text = f"… and {plural(len(groups) - len(shown), 'more table')}: -v"
+    most = len(shown) if options.verbose else _TABLES
+    for number, group in enumerate(shown):
+        section = _table(group, options)
+        yield section if number < most else replace(section, only="page")
+    if len(groups) > most and options.tables:
+        text = f"… and {plural(len(groups) - most, 'more table')}: -v"
         yield doc.Section((doc.Text(text, "dim", kind="verbatim"),), only="text")
 
 
