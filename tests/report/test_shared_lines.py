@@ -9,7 +9,8 @@ from report_samples import model, report
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.judge import judge_not_measured
 from nparam_lint.ground.values import Position, SourceLine
-from nparam_lint.report import Options
+from nparam_lint.report import Options, findings, style
+from nparam_lint.report.style import Paint
 
 LINE = SourceLine(Position("base.py", 3, 5), "    return table[name]", 18)
 
@@ -65,3 +66,14 @@ def test_what_a_process_printed_is_for_whoever_wants_more():
     assert "    at base.py:3 in read\n" in short
     assert "Fatal" not in short
     assert findings_in(*models, verbose=1).endswith("\n    | Fatal Python error: X")
+
+
+def test_a_caret_stands_below_what_it_marks_in_a_chinese_line():
+    text = "| 模型 (基础) | 7.2M |"
+    line = SourceLine(Position("README.md", 3, text.index("7.2M") + 1), text, 4)
+    drawn = ["    3 | | 模型 (基础) | 7.2M |", "      |" + " " * 17 + "^^^^"]
+    assert findings.excerpt([line], "README.md", 80, Paint(False)) == drawn
+    short = findings.excerpt([line], "README.md", 26, Paint(False))
+    assert short == ["    3 | …7.2M |", "      |  ^^^^"]
+    assert style.elide_end("模型模型", 6) == "模型…"
+    assert style.elide_end("模型", 4) == "模型"
