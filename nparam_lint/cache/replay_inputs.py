@@ -73,6 +73,15 @@ class ReplayInputs:
         store.save(name_of(arguments, environ), body)
         return store.saved
 
+    def add_head(self, root: str) -> None:
+        """Add which commit is the last one: what is staged is compared with it."""
+        git, common = _directories(root)
+        head = os.path.join(git, "HEAD")
+        names = ["packed-refs", os.path.join("reftable", "tables.list")]
+        with suppress(OSError, ValueError), open(head, encoding="utf-8") as file:
+            names += [file.read().removeprefix("ref: ").strip()]
+        self.note(CONTENT, [head, *(os.path.join(common, name) for name in names)])
+
     def add_project(self, root: str, environ: Mapping[str, str]) -> None:
         """Add everything that decides which files belong to the project at `root`, in a git working
         tree, and which interpreter it uses."""
@@ -102,12 +111,17 @@ class ReplayInputs:
         self.note(STATE, ("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
 
 
-def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """The paths of git's data and of its ignore rules; the main working tree."""
+def _directories(root: str) -> list[str]:
+    """Git's for this working tree, and for all of its repository."""
     # One question at a time: there may be line ends in a path.
     replies = (ask_git(root, "rev-parse", f"--git-{name}dir") for name in ("", "common-"))
     names = (os.fsdecode(reply or b"").removesuffix("\n") for reply in replies)
-    git, common = (os.path.abspath(os.path.join(root, name)) for name in names)
+    return [os.path.abspath(os.path.join(root, name)) for name in names]
+
+
+def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The paths of git's data and of its ignore rules; the main working tree."""
+    git, common = _directories(root)
     yield os.path.join(git, "index")
     yield from (os.path.join(common, name) for name in ("info/exclude", "config"))
     yield os.path.dirname(common)

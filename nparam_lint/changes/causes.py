@@ -160,21 +160,27 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         imported = {*tree.may_run_with(files & tree.files)} - files
         lines = [line for file in sorted(files) for line in edited(file)]
         far = [line for file in sorted(imported) for line in edited(file)]
-        scope = {*files, *imported} if far else {line.position.path for line in lines}
+        scope = {*files, *imported} if lines or far else ()
         inside = [d for file in scope for d in definitions(file)]
         names = {*_NAME.findall(f"{candidate.target.built.callable} {candidate.build}")}
         origins = [at for change in cause.changes if (at := Position.read(change.source))]
         names |= {d.name for d in inside if any(map(d.holds, origins))}
         others = _not_named(inside, names)
         lines = [line for line in lines if not any(d.holds(line.position) for d in others)]
-        named = [d for d in inside if d not in others] if far else []
-        lines += [line for line in far if any(d.holds(line.position) for d in named)]
+        named = [d for d in inside if d not in others]
+        lines += [
+            line
+            for line in far
+            if any(d.holds(line.position) for d in named)
+            and not any(d.holds(line.position) for d in others)
+        ]
         causes.append(replace(cause, edited=tuple(lines)))
     return causes
 
 
 class _Definition(Struct, frozen=True):
-    """A class, function or constant at the top of a file. `names`: all words in it."""
+    """A class, function or constant at the top of a file, or a method, which matters where it is
+    called. `names`: all words in it, but those of its methods."""
 
     name: str
     file: str
@@ -192,16 +198,24 @@ def _definitions(file: str, source: bytes) -> Iterator[_Definition]:
         body = ast.parse(source).body if file.endswith(".py") else []
     for node in body:
         defined: list[str] = []
+        if isinstance(node, ast.ClassDef):
+            for part in [*node.body]:
+                if isinstance(part, ast.FunctionDef) and not part.name.startswith("__"):
+                    yield _defined(part.name, file, part)
+                    node.body.remove(part)
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             defined = [node.name]
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             defined = [target.id for target in targets if isinstance(target, ast.Name)]
-        names = frozenset(_NAME.findall(ast.unparse(node))) if defined else frozenset()
-        decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
-        first = min([node.lineno, *decorators])
-        for name in defined:
-            yield _Definition(name, file, first, node.end_lineno or first, names)
+        yield from (_defined(name, file, node) for name in defined)
+
+
+def _defined(name: str, file: str, node: ast.stmt) -> _Definition:
+    names = frozenset(_NAME.findall(ast.unparse(node)))
+    decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
+    first = min([node.lineno, *decorators])
+    return _Definition(name, file, first, node.end_lineno or first, names)
 
 
 def _not_named(definitions: Sequence[_Definition], names: set[str]) -> list[_Definition]:

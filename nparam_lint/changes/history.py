@@ -92,7 +92,7 @@ def read_history(request: Wanted) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
     start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
-    since = repository.resolve(request.since) if request.since else None
+    since = repository.merge_base(request.since) if request.since else None
     walk, progress = _Walk(request), request.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))

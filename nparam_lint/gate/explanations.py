@@ -80,12 +80,12 @@ def _explained(
         lines.append(SourceLine(at, text, len(word[0])))
     changes = cause.changes if cause else ()
     if cause and changes:
-        # What made the difference: lines that were edited, or the one that makes what changed most.
+        # What made the difference: lines that were edited; of many, those that make what changed.
         edited = [line for line in cause.edited if str(line.position) != str(finding.position)]
-        if 0 < len(edited) <= MOST_EDITED:
-            lines += edited
-        elif changes[0].mark != "−" and (line := _whole_line(changes[0].source, source)):
-            lines.append(line)
+        if len(edited) > MOST_EDITED:
+            makers = [change.source for change in changes]
+            edited = [line for line in edited if str(line.position) in makers]
+        lines += edited[:MOST_EDITED]
     detail = finding.detail
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric

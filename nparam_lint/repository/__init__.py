@@ -69,7 +69,7 @@ def deleted_files(path: Path) -> list[Path]:
     for command in (
         ("ls-files", "-z"),
         ("diff-index", "--cached", *deleted, "HEAD"),
-        ("log", "-1", "--format=", *deleted),
+        ("log", "-1", "--no-show-signature", "--format=", *deleted),
     ):
         listed = ask_git(near, "--literal-pathspecs", *command, "--", str(path))
         if names := [name for name in (listed or b"").split(b"\0") if name.strip()]:

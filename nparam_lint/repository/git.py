@@ -48,7 +48,8 @@ _PRIVATE = (
 _RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of the history
 _LINK, _SUBMODULE = "120000", "160000"
 
-_HUNK = re.compile(r"@@ -\S+ \+([0-9]+)(?:,([0-9]+))? @@")  # where new lines begin, how many
+# How many old lines; where new lines begin, and how many.
+_HUNK = re.compile(r"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 
 
 class GitError(UsageError):
@@ -185,19 +186,24 @@ class Repository:
     def staged_lines(self, folder: str, suffixes: Iterable[str]) -> dict[str, set[int]]:
         """The numbers of the lines that the next commit adds or changes, in files of some kinds
         below a folder of the repository; the paths are relative to it."""
-        top = f":(top,glob){folder}/**/*" if folder else ":(top,glob)**/*"
-        options = ("--cached", "-U0", "--no-color", "--no-ext-diff", "--no-renames")
-        patch = self.run(
-            "-c", "core.quotePath=false", "diff", *options, "--", *(f"{top}{s}" for s in suffixes)
-        )
+        inside = re.sub(r"[\\*?[]", r"\\\g<0>", folder)
+        top = f":(top,glob){inside}/**/*" if folder else ":(top,glob)**/*"
+        changed = ("--cached", "--no-renames", "--", *(f"{top}{suffix}" for suffix in suffixes))
+        plain = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--inter-hunk-context=0")
+        patch = self.run("diff", *plain, *changed)
+        # In the same order, and as they are: in the patch there are prefixes, and quotes.
+        names = iter(self.listed("diff", "--name-only", "-z", *changed) if patch else ())
         lines: dict[str, set[int]] = {}
-        path = ""
+        path, inside_hunk = "", 0
         for line in patch.split("\n"):
-            if line.startswith("+++ "):
-                path = line.removeprefix("+++ ").removeprefix("b/").removeprefix(f"{folder}/")
+            if inside_hunk:
+                inside_hunk -= line.startswith(("-", "+"))
+            elif line.startswith("diff --git "):
+                path = next(names).removeprefix(f"{folder}/")
             elif hunk := _HUNK.match(line):
-                start, count = int(hunk[1]), int(hunk[2] or 1)
-                lines.setdefault(path.rstrip("\t"), set()).update(range(start, start + count))
+                start, count = int(hunk[2]), int(hunk[3] or 1)
+                inside_hunk = int(hunk[1] or 1) + count
+                lines.setdefault(path, set()).update(range(start, start + count))
         return lines
 
     def is_changed(self, *, staged: bool) -> bool:
