@@ -102,6 +102,7 @@ def copied(
         exported = repository.export(directory, commit)
         nested = tuple(exported.nested())
         _redirect_links(nested, directory, repository.top)
+        (directory / ".git").mkdir(exist_ok=True)  # by which a project finds its top
         yield Snapshot(
             directory,
             repository.top,

@@ -201,7 +201,8 @@ def _plan(
             if item.old and "|" in line and longer > 0:  # the columns of a table stay straight
                 blanks = len(before) - len(before.rstrip(" "))
                 before = before[: start - min(longer, max(blanks - 1, 0))]
-            lines[at.line - 1] = before + item.new + line[start + len(item.old) :]
+            text = item.new.replace("\n", "\r\n") if line.endswith("\r") else item.new
+            lines[at.line - 1] = before + text + line[start + len(item.old) :]
         new = "\n".join(lines)
         if is_doc(name) and len(parse_docs(name, new)[1]) > len(parse_docs(name, old.decode())[1]):
             return old, old, dict.fromkeys(items, "the comment could not be read there")

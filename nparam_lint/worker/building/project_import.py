@@ -83,6 +83,9 @@ def set_arguments(job):
 def check_name(job):
     """Raise a Failure where an installed package has the name of that which a file lies in."""
     name, file = job.module, job.file
+    if file and "." in os.path.basename(file)[: -len(".py")]:
+        reason = f"{file} cannot be imported: there is a dot in its name"
+        raise Failure("NPL003", "import_failed", reason, hint="rename it, or exclude it")
     top = name.split(".")[0]
     if file and top in sys.modules and not is_ours(sys.modules[top]):
         reason = f"{file} cannot be imported as {name!r}: an installed package has the name {top!r}"
