@@ -7,9 +7,11 @@ import __future__
 import ast
 import contextlib
 import copy
+import inspect
 import os
 import re
 import sys
+import textwrap
 import types
 from traceback import walk_tb
 from typing import NamedTuple
@@ -27,7 +29,7 @@ from ...ground.script_words import (
 )
 from ..state import STATE
 from ..tracing.failures import LostName, NotTracked, describe, missing_package
-from ..tracing.project_paths import is_ours, relative
+from ..tracing.project_paths import is_ours, is_project, relative
 from . import downloads
 
 OF_MODULE = r"(partially initialized )?module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
@@ -332,7 +334,7 @@ class PartialFile:
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
-                names |= self.changed_by(call, set())
+                names |= changed_by(call, self.namespace, self.functions, set())
         line = line or f"{relative(self.path)}:{node.lineno}"
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
@@ -340,53 +342,85 @@ class PartialFile:
                 loss = Loss(why.replace("{}", str(node.lineno), 1), line, package, first)
                 self.lost.setdefault(name, loss)
 
-    def is_other_file(self, name):
-        """Whether a name is that of a module, or of a function, of another file of the project."""
-        value = self.namespace.get(name)
-        if isinstance(value, types.FunctionType):
-            value = sys.modules.get(value.__module__)
-        is_module = isinstance(value, types.ModuleType) and value.__dict__ is not self.namespace
-        return is_module and is_ours(value)
 
-    def changed_by(self, call, callers):
-        """The names whose values a skipped call would have changed: `cfg.merge(…)`, `setattr(cfg,
-        …)`, a function of this file that assigns to globals or to its arguments. A value that is
-        only half made must not be used for a count. `callers`: the functions that were followed."""
-        name = dotted(call.func)
-        roots = [root_name(argument) for argument in call.args]
-        base = name.split(".")[0]
-        if self.is_other_file(base):  # what it does to a class is not known
-            return {root for root in roots if isinstance(self.namespace.get(root), type)}
-        if isinstance(call.func, ast.Attribute):
-            kinds = (types.ModuleType, type, types.FunctionType)
-            only_read = call.func.attr in READING_METHODS
-            unchanged = only_read or isinstance(self.namespace.get(base), kinds)
-            return {base} if base and not unchanged else set()
-        names = set(roots[:1]) if name in ("setattr", "delattr") else set()
-        text = call.args[0] if name == "exec" and call.args else None
-        if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            with contextlib.suppress(SyntaxError):
-                names |= bound_names(ast.parse(text.value))
-        function = self.functions.get(name)
-        if function is not None and name not in callers:
-            callers.add(name)
-            nodes = list(ast.walk(function))
-            bound = bound_names(ast.Module(function.body, []))
-            changes = set(bound)
-            for child in nodes:
-                if isinstance(child, ast.Call):
-                    changes |= self.changed_by(child, callers)
-            positional = [a.arg for a in function.args.posonlyargs + function.args.args]
-            parameters = {*positional, *(a.arg for a in function.args.kwonlyargs)}
-            globals_ = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
-            variables = [node for node in nodes if isinstance(node, ast.Name)]
-            local = {n.id for n in variables if isinstance(n.ctx, ast.Store)} - globals_
+def changed_by(call, namespace, functions, callers):
+    """The names whose values a skipped call would have changed: `cfg.merge(…)`, `setattr(cfg, …)`,
+    a function or class method of the project that assigns to its arguments, or to the globals of
+    this file. A value that is only half made must not be used for a count. `functions`: those of
+    the file that has this `namespace`; `callers`: those that were followed."""
+    name = dotted(call.func)
+    roots = [root_name(argument) for argument in call.args]
+    base, is_method = name.split(".")[0], isinstance(call.func, ast.Attribute)
+    value, function, is_here = namespace.get(base), functions.get(name), True
+    if function is None and (value := callable_of(value, call.func)) is not None:
+        function, is_here = definition_of(value), value.__globals__ is namespace
+        if is_method and isinstance(namespace.get(base), type):  # a class method: `cls` is first
+            roots.insert(0, base)
+    if function is None and is_other_file(namespace, base):  # what it does to a class is not known
+        return {root for root in roots if isinstance(namespace.get(root), type)}
+    if function is None and is_method:
+        kinds = (types.ModuleType, type, types.FunctionType)
+        unchanged = call.func.attr in READING_METHODS or isinstance(namespace.get(base), kinds)
+        return {base} if base and not unchanged else set()
+    names = set(roots[:1]) if name in ("setattr", "delattr") else set()
+    text = call.args[0] if name == "exec" and call.args else None
+    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+        with contextlib.suppress(SyntaxError):
+            names |= bound_names(ast.parse(text.value))
+    if function is not None and function not in callers:
+        callers.add(function)
+        its_names = namespace if is_here else value.__globals__
+        its_functions = functions if is_here else {}
+        nodes = list(ast.walk(function))
+        bound = bound_names(ast.Module(function.body, []))
+        changes = set(bound)
+        for child in nodes:
+            if isinstance(child, ast.Call):
+                changes |= changed_by(child, its_names, its_functions, callers)
+        positional = [a.arg for a in function.args.posonlyargs + function.args.args]
+        parameters = {*positional, *(a.arg for a in function.args.kwonlyargs)}
+        globals_ = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
+        variables = [node for node in nodes if isinstance(node, ast.Name)]
+        local = {n.id for n in variables if isinstance(n.ctx, ast.Store)} - globals_
+        if is_here:
             names |= bound & globals_
-            names |= (changes - parameters - local) & set(self.namespace)
-            by_name = {k.arg: root_name(k.value) for k in call.keywords}
-            by_name.update(zip(positional, roots))
-            names.update(by_name.get(n) for n in changes & parameters - local)
-        return names - {None, ""}
+            names |= (changes - parameters - local) & set(namespace)
+        by_name = {k.arg: root_name(k.value) for k in call.keywords}
+        by_name.update(zip(positional, roots))
+        names.update(by_name.get(n) for n in changes & parameters - local)
+    return names - {None, ""}
+
+
+def is_other_file(namespace, name):
+    """Whether a name is that of a module, or of a function, of another file of the project."""
+    value = namespace.get(name)
+    if isinstance(value, types.FunctionType):
+        value = sys.modules.get(value.__module__)
+    is_module = isinstance(value, types.ModuleType) and value.__dict__ is not namespace
+    return is_module and is_ours(value)
+
+
+def callable_of(value, node):
+    """The function of the project that `f`, `module.f` or `Class.method` is; None for another.
+    `value`: that of its first name."""
+    if isinstance(node, ast.Attribute):
+        is_one = isinstance(node.value, ast.Name) and isinstance(value, (types.ModuleType, type))
+        value = inspect.getattr_static(value, node.attr, None) if is_one else None
+        if isinstance(value, classmethod):
+            value = value.__func__
+        elif not isinstance(value, types.FunctionType) or is_one is False:
+            value = None
+    is_function = isinstance(value, types.FunctionType)
+    return value if is_function and is_project(value.__code__.co_filename) else None
+
+
+def definition_of(function):
+    """Where a function of the project is defined, as a tree; None where that cannot be read."""
+    with contextlib.suppress(OSError, SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function.__code__)))):
+            if isinstance(node, ast.FunctionDef):
+                return node
+    return None
 
 
 def explain(error):
