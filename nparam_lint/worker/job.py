@@ -11,7 +11,7 @@ from typing import Callable
 
 from .building.call_target import MISSING_ARGUMENTS, Call, resolve_names
 from .building.definitions import definitions_of
-from .building.device_ladder import RUNGS, rung
+from .building.device_ladder import RUNGS, SKIPPING, rung
 from .building.devices import DEVICES, take_turn
 from .building.downloads import Download
 from .building.partial_exec import explain, partial_file_of
@@ -235,7 +235,7 @@ class ModelBuild:
         seed(torch, 0)
         before = random_state(torch)
         model, call = self.build(rung(torch, name))
-        text = call.text
+        text, after = call.text, random_state(torch)
         count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
         if incomplete:
@@ -253,10 +253,14 @@ class ModelBuild:
 
             result["traces"] = traces(self, result["types"], result["variables"])
         is_checked = bool(self.job.ask.points)  # a job without points came before
-        for number in (1, 2, 3) if not is_checked and drew(before, random_state(torch)) else ():
+        for number in (1, 2, 3) if not is_checked and drew(before, after) else ():
             seed(torch, number)
             again, _ = self.build(rung(torch, name))
             next_total = Count(self.originals, again, self.origins).count_rows()["total"]
+            is_seeded = number == 1 and torch.equal(after[2], random_state(torch)[2])
+            if is_seeded and name != RUNGS[-1]:
+                # What it draws depends on what the initialisers before have drawn.
+                self.check_initialised(total)
             if next_total != total:
                 reason = f"{text} has {total:,} parameters in one build and {next_total:,} in the "
                 reason += "next: its widths come from random numbers"
@@ -277,6 +281,14 @@ class ModelBuild:
         self.signature = count.signature  # that of the first build
         result["names"], result["known_names"] = resolve_names(names, call.arguments, model)
         return result
+
+    def check_initialised(self, total):
+        """Build on the last rung if the count is another there."""
+        model, _ = self.build(rung(self.torch, RUNGS[-1]))
+        if Count(self.originals, model, self.origins).count_rows()["total"] != total:
+            reason = "its widths depend on what its initialisers draw"
+            skipped = [{"device": name.split()[0], "reason": reason} for name in SKIPPING]
+            raise NextRung(skipped)
 
     def check_on_cpu(self, count, text):
         """A constructor that could notice that it was run on meta must build the same model on the

@@ -22,11 +22,12 @@ _IN_PLACE = (
     "add_ sub_ mul_ div_ pow_ clamp_ clip_ fill_ zero_ copy_ erfinv_ exp_ log_ sqrt_ neg_ sign_ "
     "masked_fill_ tril_ triu_ abs_ floor_ ceil_ round_ lerp_ addmm_ renorm_ fill_diagonal_".split()
 )
+_CHANGES = "__setitem__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__ __idiv__".split()
 # Functions by which a value may become a width: Python reads it, or a shape depends on it.
 _READERS = (
     "item tolist numpy __array__ __bool__ __int__ __float__ __index__ __complex__ __contains__ "
-    "equal allclose is_nonzero nonzero argwhere unique unique_consecutive masked_select bincount "
-    "repeat_interleave".split()
+    "equal allclose is_nonzero nonzero argwhere where unique unique_consecutive masked_select "
+    "bincount repeat_interleave to_sparse".split()
 )
 
 # Properties and methods that distinguish meta from other devices.
@@ -71,11 +72,7 @@ def patch_initialisers(torch):
                 may_be_read = has_values(tensor)
                 is_flat = fan and not may_be_read and tensor.dim() < 2
             if may_be_read:
-                before = torch.default_generator.get_state()
-                try:
-                    return original(*args, **kwargs)
-                finally:  # the model draws what it would without, and is not built anew for it
-                    torch.default_generator.set_state(before)
+                return original(*args, **kwargs)
             if is_flat:  # the one check that tells a wrong model from a right one
                 check_fan(torch, tensor)
             return tensor
@@ -144,6 +141,7 @@ class Replacements:
             spaces = (torch.Tensor, torch)[: 1 + (names in (_READERS, _DEVICE_METHODS))]
             functions = (getattr(space, name, None) for space in spaces for name in names)
             self.of.update((function, method) for function in functions if function is not None)
+        self.of[torch._C._nn.one_hot] = self.read
         properties = (getattr(torch.Tensor, name, None) for name in _DEVICE_PROPERTIES)
         self.of.update((one.__get__, self.ask) for one in properties if one is not None)
         self.of.update(dict.fromkeys(tensor_makers(), self.make))
@@ -154,6 +152,18 @@ class Replacements:
             or (type(value) in (tuple, list) and self.holds_tensor(value))
             for value in values
         )
+
+    def is_lost(self, changed, args, kwargs):
+        """Whether a tensor that has values would be changed by one that has none."""
+        if not isinstance(changed, self.tensor) or changed.is_meta:
+            return False
+        values = [*args, *kwargs.values()]
+        for value in values:
+            if type(value) in (tuple, list):
+                values += value
+            elif isinstance(value, self.tensor) and value.is_meta:
+                return True
+        return False
 
     def storage(self, value):
         """None for what is no tensor, and for one that has none, as a sparse one."""
@@ -170,6 +180,9 @@ class Replacements:
         """The function itself, on the device of the mode."""
         if mode.device == "meta" and self.is_tracing():  # what meets values there crashes
             raise RuntimeError("torch.jit.trace needs values")
+        # torch takes it for done: the tensor would be as before.
+        if mode.device == "meta" and self.is_lost(changed_by(func, args, kwargs), args, kwargs):
+            raise RuntimeError("a tensor is changed by one that has no values")
         target = kwargs.get("device")
         if target is not None:
             kwargs = dict(kwargs, device=None)
@@ -272,6 +285,13 @@ class Replacements:
         if is_accelerator(default_device() if target is None else target):
             mode.accelerate(tensor)
         return tensor
+
+
+def changed_by(func, args, kwargs):
+    """What a function of torch changes in place; None for most."""
+    name = func.__name__
+    is_in_place = (name.endswith("_") and not name.endswith("__")) or name in _CHANGES
+    return args[0] if is_in_place and args else kwargs.get("out")
 
 
 def elements(args, kwargs):
