@@ -262,7 +262,7 @@ class _Memory:
         values = (settings.device, settings.arguments, settings.patterns, settings.exclude)
         home = str(self.session.home)
         key = (str(request.target), str(request.selector), home, repr(values))
-        self.key = tuple(map(str.encode, key))
+        self.key = tuple(part.encode("utf-8", "surrogateescape") for part in key)
         self._place: str | None = None
 
     @property

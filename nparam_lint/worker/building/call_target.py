@@ -4,6 +4,7 @@ import ast
 import builtins
 import collections.abc
 import contextlib
+import copy
 import importlib
 import inspect
 import operator
@@ -145,7 +146,8 @@ class Call:
     def record(self, function, *args, **kwargs):
         self.function = self.function or function
         bound = bound_arguments(function, args, kwargs)
-        self.arguments = self.arguments if bound is None else bound
+        if bound is not None:  # formulas are about what is given, which a constructor may change
+            self.arguments = as_given(bound) if self.job.ask.names else bound
         return function(*args, **kwargs)
 
     def unknown_argument(self, error):
@@ -285,6 +287,16 @@ def bound_arguments(function, args, kwargs):
                 arguments.update(arguments.pop(parameter.name, {}))
         return arguments
     return None
+
+
+def as_given(arguments):
+    """Copies of the config objects, dictionaries and lists among the arguments of a call."""
+    copies = dict(arguments)
+    for name, value in arguments.items():
+        if not isinstance(value, PLAIN):
+            with contextlib.suppress(Exception):
+                copies[name] = copy.deepcopy(value)
+    return copies
 
 
 def is_about(error, holder, name):
