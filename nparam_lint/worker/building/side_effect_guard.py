@@ -1,6 +1,7 @@
 """Guards against accidents: writes, programs and connections are refused."""
 
 import errno
+import io
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from traceback import walk_tb
 
 from ...ground.facts import answer
 from ..state import STATE
-from ..tracing.project_paths import is_project, line_of, without_copy
+from ..tracing.project_paths import from_copy, is_project, line_of, without_copy
 from ..tracing.read_tracer import (
     NO_FILES,
     record_c_function,
@@ -100,6 +101,22 @@ def _may_write(path, directory=-1):
     if STATE.has_own_memory and path.startswith(MEMORY):
         return True
     return path == STATE.temporary or path.startswith(STATE.temporary + os.sep) or _is_device(path)
+
+
+def _is_other_than_copied(path):
+    """Whether a file of the working tree, of which the copy has another content, is read by its
+    whole path: what is counted would not be what is committed."""
+    if isinstance(path, int) or sys._getframe(2).f_code is _is_other_than_copied.__code__:
+        return False
+    path = os.path.abspath(os.fsdecode(path))
+    copied = from_copy(path)
+    if copied in (None, path):
+        return False
+    try:
+        with io.open(path, "rb") as original, io.open(copied, "rb") as copy:
+            return original.read() != copy.read()
+    except OSError:
+        return False
 
 
 def _is_device(path):
@@ -232,6 +249,9 @@ def guard(event, args):
         if not writes and is_below:
             record_unseen(sys._getframe(1))
         elif not writes:
+            if STATE.original and _is_other_than_copied(path):
+                record_unseen(sys._getframe(1))
+                refuse(f"to read {os.fsdecode(path)!r}, which is not as in the commit,")
             record_event(event, args)
         elif is_below or not (isinstance(path, int) or _may_write(path)):
             refuse(f"to write {os.fsdecode(path)!r}")
