@@ -85,6 +85,12 @@ class ModelBuild:
         self.origins, self.recipe = OriginLines(), self.job.build.recipe
         self.call, self.text = None, self.job.label  # none was made
         self.on_gpus = {}  # results of other machines that differ
+        # Another process has built it, and once more with another result: constructors change what
+        # is around them. This one has built nothing yet, and builds it as that did then.
+        self.doubt = None
+        if self.failures and "doubt" in self.failures[-1]:
+            *self.failures, last = self.failures
+            self.doubt = last["doubt"]
 
     def run(self):
         hooks = torch_hooks(self.origins) if self.traced else []
@@ -114,7 +120,7 @@ class ModelBuild:
         device = name.split()[0]
         try:
             result = self.build_on(name)
-        except Failure:
+        except (Failure, NextRung):
             raise
         except BaseException as error:
             record = {"device": device, "reason": describe(error)}
@@ -231,10 +237,17 @@ class ModelBuild:
                 model(*(value if isinstance(value, tuple) else (value,)))
 
     def build_on(self, name):
-        torch = self.torch
-        seed(torch, 0)
+        torch, doubt = self.torch, self.doubt
+        seed(torch, doubt["seed"] if doubt else 0)
         before = random_state(torch)
-        model, call = self.build(rung(torch, name))
+        try:
+            model, call = self.build(rung(torch, doubt["rung"] if doubt else name))
+        except Exception as error:
+            if doubt and doubt["saw_meta"]:
+                raise device_failure(
+                    doubt, f"cannot be built on the CPU: {describe(error)}"
+                ) from None
+            raise
         text, after = call.text, random_state(torch)
         count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
@@ -252,21 +265,20 @@ class ModelBuild:
             from .traced_builds import traces
 
             result["traces"] = traces(self, result["types"], result["variables"])
-        is_checked = bool(self.job.ask.points)  # a job without points came before
+        if doubt:
+            settle(doubt, count, text)
+        is_checked = bool(doubt or self.job.ask.points)  # a job without points came before
         for number in (1, 2, 3) if not is_checked and drew(before, after) else ():
             seed(torch, number)
-            again, _ = self.build(rung(torch, name))
-            next_total = Count(self.originals, again, self.origins).count_rows()["total"]
+            next_total = self.total_on(name)
             is_seeded = number == 1 and torch.equal(after[2], random_state(torch)[2])
-            if is_seeded and name != RUNGS[-1]:
-                # What it draws depends on what the initialisers before have drawn.
-                self.check_initialised(total)
+            # What it draws depends on what the initialisers before have drawn.
+            if is_seeded and name != RUNGS[-1] and self.total_on(RUNGS[-1]) != total:
+                reason = "its widths depend on what its initialisers draw"
+                raise NextRung([{"device": n.split()[0], "reason": reason} for n in SKIPPING])
             if next_total != total:
-                reason = f"{text} has {total:,} parameters in one build and {next_total:,} in the "
-                reason += "next: its widths come from random numbers"
-                hint = "give the constructor fixed widths, or fix them in the call"
-                raise Failure("NPL004", "random", reason, hint=hint)
-        if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu":
+                raise self.in_doubt(count, text, name, number)
+        if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu" and not doubt:
             self.check_on_cpu(count, text)
         if not is_checked:
             self.check_on_gpus(name, count, text)
@@ -282,36 +294,34 @@ class ModelBuild:
         result["names"], result["known_names"] = resolve_names(names, call.arguments, model)
         return result
 
-    def check_initialised(self, total):
-        """Build on the last rung if the count is another there."""
-        model, _ = self.build(rung(self.torch, RUNGS[-1]))
-        if Count(self.originals, model, self.origins).count_rows()["total"] != total:
-            reason = "its widths depend on what its initialisers draw"
-            skipped = [{"device": name.split()[0], "reason": reason} for name in SKIPPING]
-            raise NextRung(skipped)
+    def total_on(self, name):
+        """Of one more build on a rung; None where it fails."""
+        try:
+            model, _ = self.build(rung(self.torch, name))
+        except (Exception, SystemExit):
+            return None
+        return Count(self.originals, model, self.origins).count_rows()["total"]
+
+    def in_doubt(self, count, text, name, number):
+        """That another process, which has built nothing yet, has to build it with this seed on this
+        rung."""
+        doubt = {"rung": name, "seed": number, "row": count.rows[0], "text": text}
+        doubt["saw_meta"] = None if number else STATE.saw_meta
+        doubt["signature"] = [[*map(str, parameter)] for parameter in count.signature()]
+        return NextRung([*self.failures, {"doubt": doubt}])
 
     def check_on_cpu(self, count, text):
         """A constructor that could notice that it was run on meta must build the same model on the
         CPU."""
-        where = STATE.saw_meta
-        start = f"{text} looks at the device that it is built on (at {where}), and "
-        hint = "make the constructor build the same model on every device: it is counted on meta"
-        more = {"hint": hint, "source": where}
         seed(self.torch, 0)
         try:
             model, _ = self.build(rung(self.torch, RUNGS[1]))
             cpu_count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
-            row = cpu_count.count_rows()
-        except Exception as error:
-            reason = f"{start}cannot be built on the CPU: {describe(error)}"
-            raise Failure("NPL004", "device", reason, **more) from None
-        texts = differences(count.signature(), cpu_count.signature())
-        for field, value in row.items():
-            if value != count.rows[0].get(field):
-                texts.append(f"{field}: {count.rows[0].get(field)}, then {value}")
-        if texts:
-            reason = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
-            raise Failure("NPL004", "device", start + reason, **more)
+            is_same = not differing(count.rows[0], count.signature(), cpu_count)
+        except Exception:
+            is_same = False
+        if not is_same:
+            raise self.in_doubt(count, text, RUNGS[1], 0)
 
     def check_on_gpus(self, name, count, text):
         """A count that depends on what is asked of CUDA is said; where all answers were those of a
@@ -385,6 +395,40 @@ class ModelBuild:
             answer["bytes"] = device.allocated_bytes(torch) - before
         answer["differences"] = differences(self.signature(), count.signature())
         return answer
+
+
+def differing(row, signature, count):
+    """Texts for what a Count has in another way than another build: its parameters, its sums."""
+    texts = differences(signature, count.signature())
+    for field, value in count.count_rows().items():
+        if value != row.get(field):
+            texts.append(f"{field}: {row.get(field)}, then {value}")
+    return texts
+
+
+def settle(doubt, count, text):
+    """Raise a Failure if a process of its own has built another model as well."""
+    if doubt["saw_meta"]:
+        texts = differing(doubt["row"], doubt["signature"], count)
+        if texts:
+            what = "has different parameters on meta and on the CPU: " + "; ".join(texts[:3])
+            raise device_failure(doubt, what)
+        return
+    total, next_total = doubt["row"]["total"], count.rows[0]["total"]
+    if next_total != total:
+        reason = (
+            f"{text} has {total:,} parameters in one build and {next_total:,} in the next: its "
+        )
+        reason += "widths come from random numbers"
+        hint = "give the constructor fixed widths, or fix them in the call"
+        raise Failure("NPL004", "random", reason, hint=hint)
+
+
+def device_failure(doubt, what):
+    where = doubt["saw_meta"]
+    reason = f"{doubt['text']} looks at the device that it is built on (at {where}), and {what}"
+    hint = "make the constructor build the same model on every device: it is counted on meta"
+    return Failure("NPL004", "device", reason, hint=hint, source=where)
 
 
 def failed_devices(failures):
