@@ -79,13 +79,24 @@ def _divided(
         if inner.get(place):
             yield from _divided(place, paths_here, open_at)
             continue
-        names = (folder.relative_to(root).as_posix() for folder in deeper)
-        patterns = (re.sub(r"([][*?!#\\ ])", r"\\\1", name) for name in names)  # of these alone
-        exclude = (*session.settings.exclude, *(f"/{pattern}/" for pattern in patterns))
-        part = replace(
-            session.with_settings(exclude=exclude), place=session.home / place.relative_to(root)
-        )
+        part = replace(_without(session, deeper), place=session.home / place.relative_to(root))
         yield Project(part, paths_here, [folder for folder in deeper if not inner[folder]])
+
+
+def without_inner_projects(session: Session) -> tuple[Session, list[str]]:
+    """The run on what is not left to projects inside, for a command that is about one; and their
+    directories."""
+    inner = [place for place, config in inner_projects(session).items() if config]
+    return _without(session, inner), [
+        folder.relative_to(session.root).as_posix() for folder in inner
+    ]
+
+
+def _without(session: Session, folders: Sequence[Path]) -> Session:
+    names = (folder.relative_to(session.root).as_posix() for folder in folders)
+    patterns = (re.sub(r"([][*?!#\\ ])", r"\\\1", name) for name in names)  # of these alone
+    exclude = (*session.settings.exclude, *(f"/{pattern}/" for pattern in patterns))
+    return session.with_settings(exclude=exclude)
 
 
 def inner_projects(session: Session) -> dict[Path, str]:

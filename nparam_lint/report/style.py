@@ -175,7 +175,7 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
     return lines or [""]
 
 
-_COMMAND = ": nparam-lint "
+_COMMAND = re.compile(r": (?=(cd \S+ && )?nparam-lint )")
 
 
 def as_laid_out(text: str, width: int, indent: str = "") -> list[str]:
@@ -185,12 +185,12 @@ def as_laid_out(text: str, width: int, indent: str = "") -> list[str]:
     for line in text.splitlines() or [""]:
         line = clean(line)
         start = indent + " " * (len(line) - len(line.lstrip()))
-        about, command, arguments = line.strip().rpartition(_COMMAND)
+        *about, command = _COMMAND.sub("\n", line.strip(), count=1).split("\n")
         if len(indent) + len(line) <= width:
             lines.append(indent + line)
-        elif command:
-            lines += wrap(about + ":", width, start, start + "  ")
-            lines.append(f"{start}  {command[2:]}{arguments}")
+        elif about:
+            lines += wrap(about[0] + ":", width, start, start + "  ")
+            lines.append(f"{start}  {command}")
         else:
             lines += wrap(line.strip(), width, start, start + "  ")
     return [line.rstrip() for line in lines]

@@ -163,6 +163,26 @@ def test_a_part_of_the_history(told, run, arguments, subjects):  # noqa: ARG001
     assert ", ".join(c["subject"] for c in json.loads(done.stdout)["commits"]) == subjects
 
 
+def test_since_a_branch_that_went_on(tmp_path, environ, nparam_lint):
+    sample = Sample.create(tmp_path / "r", environ)
+    net = "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self, d={d}):\n"
+    net += "        super().__init__(d, 1)\n"
+    sample.committed({"net.py": net.format(d=1)})
+    sample.git("checkout", "--quiet", "-b", "feature")
+    sample.committed({"net.py": net.format(d=2)})
+    sample.committed({"net.py": net.format(d=4)})
+    sample.git("checkout", "--quiet", "main")
+    sample.committed({"unrelated": ""})
+    sample.git("checkout", "--quiet", "feature")
+    more = ("--since", "main", "--format", "json")
+    done = nparam_lint("history", "net.py::Net", *more, cwd=sample.path, **sample.environ)
+    assert [(count, change) for _, count, change in rows(json.loads(done.stdout))] == [
+        (5, 2),
+        (3, 1),
+        (2, None),
+    ]
+
+
 def test_a_selector_and_other_arguments(told, run):  # noqa: ARG001
     done = run("model.py::Net(width=5)[layer, bytes]", "--since", "HEAD~1", "--format", "json")
     assert rows(json.loads(done.stdout)) == [("configured", 4 * (5 * 15 + 15), None)]

@@ -237,6 +237,27 @@ def test_a_path_that_is_written_out_leads_into_what_is_staged(repository, staged
     assert "layers.py is not tracked by git" in staged(sample, code=1)
 
 
+WHOLE_PATH = importing(
+    "import json, os\nfrom pathlib import Path\n"
+    "TOP = next(p for p in Path(__file__).resolve().parents if (p / '.git').exists())\n"
+    "WIDTH = json.load(open(os.path.join({top}, 'width.json')))['w']",
+    first="self.first = nn.Linear(WIDTH, 1, bias=False)",
+)
+
+
+@pytest.mark.parametrize("top", ["TOP", "os.environ['PROJECT_ROOT']"])
+def test_a_file_is_read_as_it_is_staged_or_not_at_all(repository, staged, top):
+    source = WHOLE_PATH.replace("{top}", top).replace("nparam: 110", "nparam: 120")
+    sample = repository({"net.py": source, "width.json": '{"w": 10}'})
+    more = {"PROJECT_ROOT": str(sample.path)}
+    assert staged(sample, code=0, **more) == ""
+    sample.write({"width.json": '{"w": 11}'})
+    said = staged(sample, code=0 if top == "TOP" else 1, **more)
+    assert ("width.json', which is not as in the commit" in " ".join(said.split())) == (
+        top != "TOP"
+    )
+
+
 def test_what_git_ignores_is_there(repository, staged):
     sample = repository(
         {

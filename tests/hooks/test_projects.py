@@ -132,6 +132,32 @@ def test_each_project_has_a_heading_and_the_answer_is_given_again(
     assert "declared 111" in " ".join(run(nparam_lint).stdout.split())
 
 
+def test_its_commands_work_from_where_a_commit_is_made(repository, nparam_lint):
+    sample = repository(
+        {"net.py": model(10, 110), "b c/net.py": model(10, 9), "b c/nparam-lint.toml": ""}
+    )
+    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
+    step = "cd 'b c' && nparam-lint update net.py::Net && git add net.py"
+    assert f": {step}\n" in done.stdout
+    inside = nparam_lint("--declared", "--staged", cwd=sample.path / "b c", **sample.environ)
+    assert ": nparam-lint update net.py::Net && git add net.py\n" in inside.stdout
+
+
+def test_a_command_about_one_project_names_those_inside(repository, nparam_lint):
+    files = {"b/net.py": model(10), "b/nparam-lint.toml": CONFIG.format(110)}
+    files["b/README.md"] = "110 <!-- nparam: net.py::Net --> parameters\n"
+    sample = repository({"top.py": model(10, 110), **files})
+    sample.write({"b/net.py": model(11)})
+    done = nparam_lint("diff", "HEAD", "--tolerance", "0", cwd=sample.path, **sample.environ)
+    assert done.returncode == 0, done.stdout
+    assert "b is a project of its own; next: nparam-lint diff HEAD b\n" in done.stdout
+    done = nparam_lint("diff", "HEAD", "b", "--tolerance", "0", cwd=sample.path, **sample.environ)
+    assert (done.returncode, done.stdout.count("NPL014")) == (1, 3)
+    done = nparam_lint("update", "--check", cwd=sample.path, **sample.environ)
+    assert (done.returncode, done.stdout) == (0, "1 budget holds\n")
+    assert done.stderr.endswith("b is a project of its own; next: nparam-lint update b\n")
+
+
 @pytest.mark.parametrize("more", [["--format", "json"], ["--output-file", "x"], ["--fix"]])
 def test_what_is_about_one_project_refuses_to_skip_another(repository, nparam_lint, more):
     sample = repository({"a/net.py": model(10), "a/nparam-lint.toml": CONFIG.format(9)})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from commits import accepted, refused
 
 NETS = """\
@@ -47,6 +50,26 @@ def test_wrong_counts_are_refused_where_they_are_written(hooked):
     assert "README.md:1" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("setting", ["diff.mnemonicPrefix", "diff.noprefix"])
+def test_lines_are_found_whatever_git_is_set_to(judged, setting):
+    sample = judged({"nets.py": NETS, "nparam-lint.toml": CONFIG})
+    sample.git("config", setting, "true")
+    plus = "++ a line that begins so\n# grid\n\n" + README
+    sample.add({"b/R.md": README, 'a"b.md': README, "plus.md": plus})
+    refused(sample.commit(), *(f"{at}:13  NPL013" for at in ("b/R.md:1", 'a"b.md:1', "plus.md:4")))
+
+
+def test_an_answer_that_is_kept_rests_on_the_last_commit(judged):
+    sample = judged({"nets.py": NETS, "nparam-lint.toml": CONFIG})
+    sample.committed({"README.md": README})
+    sample.add({"x.py": "x = 1\n"})
+    for path in (*sample.path.rglob("*"), sample.path):  # what has just changed is not relied upon
+        os.utime(path, (1_600_000_000, 1_600_000_000), follow_symlinks=False)
+    accepted(sample.commit(), "nothing to check")
+    sample.git("reset", "--quiet", "--soft", "HEAD~2")
+    refused(sample.commit(), "README.md:1:13  NPL013")
+
+
 def test_a_commit_that_states_nothing_wrong_is_made(judged):
     sample = judged(BEFORE)
     for files in (RIGHT, {"README.md": None}):
@@ -61,8 +84,8 @@ def test_a_wrong_count_is_a_warning_unless_the_user_says_otherwise(judged):
 
 
 def test_that_of_a_project_in_a_folder(judged):
-    sample = judged({"pkg/nets.py": NETS, "pkg/nparam-lint.toml": CONFIG, "README.md": ""})
-    sample.add({"pkg/README.md": README})
+    sample = judged({"p[1]/nets.py": NETS, "p[1]/nparam-lint.toml": CONFIG, "README.md": ""})
+    sample.add({"p[1]/README.md": README})
     refused(sample.commit(), "README.md:1:13  NPL013")
 
 
