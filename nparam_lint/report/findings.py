@@ -292,13 +292,13 @@ def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) ->
         text, room = clean(line.text), width - gutter - 7
         before = style.columns(text[:start])
         marks = "^" * max(style.columns(text[start : start + line.width]), 1)
-        if before + len(marks) > room:  # a long line: what is underlined is what matters
+        if start and before + len(marks) > room:  # what is underlined is what matters
             text, marks = "…" + text[start:], marks[: room - 1]
             before = 1
         number = paint("dim", f"    {line.position.line:>{gutter}} |")
         texts.append(f"{number} {style.elide_end(text, room)}")
         margin = paint("dim", " " * (gutter + 4) + " |")
-        texts.append(f"{margin} {' ' * before}{paint('red', marks)}")
+        texts.append(f"{margin} {' ' * before}{paint('red', marks[: room - before])}")
     return texts
 
 

@@ -53,9 +53,10 @@ def labels(node: ast.expr, scope: CountScope) -> Iterator[Label]:
                 yield from _target_labels(target)
                 if isinstance(target, ast.Name) and target.id not in variables:
                     variables.add(target.id)
-                    pending += scope.uses[target.id]
                     if len(scope.values[target.id]) > 1:  # which is meant where it is used?
                         yield Label(is_changed=True)
+                    else:
+                        pending += scope.uses[target.id]
         elif isinstance(parent, ast.Return):
             yield Label(name=scope.name)
         elif parent is not None:

@@ -254,7 +254,7 @@ WRONG = {
         ),
         "with first=2, n=1 `d*d*(first + E*(n - first))` gives -2_048, below zero "
         "(E=4, d=32, first=2, n=1)",
-        "missing: d**2*(E*(first - n) + max(n, E*n - E*first + first) - first) where E > 0",
+        "missing: d**2*(E*(first + max(0, n - first) - n) + min(first, n) - first)",
     ),
 }
 FROM_THE_START = GPT.format(": vocab*d + n_layer*3*d**2")
