@@ -199,7 +199,7 @@ def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
     ordered = words.largest_first(models)
     groups = list(grouped(ordered, lambda model: model.modules).values())
     shown = groups[: max(options.tables, 0)]
-    most = len(shown) if options.verbose else _TABLES
+    most = len(shown) if options.verbose else min(len(shown), _TABLES)
     for number, group in enumerate(shown):
         section = _table(group, options)
         yield section if number < most else replace(section, only="page")

@@ -4,7 +4,6 @@ import ast
 import builtins
 import collections.abc
 import contextlib
-import copy
 import importlib
 import inspect
 import operator
@@ -146,8 +145,10 @@ class Call:
     def record(self, function, *args, **kwargs):
         self.function = self.function or function
         bound = bound_arguments(function, args, kwargs)
-        if bound is not None:  # formulas are about what is given, which a constructor may change
-            self.arguments = as_given(bound) if self.job.ask.names else bound
+        if bound is not None:
+            self.arguments = bound
+            if self.job.ask.names:  # formulas are about what is given: constructors change it
+                self.arguments = {name: as_given(value) for name, value in bound.items()}
         return function(*args, **kwargs)
 
     def unknown_argument(self, error):
@@ -289,14 +290,25 @@ def bound_arguments(function, args, kwargs):
     return None
 
 
-def as_given(arguments):
-    """Copies of the config objects, dictionaries and lists among the arguments of a call."""
-    copies = dict(arguments)
-    for name, value in arguments.items():
-        if not isinstance(value, PLAIN):
-            with contextlib.suppress(Exception):
-                copies[name] = copy.deepcopy(value)
-    return copies
+def as_given(value, depth=3):
+    """A copy of a config object, dictionary or list, to some depth; of anything else itself. No
+    code of its class is run."""
+    kind = type(value)
+    if issubclass(kind, PLAIN) or not depth:
+        return value
+    with contextlib.suppress(Exception):
+        base = next(b for b in (dict, list, object) if issubclass(kind, b))
+        twin = base.__new__(kind)
+        if base is dict:
+            dict.update(twin, {k: as_given(v, depth - 1) for k, v in dict.items(value)})
+        elif base is list:
+            list.extend(twin, [as_given(v, depth - 1) for v in list.__iter__(value)])
+        if base is not kind:
+            names = object.__getattribute__(value, "__dict__")
+            values = {k: as_given(v, depth - 1) for k, v in names.items()}
+            object.__getattribute__(twin, "__dict__").update(values)
+        return twin
+    return value
 
 
 def is_about(error, holder, name):

@@ -352,17 +352,21 @@ def changed_by(call, namespace, functions, callers):
     roots = [root_name(argument) for argument in call.args]
     base, is_method = name.split(".")[0], isinstance(call.func, ast.Attribute)
     value, function, is_here = namespace.get(base), functions.get(name), True
+    names = set()
+    if is_other_file(namespace, base):  # what it does to a class is not known
+        names.update(root for root in roots if isinstance(namespace.get(root), type))
     if function is None and (value := callable_of(value, call.func)) is not None:
         function, is_here = definition_of(value), value.__globals__ is namespace
         if is_method and isinstance(namespace.get(base), type):  # a class method: `cls` is first
             roots.insert(0, base)
-    if function is None and is_other_file(namespace, base):  # what it does to a class is not known
-        return {root for root in roots if isinstance(namespace.get(root), type)}
+    if function is None and is_other_file(namespace, base):
+        return names
     if function is None and is_method:
         kinds = (types.ModuleType, type, types.FunctionType)
         unchanged = call.func.attr in READING_METHODS or isinstance(namespace.get(base), kinds)
         return {base} if base and not unchanged else set()
-    names = set(roots[:1]) if name in ("setattr", "delattr") else set()
+    if name in ("setattr", "delattr"):
+        names.update(roots[:1])
     text = call.args[0] if name == "exec" and call.args else None
     if isinstance(text, ast.Constant) and isinstance(text.value, str):
         with contextlib.suppress(SyntaxError):
