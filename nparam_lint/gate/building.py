@@ -65,10 +65,10 @@ def count_models(
         return Answers()
     session = _with_interpreter(source.session)
     names, orders = _planned(requests, source)
-    # A model, and the classes that are judged inside it, are one build.
-    first_alike: dict[Order, Order] = {}
+    # A model, and the classes that are judged inside it, are one build; `64` and `64.0` are two.
+    first_alike: dict[str, Order] = {}
     builds = {
-        order.id: first_alike.setdefault(dataclasses.replace(order, id=0, label=""), order).id
+        order.id: first_alike.setdefault(repr(dataclasses.replace(order, id=0, label="")), order).id
         for order in orders
     }
     distinct = [*first_alike.values()]

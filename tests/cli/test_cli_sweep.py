@@ -140,6 +140,12 @@ def test_values_that_the_form_is_not_about_are_built(sweep):
     assert by[1, 16.0][0] == "built"
 
 
+@pytest.mark.parametrize("widths", ["16.0,16", "16,16.0"])
+def test_a_row_is_built_as_it_is_written_whatever_stands_beside_it(sweep, widths):
+    rows = rows_of(sweep("Net", "--vary", f"width={widths}", "--built").stdout)
+    assert {repr(row["width"]): row["nparam"] for row in rows} == {"16": net(16, 2), "16.0": None}
+
+
 def test_a_table_has_a_summary(sweep):
     text = sweep("Bare", "--vary", "width=1..40,out=5", "--format", "table").stdout
     assert re.search(r"^ +2 +5 +15  form$", text, re.M)

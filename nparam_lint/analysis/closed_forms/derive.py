@@ -191,7 +191,8 @@ def derive_all(
 
 
 def _values(variable: Variable) -> list[Value]:
-    return list(dict.fromkeys([variable.base, *variable.choices]))
+    """Each once, by its text: `1` is not `True`."""
+    return list({repr(value): value for value in (variable.base, *variable.choices)}.values())
 
 
 def _effective_values(history: BuildHistory, switch: Variable) -> list[Value]:
