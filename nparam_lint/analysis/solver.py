@@ -37,15 +37,26 @@ SECONDS = 10  # of each search
 NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default
 
 
+class TargetAnswers(NamedTuple):
+    """For one target: one for each budget. `names`: the arguments that it has; None where it could
+    not be built."""
+
+    answers: list[Solved]
+    names: Sequence[str] | None
+
+
 def solve(
     question: Question,
     text: str,
     session: Session,
     target: Target,
     selector: Selector,
-) -> list[Solved]:
-    """The answers for one target, one for each budget; `text`: as it was written. Raises
-    UsageError and NoInterpreter."""
+) -> TargetAnswers:
+    """`text`: the target as it was written. Raises UsageError and NoInterpreter."""
+
+    def unsolved(why: str, names: Sequence[str] | None, call: str = "") -> TargetAnswers:
+        return TargetAnswers([Solved(text, n, call, reason=why) for n in question.budgets], names)
+
     with reused_worker():
         try:
             model = Model(session, target, selector)
@@ -55,9 +66,10 @@ def solve(
                     raise UsageError(first.reason)
                 why = first.reason
                 if first.missing:
-                    names = ", ".join(f"{name}=…" for name in first.missing)
-                    why += f"; next: give them values: {text.partition('(')[0]}({names})"
-                return [Solved(text, budget, reason=why) for budget in question.budgets]
+                    values = ", ".join(f"{name}=…" for name in first.missing)
+                    why += f"; next: give them values: {text.partition('(')[0]}({values})"
+                return unsolved(why, None)
+            names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
             arguments = _arguments(question, first, text)
             # Floats are only followed where there is no complete form with those of the call.
             rows = [row for row in first.variables if type(row.value) is int]
@@ -67,11 +79,29 @@ def solve(
                 more = _forms([*rows, *floats], arguments, model, text)
                 derived = derived if more.why and not derived.why else more
             if why := derived.why:
-                return [Solved(text, budget, first.call, reason=why) for budget in question.budgets]
-            answers = _Answers(question, arguments, Solved(text, 0, first.call), derived)
-            return [answers.to(budget) for budget in question.budgets]
+                return unsolved(why, names, first.call)
+            solver = _Solver(question, arguments, Solved(text, 0, first.call), derived)
+            return TargetAnswers([solver.to(budget) for budget in question.budgets], names)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
+
+
+def refuse_unknown(question: Question, every: Sequence[TargetAnswers]) -> None:
+    """Raises UsageError for a name that no target has. One that could not be built may have it."""
+    if any(answers.names is None for answers in every):
+        return
+    names = dict.fromkeys(name for answers in every for name in answers.names or ())
+    asked = [("--vary", name) for name in question.unknowns]
+    asked += [("--where", name) for rule in question.rules for name in sorted(rule.names)]
+    for option, name in asked:
+        if name not in names:
+            hint = did_you_mean(name, names, f"there are: {', '.join(names)}")
+            raise UsageError(f"option {option}: no target has an argument {name!r}{hint}")
+
+
+def _whole_of(name: str) -> str:
+    """Of an element, what it is an element of."""
+    return name.partition("[")[0]
 
 
 class _Forms(NamedTuple):
@@ -149,7 +179,7 @@ def _whole(row: VariableRow, first: Measured, text: str) -> int:
 # --- the answers ------------------------------------------------------------------------------
 
 
-class _Answers:
+class _Solver:
     """Over all cases of the form. `blank`: what all answers have in common."""
 
     def __init__(

@@ -11,7 +11,7 @@ from nparam_lint.analysis.closed_forms.arguments import rules_of
 from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
-from nparam_lint.analysis.solver import solve
+from nparam_lint.analysis.solver import refuse_unknown, solve
 from nparam_lint.analysis.varied import is_name, range_of
 from nparam_lint.claims import FormulaError, TextError
 from nparam_lint.claims.grammar import parse_value
@@ -92,11 +92,13 @@ def run(options: Namespace) -> int:
     if more:
         raise UsageError(f"found targets of {metric} and of {more[0]}, expected those of one")
     question = _question(options, metric)
-    rows = []  # of answers, one for each target
+    rows = []  # one for each target
     for text, (session, target, selector) in zip(options.targets, targets, strict=True):
         with common.showing_progress(session) as shown:
             rows.append(solve(question, text, shown, target, selector))
-    answers = tuple(answer for column in zip(*rows, strict=True) for answer in column)  # by budget
+    refuse_unknown(question, rows)
+    columns = zip(*(row.answers for row in rows), strict=True)  # one for each budget
+    answers = tuple(answer for column in columns for answer in column)
     seconds = time.monotonic() - start
     budgets = tuple(question.budgets)
     solutions = Solutions(question.goal, budgets, answers, seconds, options.free, metric)

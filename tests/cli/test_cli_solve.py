@@ -421,10 +421,31 @@ def test_a_document_says_why_there_is_no_answer(solve):
             ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "n_embd % x == 0"],
             "option --where: nets.py::GPT has no whole number 'x'; it has n_layer, n_embd",
         ),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd", "--where", "nembd > 200"],
+            "option --where: no target has an argument 'nembd'; did you mean n_embd?",
+        ),
+        (
+            ["nets.py::GPT", "--budget", "1M", "--vary", "n_embd,nlayer"],
+            "option --vary: no target has an argument 'nlayer'; did you mean n_layer?",
+        ),
     ],
 )
 def test_usage(solve, arguments, message):
     assert message in solve(*arguments, code=2).stderr
+
+
+def test_a_condition_is_about_the_targets_that_have_its_names(solve):
+    question = ["nets.py::LSTM", "nets.py::Floor", "--budget", "100k", "--vary", "hidden,d"]
+    lstm, floor = answers(solve(*question, "--where", "d > 310", "--format", "json"))
+    assert (lstm["points"][0]["values"], floor["points"][0]["values"]) == (
+        {"hidden": 105},
+        {"d": 311},
+    )
+    done = solve(*question, "--where", "e > 310", code=2)
+    assert "option --where: no target has an argument 'e'; there are: hidden, vocab, d" in (
+        done.stderr
+    )
 
 
 # --- the page ---------------------------------------------------------------------------------
