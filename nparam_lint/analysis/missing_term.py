@@ -17,6 +17,7 @@ from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
 from nparam_lint.config.session import silent
 from nparam_lint.count.measured import Measured
+from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from nparam_lint.claims.budget import Budget
@@ -39,7 +40,7 @@ def missing_term(budget: Budget, session: Session) -> str:
             return ""
         rows = [row for row in first.variables if row.value is not None or row.choices]
         forms = derive(BuildHistory(model.build, list(map(variable_of, rows))), model)
-    except (NothingBuilt, ArithmeticError):
+    except (NothingBuilt, UsageError, ArithmeticError):
         return ""
     closed = (form for form in forms if isinstance(form, ClosedForm))
     form = next((form for form in closed if form.total != declared), None)

@@ -18,6 +18,7 @@ from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.candidates import Candidate, ProjectSource, candidate_for
+from nparam_lint.gate.judge import selected, unmatched
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.orders import Ask
@@ -67,17 +68,20 @@ class Model:
 
     def first(self) -> Measurement:
         """As the target names it, or else as the project builds it; with the arguments that could
-        be varied."""
+        be varied. Raises UsageError for a selector that matches nothing."""
         measurement = self.as_named()
         source = self.candidate.needs_way(measurement) and built_in_a_way(
             self.candidate, self.source.session
         )
-        if not source:
-            return measurement
-        self.source, way = source, source.candidates[0]
-        build = dataclasses.replace(way.build, device=self.candidate.build.device)
-        self.candidate = replace(self.candidate, build=build, way=way.way)
-        return self.as_named()
+        if source:
+            self.source, way = source, source.candidates[0]
+            build = dataclasses.replace(way.build, device=self.candidate.build.device)
+            self.candidate = replace(self.candidate, build=build, way=way.way)
+            measurement = self.as_named()
+        if isinstance(measurement, Measured) and not selected(self.selector, measurement.modules):
+            paths = [row.path for row in measurement.modules if row.path]
+            raise UsageError(unmatched(self.selector.module, measurement.call, paths))
+        return measurement
 
     def as_named(self) -> Measurement:
         (measurement,) = self._builds(

@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.arguments import told_apart
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, Built, Variable
+from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable
 from nparam_lint.analysis.closed_forms.requirements import Requirements, pinned_rule
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -116,10 +116,6 @@ class _Forms(NamedTuple):
 def _forms(rows: Sequence[VariableRow], arguments: Arguments, model: Model, text: str) -> _Forms:
     variables = [Variable(row.name, row.value, row.holder) for row in rows]
     history = BuildHistory(model.build, variables)
-    ((_, outcome),) = history.build([{}])
-    if isinstance(outcome, Built) and not outcome.tensors:
-        what = f"{model.selector.module!r} matches no module"
-        raise UsageError(f"{text} has no parameters: {what}")
     forms: list[ClosedForm] = []
     derived = derive(history, model)
     for form in derived:

@@ -13,7 +13,7 @@ from nparam_lint.count.measured import InsideRow
 from nparam_lint.gate import measures
 from nparam_lint.ground.findings import HEAVIEST, UPDATE, BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import LADDER, METRICS
-from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.values import Position, proportion
 
 if TYPE_CHECKING:
@@ -298,10 +298,16 @@ def _no_module(budget: Budget, measured: Measured, part: Measured | InsideRow) -
     if isinstance(part, InsideRow):
         top = part.paths[0]
         paths = [below for path in paths for above, below in _splits(path) if above == top]
-    children = ", ".join([path for path in paths if "." not in path][:8])
-    message = f"no module of {part.call} matches {glob!r}"
-    message += did_you_mean(glob, paths, f"its modules: {children}", cutoff=0.4)
+    message = unmatched(glob, part.call, paths)
     return finding("NPL007", budget.position, message, str(budget.target))
+
+
+def unmatched(glob: str, call: str, paths: Sequence[str]) -> str:
+    """What is said of a selector that matches none of these modules: its word may be a metric."""
+    words = [*paths, *nearest(glob, METRICS, cutoff=0.75)]
+    children = ", ".join([path for path in paths if "." not in path][:8])
+    hint = did_you_mean(glob, words, children and f"its modules: {children}", cutoff=0.4)
+    return f"no module of {call} matches {glob!r}{hint}"
 
 
 def judge_devices(

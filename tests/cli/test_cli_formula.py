@@ -426,6 +426,11 @@ def test_a_model_that_cannot_be_built_says_why(formula):
             ["nets.py::GPT", "--format", "sarif"],
             "formula has no format 'sarif'; it has text,",
         ),
+        (
+            ["nets.py::Normed[trainabel]"],
+            "no module of Normed(NormedConfig()) matches 'trainabel'; did you mean trainable?",
+        ),
+        (["nets.py::GPT[hh]"], "matches 'hh'; did you mean h?"),
         (["missing.py::GPT"], "there is no file missing.py"),
         (["nets.py"], "is not a target"),
     ],

@@ -399,7 +399,7 @@ def test_a_document_says_why_there_is_no_answer(solve):
         ),
         (
             ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
-            "nets.py::GPT[body] has no parameters: 'body' matches no module",
+            "no module of GPT() matches 'body'; its modules: wte, h",
         ),
         (
             ["nets.py::GPT[bytes]", "nets.py::LSTM", "--budget", "1MB", "--vary", "n_embd"],

@@ -282,6 +282,12 @@ def test_a_question_that_cannot_be_answered(sweep, arguments, said):
     assert done.stdout == ""
 
 
+def test_a_selector_that_matches_nothing_is_refused(sweep):
+    done = sweep("Net[norms]", "--vary", "width=8,16", code=2)
+    assert "no module of Net() matches 'norms'; did you mean norm?" in done.stderr
+    assert done.stdout == ""
+
+
 # --- files of rows ----------------------------------------------------------------------------
 
 

@@ -260,6 +260,7 @@ def test_a_glob_holds_for_each_module_that_it_matches():
         ("encodr", "did you mean encoder?"),
         ("encoder.tabel", "did you mean encoder.table?"),
         ("encoder.layers, trainable", "did you mean encoder.layer?"),
+        ("trainabel", "did you mean trainable?"),
         ("zzz.*", "its modules: encoder, decoder"),
     ],
 )
