@@ -13,8 +13,10 @@ from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     BuildHistory,
+    Built,
     Value,
     Variable,
+    differs,
     variable_of,
 )
 from nparam_lint.analysis.documents.formula_data import FormulaResult
@@ -99,11 +101,16 @@ def _derived(result: FormulaResult, model: Model, names: str | None) -> FormulaR
     if why := model.why_unknown(first):
         return replace(result, call=first.call, cases=(NoForm(why),))
     way, variables = model.candidate.way, _variables(first, names)
-    history = BuildHistory(model.build, variables)
+    call = {row.name: row.value for row in first.variables}
+    history = BuildHistory(model.build, variables, call)
+    shown = first.call
+    if any(differs(variable.base, call[variable.name]) for variable in variables):
+        ((_, built),) = history.build([{}])
+        shown = built.call if isinstance(built, Built) else shown
     cases, also_matter = derive_all(history, model, every_combination=bool(names))
     return replace(
         result,
-        call=first.call,
+        call=shown,
         place=str(way.position) if way else "",
         variables=tuple(variables),
         cases=tuple(cases),

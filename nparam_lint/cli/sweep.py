@@ -112,9 +112,9 @@ def run(options: Namespace) -> int:
                 for name in configurations.names
             ]
             if not options.built:
-                forms, _ = derive_all(
-                    BuildHistory(model.build, variables), model, every_combination=True
-                )
+                call = {row.name: row.value for row in first.variables}
+                history = BuildHistory(model.build, variables, call)
+                forms, _ = derive_all(history, model, every_combination=True)
             # It keeps nothing of what it builds: a sweep is too much for a cache.
             uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
             model.source = replace(model.source, session=uncached)

@@ -56,9 +56,8 @@ def own_modules(module, model_types):
 def run(build, point, seconds):
     """One build, None if it has no end. A point that the constructor refuses has `error`."""
     trace, torch = STATE.trace, build.torch
-    trace.begin(seconds)
+    trace.begin(seconds, point)
     job = build.job
-    build.job = job.with_build(vary=point)
     parameters, error = [], None
     try:
         model, _ = build.build(rung(torch, RUNGS[0]), carried(torch))
@@ -73,8 +72,6 @@ def run(build, point, seconds):
         return None
     except Exception as raised:
         error = describe(raised)
-    finally:
-        build.job = job
     return {
         "parameters": parameters,
         "decisions": [(row, held, place(line)) for row, held, line in trace.decisions],

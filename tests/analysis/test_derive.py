@@ -600,10 +600,7 @@ def two_roundings(share=1.0):
     return layers((3, rounded(16 * share)), (3, rounded(80 * share)))
 
 
-UNLIKE = (
-    "the constructor tells traced numbers from plain ones, and builds another model with them "
-    "(by `__class__`, or by an object that a cache gives twice)"
-)
+UNLIKE = "with traced numbers the constructor builds another model than with plain ones"
 
 
 @pytest.mark.first_cases(9)

@@ -203,6 +203,24 @@ class Shortcut(nn.Module):
             self.more = nn.Linear(math.isqrt(width + 4), inputs, bias=False)
 
 
+class Deep(Handed):
+    def __init__(self, **kwargs):
+        kwargs.setdefault("n", 4)
+        super().__init__(**kwargs)
+
+
+class Got(Handed):
+    def __init__(self, **kwargs):
+        kwargs = {"n": 4, **kwargs}
+        super().__init__(**kwargs)
+
+
+class Optional(nn.Module):
+    def __init__(self, width=32, d_ff=None):
+        super().__init__()
+        self.up = nn.Linear(width, d_ff or 2 * width)
+
+
 class Tabled(nn.Module):
     WIDTHS = {4096: 11_008}
 
@@ -350,6 +368,7 @@ def test_no_closed_form_is_an_answer_of_its_own(formula):
     ("target", "form", "rules"),
     [
         ("Handed", "n*(n + 1) + d*(d + 1)", []),
+        ("Deep", "n*(n + 1) + d*(d + 1)", []),
         ("Levels", "ch*mult[1]*(ch + 1) + 1", ["mult[0] != mult[1]", "mult[0] == 1"]),
     ],
 )
@@ -394,6 +413,7 @@ def test_symbols_stand_for_names(formula):
     [
         ("Power", "no closed form found"),
         ("Broken", "Broken() raised ValueError: no such thing"),
+        ("Got", "with its arguments written out, the call builds another model: Got(n=2, d=8)"),
     ],
 )
 def test_where_there_is_no_form_a_script_and_a_paper_have_the_reason(formula, target, reason):
@@ -403,6 +423,18 @@ def test_where_there_is_no_form_a_script_and_a_paper_have_the_reason(formula, ta
     )
     assert python == f"# no function: {reason}\n"
     assert latex.splitlines()[-1] == f"% {reason}"
+
+
+def test_an_argument_that_is_none_in_the_call_may_be_given_numbers(formula):
+    def forms(names):
+        told = document(formula("nets.py::Optional", "--vary", names, "--format", "json"))
+        return told["call"], {case["case"].get("d_ff"): case["formula"] for case in told["cases"]}
+
+    assert forms("width,d_ff=None|8") == (
+        "Optional()",
+        {None: "2*width*(width + 1)", 8: "8*(width + 1)"},
+    )
+    assert forms("width,d_ff=8|12") == ("Optional(d_ff=8)", {None: "d_ff*(width + 1)"})
 
 
 def test_an_argument_without_a_fit_keeps_its_value(formula):

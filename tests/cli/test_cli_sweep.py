@@ -45,6 +45,12 @@ class Bare(nn.Module):
         self.fc = nn.Linear(width, out)
 
 
+class Optional(nn.Module):
+    def __init__(self, width=8, d_ff=None):
+        super().__init__()
+        self.fc = nn.Linear(width, d_ff or 2 * width)
+
+
 class Odd(nn.Module):
     """Its count has no closed form."""
 
@@ -112,6 +118,14 @@ def test_choices_truth_values_and_a_selector(sweep):
         assert row["nparam"] == 4 * net(row["width"], 2, row["norm"], row["bias"]), row
         assert row["by"] == "form"
     assert counts(rows_of(sweep("Net[h.0]", "--vary", "width=8,16").stdout)) == [72, 272]
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"), [("None,10,20", [144, 90, 180]), ("10,20", [90, 180])]
+)
+def test_an_argument_may_be_none_or_a_number(sweep, values, wanted):
+    rows = rows_of(sweep("Optional", "--vary", f"d_ff={values}").stdout)
+    assert [(row["nparam"], row["by"]) for row in rows] == [(n, "form") for n in wanted]
 
 
 def test_without_a_form_all_are_built(sweep):

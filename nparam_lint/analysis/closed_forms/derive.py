@@ -53,10 +53,7 @@ if TYPE_CHECKING:
 
 NONE = "no closed form found"
 LATE = f"no closed form was found within {limits.SECONDS:.0f} seconds"
-UNLIKE = (
-    "the constructor tells traced numbers from plain ones, and builds another model with them "
-    "(by `__class__`, or by an object that a cache gives twice)"
-)
+UNLIKE = "with traced numbers the constructor builds another model than with plain ones"
 
 
 def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
@@ -131,13 +128,8 @@ def _attempt(
     assert isinstance(first, Built)
     open_ = [v for v in history.variables if v.is_number and v.name not in learned.pinned]
     numbers = [replace(v, base=small.get(v.name, v.base)) for v in open_]
-    choices = {v.name: call[v.name] for v in history.variables if not v.is_number}
     tracer = Tracer(
-        lambda batches: traces.trace(
-            [[{**choices, **point} for point in batch] for batch in batches],
-            {**call, **tracer.base},
-            learned.seconds_left,
-        ),
+        lambda batches: traces.trace(batches, {**call, **tracer.base}, learned.seconds_left),
         traces.selected,
         numbers,
         is_late=lambda: learned.is_late,
@@ -246,7 +238,7 @@ class Derivation(PathForms):
         if base.error is not None:
             return NoForm(f"the model cannot be built with traced numbers: {base.error}")
         if self.tracer.plain([base]) != [base.total]:
-            return NoForm(UNLIKE)
+            return NoForm(self.why_unlike(base))
         self.base = base
         for kind, form in base.lost:
             if kind == "loop":
@@ -277,6 +269,15 @@ class Derivation(PathForms):
             why = next(iter(self.fixed.values()))
             reason = f"the model can only be built as called: {why}"
         return NoForm(reason, dict(self.lost))
+
+    def why_unlike(self, base: Run) -> str:
+        """Traced numbers are written into the call, which may tell an argument that is given from
+        one that is not: `kwargs.get("layers", 4)`."""
+        history = self.tracer.history
+        written = history.written_out(base.point) if history else None
+        if isinstance(written, Built) and written.total == base.total:
+            return f"with its arguments written out, the call builds another model: {written.call}"
+        return UNLIKE
 
     def pin(self, tree: PathTree, cases: Sequence[FormCase]) -> None:
         """What the model accepts one value of alone is no argument of the form."""

@@ -84,14 +84,19 @@ def exactly(point: Point) -> dict[str, int | Fraction]:
 
 
 class BuildHistory:
-    """Every point that was built so far, once. `variables`: what the points give values;
-    `base`: those of names that a point lacks."""
+    """Every point that was built so far, once. `variables`: what the points give values; `call`:
+    the arguments of the call, where a variable's base is another value; `base`: those of names that
+    a point lacks."""
 
-    def __init__(self, ask: Ask, variables: Sequence[Variable]) -> None:
+    def __init__(self, ask: Ask, variables: Sequence[Variable], call: Point | None = None) -> None:
         self._ask, self.variables = ask, variables
-        self._origin: dict[str, Value] = {v.name: v.base for v in variables}
+        self.base: dict[str, Value] = {v.name: v.base for v in variables}
+        self._origin = {**self.base, **(call or {})}
         self._outcomes: dict[tuple[tuple[str, str], ...], Outcome] = {}
-        self.base = self._origin
+
+    def written_out(self, point: Point) -> Outcome:
+        """What is built where the call has all arguments, also those that it has anyway."""
+        return self._ask([{**self.base, **point}])[0]
 
     def case(self, values: Point) -> BuildHistory:
         """The same with another base. Both share what they build."""

@@ -321,8 +321,9 @@ def signature_of(function, node):
 
 def handed_to_base(kind, names):
     """The parameters of a class's bases that its constructor gets by `**kwargs`, and hands to them
-    by `super().__init__(…, **kwargs)`; `names`: of its own."""
-    parameters, taken = [], set(names)
+    by `super().__init__(…, **kwargs)`, with the defaults of `kwargs.setdefault("layers", 4)`;
+    `names`: of its own."""
+    parameters, taken, defaults = [], set(names), {}
     with contextlib.suppress(Exception):  # no source, or no constructor
         bases = [base for base in kind.__mro__ if "__init__" in vars(base)]
         for place, base in enumerate(bases[1:]):
@@ -340,12 +341,16 @@ def handed_to_base(kind, names):
                 and re.fullmatch(r"super\(.*\)\.__init__", ast.unparse(node.func))
                 and any(k.arg is None and ast.unparse(k.value) in several for k in node.keywords)
             ]
+            for node in filter(is_call, ast.walk(tree)):
+                if ast.unparse(node.func) in [f"{name}.setdefault" for name in several]:
+                    with contextlib.suppress(ValueError):
+                        defaults.setdefault(*map(ast.literal_eval, node.args))
             inner = [*inspect.signature(base.__init__).parameters.values()][1:]
             taken |= {k.arg for k in call.keywords} | {p.name for p in inner[: len(call.args)]}
             new = [p for p in inner if p.kind in NAMED and p.name not in taken]
             parameters += [p.replace(kind=p.KEYWORD_ONLY) for p in new]
             taken |= {p.name for p in new}
-    return parameters
+    return [p.replace(default=defaults.get(p.name, p.default)) for p in parameters]
 
 
 def with_fields(signature, config):

@@ -134,7 +134,7 @@ class Call:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
-                self.calls.change({n: TracedValue(n, v) for n, v in vary})
+                self.calls.change({n: TracedValue(n, v) for n, v in STATE.trace.point})
         return self.evaluate(tree, names)
 
     def evaluate(self, tree, names):

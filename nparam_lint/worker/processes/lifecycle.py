@@ -11,8 +11,6 @@ file is read, no clock, and no pipe; what is to be done is told as instructions.
 """
 
 import collections
-import copy
-import dataclasses
 import os.path
 from typing import NamedTuple
 
@@ -100,12 +98,6 @@ class Job:
     def take_gpu(self):
         """Begin again, as on a machine with one plain GPU."""
         self.gpu, self.attempt, self.tolerant, self.failures = True, 0, False, ()
-
-    def with_build(self, **changes):
-        """The same, with another call."""
-        other = copy.copy(self)
-        other.build = dataclasses.replace(self.build, **changes)
-        return other
 
     def as_json(self):
         """What it is made of again."""

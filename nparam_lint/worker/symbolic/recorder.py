@@ -34,8 +34,10 @@ class Recorder:
         self.constant = []  # of each row, whether no variable is in it
         self.begin(math.inf)
 
-    def begin(self, seconds):
-        """Before a build, which may take so long."""
+    def begin(self, seconds, point=()):
+        """Before a build, which may take so long. `point`: the traced arguments of its call, with
+        their values."""
+        self.point = point
         self.until, self.most = time.monotonic() + seconds, len(self.rows) + MOST_ROWS
         self.decisions, self.outcomes, self.lost = [], set(), {}
         self.loops = {}
