@@ -23,6 +23,7 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variabl
 from nparam_lint.analysis.closed_forms.path_forms import families_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
+from nparam_lint.worker.state import STATE
 
 
 def total(form) -> str:
@@ -697,6 +698,18 @@ def test_a_loop_that_depends_on_the_number_ends_with_the_time(monkeypatch):
     (found,) = derive(history, InProcess(collatz), learned=learned)
     assert found.reason == "no closed form was found within 40 seconds"
     assert time.monotonic() - start < 8
+
+
+def test_where_time_is_over_before_all_was_tried_that_is_said(monkeypatch):
+    """In the attempt without what could not be followed."""
+
+    def late(d=64, v=10):
+        if STATE.trace is not None and not hasattr(d, "row") and v != 10:
+            monkeypatch.setattr(limits, "LAST_SECONDS", limits.SECONDS)
+        return in_digits(d, v)
+
+    (form,) = all_derived(late, d=64, v=10)
+    assert form.reason == "no closed form was found within 40 seconds"
 
 
 SIZES = []

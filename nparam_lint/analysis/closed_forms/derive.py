@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 NONE = "no closed form found"
+FEW = "too few other arguments could be built to verify a form"
 LATE = f"no closed form was found within {limits.SECONDS:.0f} seconds"
 UNLIKE = "with traced numbers the constructor builds another model than with plain ones"
 
@@ -104,7 +105,8 @@ def derive(
             is_form = forms[0].total.names or not learned.pinned
             forms = forms if is_form and forms[0].value == first.total else none
     if isinstance(forms, NoForm):
-        return [replace(forms, case=case)]
+        reason = LATE if learned.is_late and forms.reason in (NONE, FEW) else forms.reason
+        return [replace(forms, reason=reason, case=case)]
     sources = {tensor.name: tensor.source for tensor in first.tensors}
     pinned = [pinned_rule(name, call[name]) for name in learned.pinned]
     return [
@@ -259,16 +261,15 @@ class Derivation(PathForms):
         forms = self.agreeing(traced)
         if not any(map(self.is_of_call, forms)):
             none = UNLIKE if any(map(self.is_of_call, traced)) else NONE
-            return NoForm(LATE if self.learned.is_late else none, dict(self.lost))
+            return NoForm(none, dict(self.lost))
         self.doubt_refusals(tree)
         closed = self.closed_forms(tree, forms, call)
         if closed:
             return closed
-        reason = "too few other arguments could be built to verify a form"
         if self.fixed:
             why = next(iter(self.fixed.values()))
-            reason = f"the model can only be built as called: {why}"
-        return NoForm(reason, dict(self.lost))
+            return NoForm(f"the model can only be built as called: {why}", dict(self.lost))
+        return NoForm(FEW, dict(self.lost))
 
     def why_unlike(self, base: Run) -> str:
         """Traced numbers are written into the call, which may tell an argument that is given from
