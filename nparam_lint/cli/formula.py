@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from argparse import ArgumentParser, Namespace
+from keyword import iskeyword
 
 from msgspec.structs import replace
 
@@ -85,7 +86,8 @@ def run(options: Namespace) -> int:
     result = replace(result, seconds=time.monotonic() - start)
     if options.write and result.has_form:
         _write(result, model)
-    if symbols := _symbols(result, options.symbols):
+    is_python = common.format_for(options, session.settings) == "python"
+    if symbols := _symbols(result, options.symbols, is_python=is_python):
         result = result.with_symbols(symbols)
     failed = not result.has_form
     return common.deliver(formula_document(result), options, session, failed=failed)
@@ -159,8 +161,9 @@ def _variables(first: Measured, text: str | None) -> list[Variable]:
     return variables
 
 
-def _symbols(result: FormulaResult, text: str | None) -> dict[str, str]:
-    """Of `--symbols`: name of an argument, or of a list of which elements are varied, → symbol."""
+def _symbols(result: FormulaResult, text: str | None, *, is_python: bool) -> dict[str, str]:
+    """Of `--symbols`: name of an argument, or of a list of which elements are varied, → symbol.
+    `is_python`: they become the arguments of a function."""
     symbols: dict[str, str] = {}
     known = {re.split(r"[.\[]", name)[0]: None for name in result.order}
     for piece in text.split(",") if text else ():
@@ -169,6 +172,10 @@ def _symbols(result: FormulaResult, text: str | None) -> dict[str, str]:
             raise UsageError(
                 f"option --symbols is {text!r}: found {piece.strip()!r}, expected name=symbol: "
                 "d_model=d,n_layers=L"
+            )
+        if is_python and iskeyword(symbol):
+            raise UsageError(
+                f"option --symbols: {symbol} is a word of Python, and names nothing there"
             )
         if result.has_form and name not in known:
             hint = did_you_mean(name, known, f"there are: {', '.join(known) or '–'}")

@@ -300,13 +300,14 @@ class FormSource(Struct, frozen=True):
 class FormSources(Struct, frozen=True):
     """The input of the formats `python` and `latex`. `signature`: the parameters of a function,
     with defaults; `about`: the paragraphs of its docstring; `missing`: why a case has no form;
-    `modules`: name, LaTeX and value of each part."""
+    `modules`: name, LaTeX and value of each part; `symbol`: what stands for the count in LaTeX."""
 
     forms: tuple[FormSource, ...]
     signature: str
     about: tuple[str, ...]
     missing: tuple[str, ...]
     modules: tuple[tuple[str, str, int], ...]
+    symbol: str = "N"
 
 
 class Document(Struct, frozen=True):

@@ -396,6 +396,13 @@ def test_symbols_stand_for_names(formula):
     )
     latex = formula("nets.py::Experts", "--format", "latex").stdout
     assert r"2 \cdot \mathit{routed} \cdot \max\left(0, n_{\mathrm{layers}} - n_{" in latex
+    names = ("--symbols", "d=lambda,n=N")
+    latex = formula("nets.py::Handed", *names, "--format", "latex").stdout
+    assert latex.splitlines()[1] == (
+        r"  P = N \left(N + 1\right) + \lambda \left(\lambda + 1\right)"
+    )
+    refused = formula("nets.py::Handed", *names, "--format", "python", code=2).stderr
+    assert "option --symbols: lambda is a word of Python, and names nothing there" in refused
     text = formula("nets.py::Levels", "--symbols", "ch=c,mult=m").stdout
     assert "\n  c*m[1]*(c + 1) + 1\n" in text
     assert "  holds for  m[0] != m[1], m[0] == 1\n" in text

@@ -31,6 +31,10 @@ _PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than 
 _INFIX = frozenset("+ - * / // % ** & | ^ << >>".split())
 
 Language = Literal["budget", "python", "latex"]
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+)
 
 
 class _Term(NamedTuple):
@@ -245,9 +249,11 @@ class _Writer:
             return name
         name, *indices = re.findall(r"\w+", name)  # of `dims[1][0]`
         letter, _, index = name.partition("_")
-        if len(letter) == 1 and index:  # `d_model`, as papers write it
-            index = index.replace("_", r"\_")
-            name, indices = letter, [rf"\mathrm{{{index}}}" if index[1:] else index, *indices]
+        is_greek = letter in _GREEK
+        if is_greek or (len(letter) == 1 and index):  # `d_model`, as papers write it
+            name, index = f"\\{letter}" if is_greek else letter, index.replace("_", r"\_")
+            if index:
+                indices.insert(0, rf"\mathrm{{{index}}}" if index[1:] else index)
         elif len(name) > 1:
             name = r"\mathit{" + name.replace("_", r"\_") + "}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")

@@ -24,6 +24,7 @@ _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown
 _LIMIT = re.compile(r"(?P<name>[\w.\[\]']+) (?P<sign>[<>]=?) (?P<end>\S+)")
 _EVEN = re.compile(r"^([\w.\[\]']+) % 2 == 0$")
+_SYMBOLS = "N", "P", "C", r"N_{\mathrm{param}}"  # of the count in LaTeX; the first that is free
 _MANY = 6  # values of names, reasons, … on a line of facts
 
 
@@ -253,7 +254,13 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
         (head, evidence, *([needs] if needs else [])),
         missing,
         tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
+        next(symbol for symbol in _SYMBOLS if symbol not in {_outermost(name) for name in order}),
     )
+
+
+def _outermost(name: str) -> str:
+    """The argument that an element or a field is in."""
+    return re.split(r"[.\[]", name)[0]
 
 
 def _parameters(base: Mapping[str, Value], order: Sequence[str], names: Container[str]) -> str:
@@ -261,7 +268,7 @@ def _parameters(base: Mapping[str, Value], order: Sequence[str], names: Containe
     whole."""
     elements: dict[str, dict[str, Value]] = {}
     for name in order:
-        elements.setdefault(re.split(r"[.\[]", name)[0], {})[name] = base[name]
+        elements.setdefault(_outermost(name), {})[name] = base[name]
     plain, lists = [], []
     for name, parts in elements.items():
         if name in parts and name in names:

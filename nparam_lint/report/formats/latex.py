@@ -14,7 +14,7 @@ def render(document: Document, options: Options) -> str:
     for form in sources.forms:
         if form.where:
             lines.append("% where " + ", ".join(form.where))
-        lines += ["\\[", f"  N = {form.latex}", "\\]"]
+        lines += ["\\[", f"  {sources.symbol} = {form.latex}", "\\]"]
     lines += [f"% {reason}" for reason in sources.missing]
     if sources.forms:
         lines += ["\\begin{tabular}{llr}", "  module & parameters & value \\\\", "  \\hline"]
