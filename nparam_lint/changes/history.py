@@ -65,8 +65,8 @@ class CommitState(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """`change`: to the count of its first parent, where both are known. `cached`: an earlier run
-    has built it."""
+    """`change`: to the last count before it, by first parents. `cached`: an earlier run has built
+    it."""
 
     commit: Commit
     state: CommitState
@@ -214,13 +214,22 @@ class _Walk:
 
     def points(self, tip: str, since: str | None) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""
-        for commit in self.commits(tip, since):
+        commits = {commit.sha: commit for commit in self.commits(tip, since)}
+
+        def last_count(commit: Commit) -> int | None:
+            count = None
+            while count is None and commit.sha != since:
+                before = commits.get(next(iter(commit.parents), since) or "")
+                if before is None:
+                    break
+                commit, count = before, self.states[before.sha].count
+            return count
+
+        for commit in commits.values():
             state = self.states[commit.sha]
             if state == _ABSENT:
                 continue
-            parent = next(iter(commit.parents), since)
-            before = self.states.get(parent) if parent else None
-            was = before.count if before and commit.sha != since else None
+            was = None if state.count is None else last_count(commit)
             change = None if was is None or state.count is None else state.count - was
             yield Point(commit, state, change, commit.sha in self.cached)
 

@@ -99,7 +99,7 @@ def test_the_count_at_each_commit_that_could_have_changed_it(told):
         ("on the side", 1260, 420),
         ("a comment", 840, 0),
         ("renamed", 840, 0),
-        ("mended", 840, None),
+        ("mended", 840, 0),
         ("broken", None, None),
         ("twice as wide", 840, 420),
         ("first", 420, None),
@@ -222,6 +222,17 @@ def test_what_cannot_be_answered(run, arguments, said):
 
 
 @pytest.mark.thorough
+def test_the_change_across_a_gap_is_to_the_last_count(tmp_path, environ, nparam_lint):
+    sample = Sample.create(tmp_path / "repository", environ)
+    write(sample, "first", {"net.py": NET.format(width=10), "layers.py": LAYERS.format(factor=1)})
+    for message in ("broken", "still broken"):
+        write(sample, message, {"net.py": f"def {message}"})
+    write(sample, "twice as wide", {"net.py": NET.format(width=20)})
+    done = nparam_lint("history", "net.py::Net", cwd=sample.path, **sample.environ)
+    assert "+310  twice as wide\n" in done.stdout
+    assert "4 commits · 1 change · 2 not counted · " in done.stdout
+
+
 def test_what_was_built_before_an_interruption_is_remembered(sample, environ, tmp_path):
     kept = {**environ, **sample.environ, "NPARAM_LINT_CACHE": str(tmp_path)}
     command = [sys.executable, "-m", "nparam_lint", "history", "model.py::Net(3)"]
