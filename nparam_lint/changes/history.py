@@ -75,13 +75,19 @@ class Point(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """Newest first. `notes`: what is to be known of the counts."""
+    """Newest first. `selector`: what of the target is counted, empty for all of it; `notes`: what
+    is to be known of the counts."""
 
     target: str
+    selector: str = ""
     points: tuple[Point, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     error: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.target + (f"[{self.selector}]" if self.selector else "")
 
     @property
     def is_counted(self) -> bool:
@@ -93,6 +99,7 @@ def read_history(request: Wanted) -> History:
     start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
     since = repository.merge_base(request.since) if request.since else None
+    asked = str(request.target), str(request.selector)
     walk, progress = _Walk(request), request.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
@@ -104,13 +111,13 @@ def read_history(request: Wanted) -> History:
                 break
     progress(1, 1, "")
     if walk.error:
-        return History(str(request.target), error=walk.error)
+        return History(*asked, error=walk.error)
     notes = ["built with the packages that are installed now"]
     if any(_ANY_SOURCE in state.read for state in walk.states.values()):
         notes.append("any file may say how to build it: every commit that changes source is built")
     if repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
-    history = History(str(request.target), tuple(walk.points(tip, since)))
+    history = History(*asked, tuple(walk.points(tip, since)))
     if not history.is_counted:
         notes.append(f"no commit could be counted; next: nparam-lint show '{request.target}'")
     return replace(history, notes=tuple(notes), seconds=time.monotonic() - start)

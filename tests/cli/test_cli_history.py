@@ -185,7 +185,11 @@ def test_since_a_branch_that_went_on(tmp_path, environ, nparam_lint):
 
 def test_a_selector_and_other_arguments(told, run):  # noqa: ARG001
     done = run("model.py::Net(width=5)[layer, bytes]", "--since", "HEAD~1", "--format", "json")
-    assert rows(json.loads(done.stdout)) == [("configured", 4 * (5 * 15 + 15), None)]
+    document = json.loads(done.stdout)
+    assert rows(document) == [("configured", 4 * (5 * 15 + 15), None)]
+    assert (document["target"], document["selector"]) == ("model.py::Net(width=5)", "layer, bytes")
+    text = run("model.py::Net(width=5)[layer, bytes]", "--since", "HEAD~1").stdout
+    assert text.startswith("model.py::Net(width=5)[layer, bytes]\n")
 
 
 def test_a_class_inside_a_model(told, run):  # noqa: ARG001

@@ -69,6 +69,7 @@ class HistorySummary:
 class HistoryDocument(JsonDocument):
     command: Literal["history"] = "history"
     target: str
+    selector: str
     error: str | None
     commits: Sequence[CommitRecord]
     notes: Sequence[str]
@@ -106,7 +107,7 @@ def _summary(history: History) -> HistorySummary:
 def _page(history: History, options: doc.Options) -> doc.Page:
     if history.error is not None:
         return doc.Page()
-    points, name = history.points, clean(history.target)
+    points, name = history.points, clean(history.name)
     if not points:
         nothing = f"No commit has {name}."
         return doc.Page((), "–", nothing, nothing)
@@ -167,4 +168,4 @@ def _chart(history: History) -> doc.Chart:
         label = f"{commit.sha[:7]} {commit.date}"
         title = f"{label} {commit.subject}: {text}"
         points.append(doc.ChartPoint(label, title, state.count))
-    return doc.Chart(history.target, tuple(points))
+    return doc.Chart(history.name, tuple(points))
