@@ -37,7 +37,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
         for small, large in pairs
         if 0 < values[small] < values[large]
     ]
-    tracer = Tracer(lambda _: [traced.traces], lambda all_: all_, numbers)
+    tracer = Tracer(lambda _: [traced.traces], lambda all_: [range(len(all_))], numbers)
     (run,) = tracer.build([{}]) if numbers else (None,)
     if run is None or run.error is not None:
         return crossings

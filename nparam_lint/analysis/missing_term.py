@@ -31,10 +31,9 @@ def missing_term(budget: Budget, session: Session) -> str:
     formula = next((t for t in budget.value.terms if isinstance(t, Formula)), None)
     if formula is None:
         return ""
-    selector = replace(budget.selector, module=budget.selector.module.replace("*", "0"))
     try:
         declared = polynomial_of(formula)
-        model = Model(replace(session, progress=silent), budget.target, selector)
+        model = Model(replace(session, progress=silent), budget.target, budget.selector)
         first = model.first()
         if not isinstance(first, Measured) or model.why_unknown(first):
             return ""

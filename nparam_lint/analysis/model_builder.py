@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import defaultdict
 from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -11,21 +12,21 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.observations import Built, Outcome, Point
+from nparam_lint.analysis.closed_forms.observations import Built, NamedParameter, Outcome, Point
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.candidates import Candidate, ProjectSource, candidate_for
-from nparam_lint.gate.judge import selected, unmatched
+from nparam_lint.gate.judge import UNEQUAL, selected, unmatched
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Sequence, Set
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
@@ -91,9 +92,11 @@ class Model:
             self.definition = self.candidate.used(measurement)
             self.defined_at = measurement.definitions
             if self.ask.origins:
-                origins = _origins(measurement)
-                outside = {o for name, o in origins.items() if not self._is_selected(name)}
-                self.origins = {*origins.values()} - outside
+                parameters = _named(measurement)
+                inside = {place for part in self.selected(parameters) for place in part}
+                origins = [origin for _, origin in parameters]
+                outside = {o for place, o in enumerate(origins) if place not in inside}
+                self.origins = {*origins} - outside
             if measurement.rung == "meta":  # what fails from now on fails for its arguments
                 self.candidate = self.candidate.with_build(device="meta only")
         return measurement
@@ -150,18 +153,17 @@ class Model:
         if why := self.why_unknown(measurement):
             return NotMeasured("NPL004", why, cause="raised")
         weights = measurement.weights or ["1"] * len(measurement.parameters)
-        pairs = zip(measurement.parameters, weights, strict=True)
-        selected = self.selected(_origins(measurement))
-        rows = [(row, Fraction(weight)) for row, weight in pairs if row.name in selected]
-        call = measurement.call
-        return Built(tuple(row for row, _ in rows), call, tuple(weight for _, weight in rows))
+        part = next(iter(self.selected(_named(measurement))), ())
+        rows = tuple(measurement.parameters[place] for place in part)
+        return Built(rows, measurement.call, tuple(Fraction(weights[place]) for place in part))
 
     def why_unknown(self, measured: Measured) -> str | None:
         """Why a model that was built has no count; None where it has one."""
         metric = METRICS[self.selector.metric]
         if metric.needs_routing and measured.no_routing:
             return f"the {metric.words} are unknown: {measured.no_routing}"
-        return None
+        rows = selected(self.selector, measured.modules)
+        return UNEQUAL if len({row.of(metric.name) for row in rows}) > 1 else None
 
     @property
     def hints(self) -> list[int]:
@@ -176,26 +178,33 @@ class Model:
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\d.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][: limits.SOURCE_NUMBERS]
 
-    def selected(self, parameters: Mapping[str, str]) -> Set[str]:
-        """Those that the selector counts, of their names and origins. A module whose place changes
-        with the arguments is followed: it is the one with what only it has in the call."""
-        names = {name for name in parameters if self._is_selected(name)}
-        if not self.origins or any(parameters[name] in self.origins for name in names):
-            return names
-        first = next((name for name, origin in parameters.items() if origin in self.origins), "")
-        level = len(self.selector.module.split("."))
-        path = [*first.split(".")[:level], ""] if first else [" "]
-        return {name for name in parameters if name.startswith(".".join(path))}
-
-    def _is_selected(self, name: str) -> bool:
-        """Whether a parameter lies in a module that the selector names."""
+    def selected(self, parameters: Sequence[NamedParameter]) -> list[list[int]]:
+        """For each module that the selector names, the places of its parameters. One whose place
+        changes with the arguments is followed: it is the one with what only it has in the call."""
         if not self.selector.module:
-            return True
-        above = accumulate(name.split(".")[:-1], "{}.{}".format)
-        return any(matches(self.selector.module, path) for path in above)
+            return [[*range(len(parameters))]]
+        modules: dict[str, dict[int, None]] = defaultdict(dict)
+        for place, (names, _) in enumerate(parameters):
+            above = (p for name in names for p in accumulate(name.split(".")[:-1], "{}.{}".format))
+            for path in above:
+                if matches(self.selector.module, path):
+                    modules[path][place] = None
+        parts = [[*places] for places in modules.values()]
+        origins = [origin for _, origin in parameters]
+        if not self.origins or any(origins[place] in self.origins for p in parts for place in p):
+            return parts
+        first = next((names[0] for names, origin in parameters if origin in self.origins), None)
+        if first is None:
+            return []
+        level = len(self.selector.module.split("."))
+        path = ".".join([*first.split(".")[:level], ""])
+        return [[place for place, (names, _) in enumerate(parameters) if names[0].startswith(path)]]
 
 
-def _origins(measured: Measured) -> dict[str, str]:
-    """Name of a parameter → the line that made it, and the type of the module that holds it."""
+def _named(measured: Measured) -> list[NamedParameter]:
+    """With the line that made each, and the type of the module that holds it, for its origin."""
     types = {row.path: row.type for row in measured.modules}
-    return {p.name: f"{p.source} {types[p.name.rpartition('.')[0]]}" for p in measured.parameters}
+    return [
+        ((p.name, *p.also), f"{p.source} {types[p.name.rpartition('.')[0]]}")
+        for p in measured.parameters
+    ]

@@ -70,6 +70,8 @@ def solve(
                     why += f"; next: give them values: {text.partition('(')[0]}({values})"
                 return unsolved(why, None)
             names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
+            if unknown := model.why_unknown(first):
+                return unsolved(unknown, names, first.call)
             arguments = _arguments(question, first, text)
             # Floats are only followed where there is no complete form with those of the call.
             rows = [row for row in first.variables if type(row.value) is int]

@@ -22,7 +22,7 @@ from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.gate import built_in_a_way, measure
 from nparam_lint.gate.candidates import WITH_PARAMETERS, Selection
-from nparam_lint.gate.judge import amount, selected
+from nparam_lint.gate.judge import UNEQUAL, amount, selected
 from nparam_lint.gate.reading import read_targets
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
@@ -261,7 +261,7 @@ def _count(measurement: Measurement, selector: Selector) -> tuple[int | None, st
         return amount(rows[0], selector.metric), ""
     if not rows:
         return None, f"no module matches {selector.module!r}"
-    return None, measurement.no_routing or "its modules have different counts"
+    return None, measurement.no_routing or UNEQUAL
 
 
 # --- what earlier runs have built -----------------------------------------------------------------

@@ -162,7 +162,7 @@ class VariableRow(Struct, frozen=True):
 
 
 TracedTensor = tuple[
-    str, str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...], str
+    str, str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...], str, tuple[str, ...]
 ]  # see TracedBuild
 
 
@@ -170,7 +170,8 @@ class TracedBuild(Struct, frozen=True):
     """A build with numbers that carry their expression. Expressions are numbers of rows in
     `Traces.expressions`. `parameters`: (name, what the metric counts of one element, its lengths,
     the expression of each; none where they were lost; for each mixture of experts that it is in,
-    how many of them are used, of how many; its origin, where that was asked for). `decisions`:
+    how many of them are used, of how many; its origin, where that was asked for; its other names,
+    where it is tied). `decisions`:
     (comparison, whether it held, `path:line`) in their order. `lost`: (what became of a value, its
     expression). `error`: why the constructor refused the point."""
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.recall import MeasurementCache
 
-PROTOCOL = 11
+PROTOCOL = 12
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 

@@ -188,6 +188,9 @@ def _base(bounds: Bounds, actual: int) -> int:
     return actual
 
 
+UNEQUAL = "its modules have different counts"  # where a selector names several
+
+
 def selected(selector: Selector, rows: Sequence[ModuleRow]) -> list[ModuleRow]:
     """The modules that a selector names; the model itself where it names none."""
     if not selector.module:

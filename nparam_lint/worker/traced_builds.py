@@ -82,8 +82,8 @@ def run(build, point, seconds):
 
 def rows(count, metric, with_origins):
     """[name, what the metric counts of an element, lengths, the row of each length, `uses`,
-    origin]: no rows where they were lost; uses: the rows of how many experts are used, of how
-    many."""
+    origin, other names]: no rows where they were lost; uses: the rows of how many experts are used,
+    of how many."""
     parameters = []
     for key, entry, amount in count.weighed(metric):
         shape = [int(length) for length in entry.shape]
@@ -93,7 +93,7 @@ def rows(count, metric, with_origins):
             lengths, uses = [], ()
         uses = [[row_of(used), row_of(number)] for used, number in uses]
         origin = count.origin(entry) if with_origins else ""
-        parameters.append([entry.name, str(amount), shape, lengths, uses, origin])
+        parameters.append([entry.name, str(amount), shape, lengths, uses, origin, entry.also])
     return parameters
 
 

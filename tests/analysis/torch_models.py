@@ -69,7 +69,7 @@ class InProcess:
         self.modules = [sys.modules[inspect.getmodule(make).__name__], sys.modules[__name__]]
 
     def selected(self, parameters):
-        return parameters
+        return [range(len(parameters))]
 
     def trace(self, batches, base, seconds):
         return [self.traced(points, base, seconds) for points in batches]
@@ -94,7 +94,7 @@ class InProcess:
                 model = self.make(**{**base, **{n: symbol(n, v) for n, v in point.items()}})
             trace.paused += 1
             rows = tuple(
-                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), (), "")
+                (name, "1", tuple(p.shape), tuple(getattr(p, ROWS, ())), (), "", ())
                 for name, p in model.named_parameters()
             )
         except Exhausted:

@@ -164,6 +164,15 @@ class Handed(Square):
         self.many = nn.Linear(n, n)
 
 
+class Rows(nn.Module):
+    def __init__(self, first=3, d=8, n=3):
+        super().__init__()
+        self.rows = nn.ModuleList(nn.Linear(first if k == 0 else d, d) for k in range(n))
+        self.tied = nn.ModuleList(nn.Linear(d, 2 * d) for _ in range(n))
+        for row in self.tied[1:]:
+            row.weight = self.tied[0].weight
+
+
 class Attention:
     def __init__(self, heads=4, dim=None, rope=None):
         self.heads, self.dim = heads, dim or 8 * heads
@@ -311,10 +320,22 @@ def test_choices_that_are_asked_for_are_all_combined(formula):
 
 def test_a_selector_asks_for_a_part_and_only_what_is_asked_for_is_varied(formula):
     told = document(formula("nets.py::GPT[h.*]", "--format", "json"))
-    assert told["cases"][0]["formula"] == "n_layer*n_embd*(3*n_embd + 5)"
+    assert told["cases"][0]["formula"] == "n_embd*(3*n_embd + 5)"
     more = ("--vary", "n_layer,n_embd", "--format", "json")
     (case,) = document(formula("nets.py::GPT[trainable]", *more))["cases"]
     assert case["formula"] == "n_embd*(n_layer*(3*n_embd + 5) + 64)"
+
+
+def test_a_selector_is_about_each_module_that_it_matches(formula):
+    """Also where it has its weights from another one; if their counts are the same."""
+    tied = formula("nets.py::Rows[tied.*]").stdout
+    assert "\n  2*d*(d + 1)\n" in tied
+    assert "\n  no effect  first, n\n" in tied
+    alike = formula("nets.py::Rows(8)[rows.*]").stdout
+    assert "\n  d*(first + 1)\n" in alike
+    assert "\n  fixed      first=8: its modules have different counts\n" in alike
+    done = formula("nets.py::Rows[rows.*]", code=1)
+    assert "– its modules have different counts" in done.stdout
 
 
 def test_an_installed_class(formula):

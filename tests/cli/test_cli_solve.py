@@ -269,6 +269,18 @@ def test_what_the_selector_counts_is_said(solve):
 
 
 @pytest.mark.thorough
+def test_a_selector_is_about_each_module_that_it_matches(solve):
+    (found,) = answers(
+        solve("nets.py::GPT[h.*]", "--budget", "3168", "--vary", "n_embd", "--format", "json")
+    )
+    assert (found["forms"][0]["form"], found["points"][0]["values"]) == (
+        "3*n_embd*(n_embd + 1)",
+        {"n_embd": 32},
+    )
+    done = solve("nets.py::GPT[*]", "--budget", "3168", "--vary", "n_embd", code=1)
+    assert "– its modules have different counts\n" in done.stdout
+
+
 def test_floats_of_the_call_are_followed(solve):
     question = ["nets.py::Rounded", "--vary", "d=1..300,multiple=1..20", "--budget", "123_456"]
     (found,) = answers(solve(*question, "--format", "json"))

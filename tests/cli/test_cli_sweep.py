@@ -117,7 +117,6 @@ def test_choices_truth_values_and_a_selector(sweep):
     for row in rows:
         assert row["nparam"] == 4 * net(row["width"], 2, row["norm"], row["bias"]), row
         assert row["by"] == "form"
-    assert counts(rows_of(sweep("Net[h.0]", "--vary", "width=8,16").stdout)) == [72, 272]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +125,17 @@ def test_choices_truth_values_and_a_selector(sweep):
 def test_an_argument_may_be_none_or_a_number(sweep, values, wanted):
     rows = rows_of(sweep("Optional", "--vary", f"d_ff={values}").stdout)
     assert [(row["nparam"], row["by"]) for row in rows] == [(n, "form") for n in wanted]
+
+
+@pytest.mark.parametrize("selector", ["h.0", "h.*"])
+def test_a_selector_is_about_each_module_that_it_matches(sweep, selector):
+    rows = rows_of(sweep(f"Net[{selector}]", "--vary", "width=8,16").stdout)
+    assert [(row["nparam"], row["by"]) for row in rows] == [(72, "form"), (272, "form")]
+
+
+def test_a_row_whose_modules_differ_has_no_count(sweep):
+    rows = rows_of(sweep("Net[*]", "--vary", "width=8,depth=1,2,norm=none", code=1).stdout)
+    assert {row["reason"] for row in rows} == {"its modules have different counts"}
 
 
 def test_without_a_form_all_are_built(sweep):

@@ -30,10 +30,16 @@ from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 from nparam_lint.discover.syntax import TooSlow, time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
-    from nparam_lint.analysis.closed_forms.observations import BuildHistory, Point, Value, Variable
+    from nparam_lint.analysis.closed_forms.observations import (
+        BuildHistory,
+        NamedParameter,
+        Point,
+        Value,
+        Variable,
+    )
     from nparam_lint.analysis.closed_forms.paths import PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.analysis.closed_forms.verified_forms import PathForm
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
         def trace(
             self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
         ) -> Sequence[Traces | None]: ...
-        def selected(self, parameters: Mapping[str, str]) -> Container[str]: ...
+        def selected(self, parameters: Sequence[NamedParameter]) -> Sequence[Sequence[int]]: ...
 
 
 NONE = "no closed form found"
@@ -92,7 +98,7 @@ def derive(
     history, case, learned = history.case(case or {}), case or {}, learned or Learned()
     ((call, first),) = history.build([{}])
     if not isinstance(first, Built):
-        return [NoForm(f"the model cannot be built: {first.reason}", case=case)]
+        return [NoForm(first.reason, case=case)]
     forms: list[ClosedForm] | NoForm = NoForm(LATE)
     with suppress(TooSlow), time_limit(max(learned.seconds_left, limits.LEAST_SECONDS)):
         small = shallow(history, first)

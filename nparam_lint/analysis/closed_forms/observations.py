@@ -67,6 +67,7 @@ class Built(Struct, frozen=True):
         return math.ceil(sum(math.prod(shape) * weight for shape, weight in self.sizes))
 
 
+NamedParameter = tuple[Sequence[str], str]  # its names, and where it was made
 Outcome = Built | NotMeasured
 Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 

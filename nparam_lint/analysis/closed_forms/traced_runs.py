@@ -18,12 +18,18 @@ from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.observations import Built, exactly, key_of
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain, quotient
+from nparam_lint.gate.judge import UNEQUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Test
-    from nparam_lint.analysis.closed_forms.observations import BuildHistory, Value, Variable
+    from nparam_lint.analysis.closed_forms.observations import (
+        BuildHistory,
+        NamedParameter,
+        Value,
+        Variable,
+    )
     from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.count.measured import TracedBuild, TracedTensor, Traces
 
@@ -99,11 +105,11 @@ class Run(Struct, dict=True):
 
 
 class Tracer(Struct, dict=True):
-    """Builds each point once. `selected`: which parameters are counted, of their names and
-    origins."""
+    """Builds each point once. `selected`: of each module that is counted, the places of its
+    parameters among all; where there are several, what is said is true of each."""
 
     trace: Trace
-    selected: Callable[[Mapping[str, str]], Container[str]]
+    selected: Callable[[Sequence[NamedParameter]], Sequence[Sequence[int]]]
     variables: Sequence[Variable]
     is_late: Callable[[], bool] = bool
     history: BuildHistory | None = None  # of builds with plain numbers
@@ -161,15 +167,19 @@ class Tracer(Struct, dict=True):
         return [model.total if isinstance(model, Built) else None for _, model in models]
 
     def _read(self, rows: _AnswerRows, point: Mapping[str, Value], run: TracedBuild) -> Run:
-        names = self.selected({name: origin for name, *_, origin in run.parameters})
-        parameters = [_parameter(rows.table, row) for row in run.parameters if row[0] in names]
+        named = [((name, *also), origin) for name, *_, origin, also in run.parameters]
+        parts = self.selected(named)
+        sizes = {sum(_size(run.parameters[place]) for place in part) for part in parts}
+        error = run.error or (UNEQUAL if len(sizes) > 1 else None)
+        first = next(iter(parts), ())
+        parameters = [_parameter(rows.table, run.parameters[place]) for place in first]
         decisions: dict[Condition, str] = {}
         for row, is_true, place in run.decisions:
             condition = self.condition(rows, row)
             if condition is not None:
                 decisions.setdefault(condition if is_true else condition.negated, place)
         lost = [(kind, rows.table.polynomial(row)) for kind, row in run.lost]
-        return Run(point, parameters, decisions, lost, run.error)
+        return Run(point, parameters, decisions, lost, error)
 
     def condition(self, rows: _AnswerRows, row: int) -> Condition | None:
         """None for what always holds, or never."""
@@ -212,10 +222,14 @@ class _AnswerRows(Struct):
     conditions: dict[int, Condition | None] = field(default_factory=dict)
 
 
+def _size(tensor: TracedTensor) -> Number:
+    _, weight, lengths, *_ = tensor
+    return prod(lengths) * plain(Fraction(weight))
+
+
 def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
-    name, weight_text, lengths, rows, uses, _ = tensor
-    weight = plain(Fraction(weight_text))
-    size = prod(lengths) * weight
+    name, weight_text, lengths, rows, uses, *_ = tensor
+    weight, size = plain(Fraction(weight_text)), _size(tensor)
     if lengths and not rows:
         return TracedParameter(name, None, size, None)
     shape = tuple(map(table.polynomial, rows))

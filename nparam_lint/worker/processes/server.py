@@ -19,7 +19,7 @@ from .groups import MANY, Parent
 from .lifecycle import Answer, End, Files, Job, JobRun, Tell, Widen
 from .supervision import Supervision
 
-PROTOCOL = 11
+PROTOCOL = 12
 
 
 def guard_process(torch):
