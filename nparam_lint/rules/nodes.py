@@ -148,20 +148,30 @@ def _spread(value: ast.expr) -> ast.List:
     return ast.List([ast.Starred(value)])
 
 
+def _holder(value: ast.expr) -> ast.expr:
+    """The container of which a value is all that it holds, or one thing that it holds."""
+    match value:
+        case ast.Subscript(value=holder):
+            return holder
+        case ast.Call(func=ast.Attribute(value=holder, attr="values" | "items")):
+            return holder
+    return value
+
+
 def given_away(node: ast.AST) -> Iterator[ast.AST]:
-    """The values that a node hands on."""
+    """The values that a node hands on; of `X.values()` and `X[key]`, X."""
     if isinstance(node, ast.Call):
         if plain_name(node.func) not in _HARMLESS:
-            yield from (value for _, value in arguments(node))
+            yield from (_holder(value) for _, value in arguments(node))
     elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield)):
         if node.value is not None:
             yield node.value
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        yield from map(unstarred, node.elts)
+        yield from (_holder(unstarred(item)) for item in node.elts)
     elif isinstance(node, (ast.Dict, ast.BoolOp)):
         yield from node.values
     elif isinstance(node, (ast.GeneratorExp, ast.ListComp, ast.SetComp)):
-        yield node.elt
+        yield _holder(node.elt)
     elif isinstance(node, ast.DictComp):
         yield node.value
     elif isinstance(node, ast.IfExp):

@@ -159,6 +159,18 @@ VALID = (
     built("layers = []\nlayers.append(nn.Linear(2, 2))\nself.net = nn.Sequential(*layers)"),
     built("self.layers = [nn.Linear(2, 2)]\nself.net = nn.Sequential(*self.layers)"),
     built("self.layers = [nn.Linear(2, 2)]\nself.layers = nn.ModuleList(self.layers)"),
+    *(
+        built(f"self.d = {{}}\nself.d['a'] = nn.Linear(2, 2)\nself.net = {registered}")
+        for registered in (
+            "nn.ModuleList(list(self.d.values()))",
+            "nn.ModuleList(self.d.values())",
+            "nn.Sequential(*self.d.values())",
+            "nn.Sequential(OrderedDict(self.d.items()))",
+            "nn.Sequential(self.d['a'], nn.ReLU())",
+            "nn.ModuleList([self.d['a']])",
+            "nn.ModuleList([self.d[k] for k in self.d])",
+        )
+    ),
     built("self.a = nn.Linear(2, 2)\nself.b = nn.Linear(2, 2)\nself.layers = [self.a, self.b]"),
     built("self.a, self.b = [nn.Linear(2, 2) for _ in range(2)]"),
     built(
