@@ -11,10 +11,11 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.claims import Selector, TextError
-from nparam_lint.claims.docstring_budgets import MENTION, Declared, budget_lines, place_in
+from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, place_in
 from nparam_lint.claims.grammar import Value, parse_value
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
 _EXPONENTS = {"t": 12, "g": 9, "b": 9, "m": 6, "k": 3}
 _DIGIT = re.compile("[0-9]")
-SENTENCE_END = re.compile(
+_SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
     r"|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
     re.IGNORECASE,
@@ -90,26 +91,43 @@ _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
     |with\s+\w+\s*=)\b(?!\s+(?:the\s+)?(?:(?:full|whole|entire)\s+)?(?:model|network)\b)
+    |\s+(?:(?:that|which)\s+)?(?:is|are|stays?|remains?|kept)\s+frozen\b
     |\s*[(,]?\s*(?:without|w/o|excl\w*|except|not\s+counting)\b
     |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
 
 
-def find_claims(lines: Sequence[DocLine]) -> list[Declared]:
-    """The claims of one docstring, in order; its budgets are no prose. `text` is the phrase, and
-    the place that of the count in it."""
+class Claim(Struct, frozen=True):
+    """`text`: the phrase; the place is that of the count in it. `before`, `after`: its sentence, up
+    to the count, and from there."""
+
+    text: str
+    selector: Selector
+    value: Value
+    line: int
+    column: int
+    before: str
+    after: str
+
+
+def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
+    """The claims of one docstring, in order; its budgets are no prose."""
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
-    text = "\n".join(part.text for part in parts)
-    ends = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
-    claims = [
-        Declared(None, selector, value, phrase, *place_in(parts, start + offset))
-        for start, end in pairwise(ends)
-        for offset, phrase, selector, value in phrases(text[start:end])
-    ]
-    return _consistent(claims)
+    return _consistent([*claims_in(parts)])
 
 
-def phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
+def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
+    """The claims of some lines that belong together."""
+    text = "\n".join(line.text for line in lines)
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    for start, end in pairwise(ends):
+        sentence = text[start:end]
+        for offset, phrase, selector, value in _phrases(sentence):
+            place = place_in(lines, start + offset)
+            yield Claim(phrase, selector, value, *place, sentence[:offset], sentence[offset:])
+
+
+def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
     if len(sentence) > _LONGEST or not (MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
@@ -189,7 +207,7 @@ def written_value(number: str, suffix: str | None) -> str:
     return f"{stripped}e{zeros}" if zeros >= 3 and stripped else digits
 
 
-def _consistent(claims: list[Declared]) -> list[Declared]:
+def _consistent(claims: list[Claim]) -> list[Claim]:
     """The claims without those that contradict each other; a claim that calls itself a total
     outweighs the rest."""
     consistent: set[int] = set()

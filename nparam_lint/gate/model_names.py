@@ -40,7 +40,7 @@ _PART = re.compile(r"[A-Za-z]+|[0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
 _MARK = re.compile("[†‡§]")  # of another variant
-_WORD = re.compile(r"[A-Za-z][\w./+-]*")
+_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
 # A string that chooses a model: the first argument of a call, or one that is called so.
 _CHOICE = re.compile(
     r"""(?:\w\(\s*|\b(?:\w*name|arch\w*|variant|size|version|\w*model\w*|config)\s*=\s*)
@@ -59,6 +59,15 @@ _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
     " make transformer attention classifier discriminator generator".split()
 )
+_KINDS = frozenset("cnn mlp rnn lstm gru gan vae".split())  # of networks
+# Behind a preposition the model is part of what has the number, or does something with it.
+_PREPOSITION = re.compile(
+    r"""\b(?:as|at|by|for|from|in(?!\s+total\b)|into|(?<!total\ )(?<!number\ )(?<!count\ )of|on|over
+    |to|using|via|with|within|without)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LINK = re.compile(r"\w+://\S+")
+_NUMBER_BEFORE = re.compile(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
@@ -90,6 +99,16 @@ class NamedModel(Struct, frozen=True):
     def is_class(self) -> bool:
         """Whether it is called after its class, rather than after a factory."""
         return self.measured.type.rpartition(".")[2] == called(self.callable)
+
+    @property
+    def is_named_by_class(self) -> bool:
+        """Whether this is the name of its class, for which its defaults stand."""
+        return self.is_class and name_key(self.name) == name_key(called(self.callable))
+
+    @property
+    def spellings(self) -> set[str]:
+        """The keys of what a sentence about it calls it: its name, or its class."""
+        return {name_key(self.name), name_key(self.measured.type.rpartition(".")[2])}
 
     def amount(self, count: StatedCount) -> int | None:
         """What it has of the measure that a count is about."""
@@ -129,6 +148,41 @@ def name_key(text: str) -> str:
             pieces = _PIECE.findall(part) or [part]
             key += "".join(_SIZES.get(piece.lower(), piece.lower()) for piece in pieces)
     return key
+
+
+def is_plain(count: StatedCount, model: NamedModel) -> bool:
+    """Whether the sentence of a count says no more than that this model has it: it names nothing
+    else, and where it names the model, no preposition stands before the number."""
+    before, after = (_LINK.sub("", part) for part in count.sentence)
+    named_before, others = _named_beside(before, model)
+    named_after, others_after = _named_beside(after, model)
+    # Behind the number what follows "on" is a data set; and behind a comma another matter begins.
+    clause = re.split(r"[,;]\s", after)[0]
+    others += [n for n in others_after if n < len(clause) and not re.search(r"\bon\s+$", after[:n])]
+    if others:
+        return False
+    if count.definition or count.in_file or not (named_before or named_after):
+        return True
+    return not _PREPOSITION.search(before if named_before else before + after[: named_after[0]])
+
+
+def _named_beside(text: str, model: NamedModel) -> tuple[list[int], list[int]]:
+    """Where a text names a model, and where something else: by a compound (`ViT-B`, `resnet50`) or
+    within a sentence by a capital; without labels (`FLOPs: 8G`) and units (`8G FLOPs`)."""
+    named, others = [], []
+    for match in _WORD.finditer(text):
+        word, before = match[0].rstrip(".-/"), text[: match.start()]
+        key = name_key(word.rpartition(".")[2] if _DOTTED.fullmatch(word) else word)
+        is_compound = _COMPOUND.search(word) is not None
+        if any(own.startswith(key) for own in model.spellings):
+            if is_compound or key in model.spellings:
+                named.append(match.start())
+        elif is_compound or (word[0].isupper() and re.search(r"[a-z,]\s+$", before)):
+            is_label = text[match.end() :].lstrip(" *_`")[:1] in (":", "=")
+            is_general = word.lower().removesuffix("s") in _GENERAL | _KINDS
+            if not (is_label or is_general or _NUMBER_BEFORE.search(before)):
+                others.append(match.start())
+    return named, others
 
 
 class ModelNames:

@@ -8,6 +8,7 @@ is only `likely` is never one. A number that fits one of several models accuses 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import shlex
 from contextlib import suppress
@@ -49,12 +50,19 @@ _CHECKPOINT = ".safetensors"
 _SIZE_IN_NAME = re.compile(
     r"(?<![A-Za-z0-9.])(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
+_WORD_IN_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _ROUNDED = Fraction(3, 2)
 _SEVERAL = 3  # models in a table
 _ROUNDED_UP = Fraction(1005, 1000)
+# Folders, headings and heads of columns: the model in the row is often a part of what is counted.
 _TASK = re.compile(
-    r"detection|segmentation|pose|downstream|(?<![a-z])(?:seg|det)(?![a-z])", re.IGNORECASE
+    r"""detection|segmentation|downstream|video.?prediction
+    |(?<![a-z])(?:seg|det|pose|keypoints?|tracking|coco|ade20k|cityscapes|voc|kitti|mpii
+    |pckh?|(?-i:AR)|mota|hota|idf1|mpjpe|abs.?rel|psnr|ssim|fid|wer)(?![a-z])""",
+    re.IGNORECASE | re.VERBOSE,
 )
+_PARTS = frozenset("encoder decoder backbone neck head".split())
+_OF_ANOTHER = "this is what "  # so begins what is said of a number that is another size's
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
@@ -248,7 +256,7 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         for head, inside in tables.items()
         if head
         and len({o.name for o in inside}) >= _SEVERAL
-        and not any(o.verdict == "right" or o.explanation for o in inside)
+        and not any(_confirms(o) for o in inside)
     }
     return [
         replace(o, strength="likely")
@@ -259,6 +267,14 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         else o
         for o in outcomes
     ]
+
+
+def _confirms(outcome: StatedOutcome) -> bool:
+    """Whether a count shows that those beside it are of the models by whose names they stand: its
+    number is one of its own model's."""
+    if outcome.verdict == "right":
+        return outcome.strength == "certain"
+    return bool(outcome.explanation) and not outcome.explanation.startswith(_OF_ANOTHER)
 
 
 def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
@@ -294,6 +310,7 @@ def _outcome(
         return StatedOutcome(at, count)
     strength, explanation = binding.strength, ""
     right = model = fitting(models)
+    near: list[NamedModel] = []
     if model is None:  # a family, or all that is built of a class, may be called after it
         near = names.of_family(models[0].name)
         near += names.beside(models[0]) if models[0].is_class else []
@@ -306,8 +323,10 @@ def _outcome(
         bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
         explanation = measures.fitting_measure("this", bounds, model.measured)
         if not explanation and count.is_name and (other := fitting(names.beside(model))):
-            explanation = f"this is what {other.name} has"
-        is_clear = _is_of(model, models, count, names) and _is_near(model, at.path)
+            explanation = f"{_OF_ANOTHER}{other.name} has"
+        is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
+        is_clear &= not _is_any_size(model, near, count)
+        is_clear &= model_names.is_plain(count, model)
         is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
         is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
         strength = binding.strength if is_clear else "likely"
@@ -340,24 +359,46 @@ def _is_of(
     return is_one and model.callable not in names.unsure
 
 
-def _is_near(model: NamedModel, path: str) -> bool:
-    """Whether a text at `path` means this model by its name. In a folder of a downstream task it
-    often has no head; and `base` is that of a model of the same folder."""
-    is_here = within([parent(path)])(model.callable.partition("::")[0])
-    is_here |= not model_names.is_size(model.name)
-    return is_here and _tasks(model.callable) <= _tasks(path)
+def _is_any_size(model: NamedModel, near: Iterable[NamedModel], count: StatedCount) -> bool:
+    """Whether a class is named, of which there are several sizes, and its defaults are one of them:
+    each has a name of its own, so that the class alone may be any."""
+    if count.definition or not model.is_named_by_class:
+        return False
+    others = [m for m in near if m.measured.type == model.measured.type and not m.is_named_by_class]
+    amounts = {m.amount(count) for m in others}
+    return len(amounts) > 1 and model.amount(count) in amounts
+
+
+def _is_near(model: NamedModel, at: Position, count: StatedCount) -> bool:
+    """Whether a text means this model by its name, rather than what it is a part of, or has as a
+    part. About a downstream task it often has another head, or none. What is called an encoder is
+    no model, unless the text calls it that. And `base` is that of a model of the same folder."""
+    file = model.callable.partition("::")[0]
+    is_here = within([parent(at.path)])(file) or not model_names.is_size(model.name)
+    task = _tasks(parent(file))
+    text_tasks = _tasks(parent(at.path), *count.above[:1], *count.heads)
+    is_of_task = task <= text_tasks and bool(task) == bool(text_tasks)
+    text = (*count.names, *count.sentence, *count.above, *count.heads)
+    called = (posixpath.basename(file), model_names.called(model.callable))
+    is_whole = at.path == file or _parts(*called) <= _parts(*text)
+    return is_here and is_of_task and is_whole
+
+
+def _tasks(*texts: str) -> set[str]:
+    """The downstream tasks that texts name."""
+    return {match[0].lower() for text in texts for match in _TASK.finditer(text)}
+
+
+def _parts(*texts: str) -> set[str]:
+    """The words for a part of a model that texts have."""
+    words = (word.lower() for text in texts for word in _WORD_IN_NAME.findall(text))
+    return {word.removesuffix("s") for word in words} & _PARTS
 
 
 def _is_rounded_up(amount: int, bounds: Bounds) -> bool:
     """Whether a number is so little too large that somebody rounded it up."""
     declared, unit = bounds.declared or 0, (bounds.high or 0) + 1 - (bounds.declared or 0)
     return declared - unit < amount < declared <= amount * _ROUNDED_UP
-
-
-def _tasks(path: str) -> set[str]:
-    """The downstream tasks that folders of a path are called after: there a model of the same name
-    often has no head."""
-    return {match[0].lower() for match in _TASK.finditer(parent(path))}
 
 
 def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) -> bool:

@@ -57,6 +57,25 @@ TABLES = {
         "| Backbone | #params | box mAP |\n|---|---|---|\n| R50 | 44M | 41 |\n",
         [],
     ),
+    **{
+        f"of a detector, by its measure {head}": (
+            f"| Model | #params | {head} |\n|---|---|---|\n| R50 | 44M | 41 |\n",
+            [],
+        )
+        for head in (
+            *("AP", "box AP", "bAP", "AP<sup>b</sup>", "AP<sup>val</sup>", "$AP^b$", "AP^bb"),
+            *(r"$\text{AP}^{b}$", "mAP<sup>val<br>50-95", "mAP@0.5:0.95", "map50", "mAP(box)"),
+            *("mIoU", "MIoU", "miou", "mean IoU", "mIoU/mAcc", "PQ"),
+        )
+    },
+    "of a model, by its measure": (
+        "| Model | #params | MAPE | Acc@1 |\n|---|---|---|---|\n| R50 | 44M | 4 | 1 |\n",
+        [("3:9", "44M", "", "R50")],
+    ),
+    "of what the models are the backbone of": (
+        "| Backbone of UperNet | Params |\n|---|---|\n| R50 | 33M |\n",
+        [],
+    ),
     "no count at all": (
         "| model | images | top-1 | FLOPs (G) |\n|---|---|---|---|\n| a | 7M | 76.1 | 4.1 |\n",
         [],

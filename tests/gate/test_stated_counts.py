@@ -155,6 +155,67 @@ def test_a_wrong_count_is_a_warning_where_it_stands_and_no_other_is_told(tmp_pat
     assert told(tmp_path, nparam_lint, files, code=1) == wrong
 
 
+# No more is said than that the model has so many.
+PLAIN = [
+    "GridNet has 120 parameters.",
+    "Our GridNet (120 parameters) reaches 82 % on ImageNet-1k.",
+    "GridNet has 2.1G FLOPs and a total of 120 parameters, and RegNetY-16GF has 84M.",
+    "Here's how you'd instantiate a GridNet (120 param version):",
+    "# GridNet\n\nA grid of CNN layers, 120 parameters.",
+]
+# The number may be another model's, or that of what GridNet is a part of.
+OF_OTHERS = [
+    "GridNet is distilled from RegNetY-16GF (84M parameters).",
+    "GridNet surpasses ParC-Net-S, which has 5.0M parameters, by 1.2%.",
+    "GridNet beats ResNet-50 (25.6M parameters) by 1.2%.",
+    "GridNet beats Mamba (25M parameters).",
+    "We use ViT-B (86M parameters) as the teacher of GridNet.",
+    "We use a model (86M parameters) as the teacher of GridNet.",
+    "Mask R-CNN with GridNet has 31M parameters.",
+    "GridNet has 31M parameters with Mask R-CNN.",
+    "An ensemble of four GridNet has 27M parameters.",
+    "GridNet can be fine-tuned with only 0.1M trainable parameters.",
+    "GridNet beats GridNet-XL (7M parameters).",
+    "# GridNet\n\nDistilled from RegNetY-16GF (84M parameters).",
+]
+
+
+def test_a_sentence_that_names_something_else_accuses_no_model(tmp_path, nparam_lint):
+    files = {"nets.py": ONE} | texts(OF_OTHERS)
+    files |= {f"plain_{number}.md": f"{text}\n" for number, text in enumerate(PLAIN)}
+    found = [path for path, *_ in told(tmp_path, nparam_lint, files)]
+    assert found == [f"plain_{number}.md" for number in range(len(PLAIN))]
+    files["nets.py"] = ONE.replace("nn.Linear(9, 10)", "nn.Linear(11, 10)")
+    assert told(tmp_path, nparam_lint, files) == []  # 120 parameters
+
+
+DOCUMENTED = {
+    "gemma_7b": ("Builder for a gemma_7b model with 7B parameters.", True),
+    "llama3_8b": ("A Llama3 model w/ the default 8b parameter values of https://x.y/LLaMA.", True),
+    "volo_d3": ("VOLO-D3 model, FLOPs: 8G, Params: 59M, 84.1% Top-1", True),
+    "SmallCNN": ("A small CNN with 50K parameters.", True),
+    "TinyBert": ("A student of BERT-base (110M parameters).", False),
+    "Head": ("Put on top of a frozen DINOv2 ViT-B/14 (86M parameters).", False),
+    "Adapter": ("Adapter for LLaMA. The base model with its 6.7B parameters stays frozen.", False),
+    "Small": ("Distilled from a 33M-parameter DEMUCS.", False),
+    "Student": ("A student of resnet50 (25M parameters).", False),
+    "Rival": ("A small net. Unlike DEMUCS, which has 33M parameters, it is fast.", False),
+}
+
+
+def test_a_docstring_that_names_another_model_accuses_none(tmp_path, nparam_lint):
+    source = TORCH + "".join(
+        f'\n\nclass {name}(nn.Linear):\n    """{doc}"""\n\n'
+        "    def __init__(self):\n        super().__init__(64, 64)\n"
+        for name, (doc, _) in DOCUMENTED.items()
+    )
+    source += '\n\ndef build():\n    """A SmallCNN of 50K parameters."""\n    return SmallCNN()\n'
+    files = {"my_encoder.py": source}
+    found = [message.split()[0] for *_, message in told(tmp_path, nparam_lint, files)]
+    plain = [name for name, (_, is_plain) in DOCUMENTED.items() if is_plain]
+    assert found == [*plain, "build"]
+
+
 NEAR = (
     TORCH
     + """
@@ -188,7 +249,63 @@ ALMOST = [
     "| model | params |\n|--|--|\n"
     "| SpanNet | 3M |\n| span_net_large | 8M |\n| span_net_small | 0.3M |",
 ]
+# Each size has a name of its own, and the class has the count of one.
+OF_SIZES = """
+class WideNet(nn.Module):
+    WIDTHS = {"tiny": 8, "small": 16, "base": 32}
+
+    def __init__(self, size="tiny"):
+        super().__init__()
+        self.fc = nn.Linear(self.WIDTHS[size], 100, bias=False)
+
+
+def widenet_tiny():
+    return WideNet("tiny")
+
+
+def widenet_small():
+    return WideNet("small")
+
+
+def widenet_base():
+    return WideNet("base")
+"""
+CHOICES = """
+class ManyNet(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.fc = nn.Linear({"mini": 9, "midi": 19, "maxi": 99}[name], 10)
+
+
+def main():
+    ManyNet("mini"), ManyNet("midi"), ManyNet("maxi")
+"""
+TABLE = "| model | params |\n|--|--|\n"
+PARTS = "| widenet_tiny | 1.6k |\n| widenet_small | 2.4k |\n| widenet_base | 4.9k |\n"
 NEAR_BY = {
+    "a class of several sizes": {
+        "wide.py": TORCH + OF_SIZES,
+        "README.md": f"{TABLE}| WideNet | 46.8k |\n",
+    },
+    "numbers of which one is another size's": {
+        "wide.py": TORCH + OF_SIZES,
+        "README.md": TABLE + PARTS.replace("2.4k", "3,200"),
+    },
+    "numbers of which one is another choice's": {
+        "many.py": TORCH + CHOICES,
+        "README.md": f"{TABLE}| mini | 1,000 |\n| midi | 4.9k |\n| maxi | 7.2k |\n",
+    },
+    "the encoder of a model": {
+        "wide_encoder.py": TORCH + OF_SIZES,
+        "README.md": "widenet_base has 4.9k parameters.\n",
+    },
+    "a task": {
+        "wide.py": TORCH + OF_SIZES,
+        "detection/README.md": f"{TABLE}| widenet_base | 4.9k |\n",
+        "heading.md": f"### Mask R-CNN on COCO\n\n{TABLE}| widenet_base | 4.9k |\n",
+        "head.md": "| model | params | PCKh@0.5 |\n|--|--|--|\n| widenet_base | 4.9k | 9 |\n",
+        "rows.md": "| | widenet_base |\n|--|--|\n| params | 4.9k |\n| WER | 4.9 |\n",
+    },
     "the model itself": {"nets.py": NEAR + SIZES} | texts(ALMOST),
     "with its head": {
         "detection/nets.py": NEAR + SIZES,
@@ -208,6 +325,29 @@ def test_a_number_of_a_model_near_it_is_no_finding(tmp_path, nparam_lint, name):
     assert [path for path, *_ in found] == ["wrong.md"]
 
 
+def test_sizes_encoders_and_tasks_that_the_text_names_are_found(tmp_path, nparam_lint):
+    row = "| widenet_base | 4.9k |\n"
+    files = {
+        "broad.py": TORCH
+        + OF_SIZES.replace("Wide", "Broad").replace(
+            "Module):", 'Module):\n    """A net with 46.8k parameters."""', 1
+        ),
+        "wide.py": TORCH + OF_SIZES,
+        "README.md": "# WideNet: for detection\n\n## Models\n\n" + TABLE + row,
+        "part.md": TABLE + PARTS.replace("1.6k", "800"),
+        "pose/nets_encoder.py": TORCH + model_class("PoseNet", "self.fc = nn.Linear(9, 10)"),
+        "pose/README.md": "## Encoders\n\n" + TABLE + "| PoseNet | 4.9k |\n",
+    }
+    found = [(path, line) for path, line, _ in told(tmp_path, nparam_lint, files)]
+    assert found == [
+        ("README.md", 7),
+        ("broad.py", 5),
+        ("part.md", 4),
+        ("part.md", 5),
+        ("pose/README.md", 5),
+    ]
+
+
 def test_a_size_alone_is_a_name_where_the_model_is(tmp_path, nparam_lint):
     table = "# SpanNet: it spans\n\n## Sizes\n\n| size | params |\n|--|--|\n"
     files = {
@@ -220,7 +360,8 @@ def test_a_size_alone_is_a_name_where_the_model_is(tmp_path, nparam_lint):
 def test_a_config_that_names_the_model(tmp_path, nparam_lint):
     files = {
         "nets.py": ONE,
-        "conf/grid.yaml": "# 120 parameters\n_target_: nets.GridNet\nn_parameters: 130\n",
+        "conf/grid.yaml": "# GridNet of 3, 120 parameters\n_target_: nets.GridNet\n"
+        "n_parameters: 130\n",
     }
     assert [(path, line) for path, line, _ in told(tmp_path, nparam_lint, files)] == [
         ("conf/grid.yaml", 1),

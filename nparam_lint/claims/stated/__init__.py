@@ -42,12 +42,13 @@ class StatedCount(Struct, frozen=True):
     `text`: as it stands there. `readings`: what it may mean, the likeliest first: `7.0` in a column
     without a unit may be thousands or millions. `line`, `column`: of its first character. `names`:
     what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
-    row, a key), else a text in which one may stand. `shares_name`: the first of them stands in
-    several rows of the table, with other counts. `above`: the headings; a name may be what one of
-    them and the row say together. `in_file`: whether a file that builds one model (a config, a
-    checkpoint) says it of that. `definition`: the class or factory in whose docstring it stands.
-    `head_at`: the line and column of the head of its column. `in_bytes`: that calls it megabytes.
-    `weights`: the names of the tensors counted."""
+    row, a key), else a text in which one may stand. `sentence`: the words before the number and
+    from it on, in what is written as text. `shares_name`: the first of them stands in several rows
+    of the table, with other counts. `above`: the headings; a name may be what one of them and the
+    row say together. `in_file`: whether a file that builds one model (a config, a checkpoint) says
+    it of that. `definition`: the class or factory in whose docstring it stands. `heads`: those of
+    the columns of its table. `head_at`: the line and column of the head of its column. `in_bytes`:
+    that calls it megabytes. `weights`: the names of the tensors counted."""
 
     text: str
     readings: tuple[Value, ...]
@@ -57,9 +58,11 @@ class StatedCount(Struct, frozen=True):
     names: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
     is_name: bool = False
+    sentence: tuple[str, str] = ("", "")
     shares_name: bool = False
     in_file: bool = False
     definition: str = ""
+    heads: tuple[str, ...] = ()
     head_at: tuple[int, int] | None = None
     in_bytes: bool = False
     weights: tuple[str, ...] = ()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims.comment_budgets import comments
-from nparam_lint.claims.docstring_budgets import place_in
-from nparam_lint.claims.prose import SENTENCE_END, find_claims, phrases
+from nparam_lint.claims.prose import claims_in, find_claims
 from nparam_lint.claims.stated import StatedCount
 
 if TYPE_CHECKING:
@@ -25,26 +24,20 @@ def counts_in_text(
 ) -> Iterator[StatedCount]:
     """The counts of some lines that belong together; the model is named in the sentence, or in what
     is `around`. `code`: what a comment is about; it names the model in the line of the number."""
-    text = "\n".join(line.text for line in lines)
-    ends = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
-    for start, end in pairwise(ends):
-        sentence = text[start:end]
-        for offset, phrase, selector, value in phrases(sentence):
-            line, column = place_in(lines, start + offset)
-            before, after = sentence[:offset], sentence[offset:]
-            if code is not None:
-                last = before.rpartition("\n")[2]
-                before = f"{code} {last}"
-                after = after.partition("\n")[0]
-            yield StatedCount(
-                phrase,
-                (value,),
-                selector,
-                line,
-                column,
-                (before, after, *around),
-                in_file=in_file,
-            )
+    for claim in claims_in(lines):
+        before, after = claim.before, claim.after
+        if code is not None:
+            before, after = before.rpartition("\n")[2], after.partition("\n")[0]
+        yield StatedCount(
+            claim.text,
+            (claim.value,),
+            claim.selector,
+            claim.line,
+            claim.column,
+            (before if code is None else f"{code} {before}", after, *around),
+            sentence=(before, after),
+            in_file=in_file,
+        )
 
 
 def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
@@ -64,6 +57,7 @@ def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[S
             claim.line,
             claim.column,
             (definition.rpartition(".")[2],),
+            sentence=(claim.before, claim.after),
             is_name=True,
             definition=definition,
         )

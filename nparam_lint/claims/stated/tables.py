@@ -25,10 +25,15 @@ _NAMED = re.compile(
 # The count is that of a larger model, of which the row names a part, or of a part of one.
 _PART = re.compile(
     r"(?:backbone|neck|head|detector|segmentor|framework|decoder|encoder|pre-?trained\s+model"
-    r"|module|layer|block|component|stage)s?(?:[\s_-]*names?)?",
+    r"|module|layer|block|component|stage)s?(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
-_DOWNSTREAM = re.compile(r"(?<![a-zA-Z])(?:mAP|mIoU|AP|PQ)(?![a-zA-Z])")
+# Measures of detectors and segmenters, with what their raised letters say.
+_DOWNSTREAM = re.compile(
+    r"""(?i:iou)|(?<![a-zA-Z])(?:[bm]?AP|map(?=[@0-9])|PQ)
+    (?:b+|m|bbox|box|mask|kp|val|test|dev|[SML])?(?![a-zA-Z])""",
+    re.VERBOSE,
+)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 
@@ -89,8 +94,9 @@ def counts_in_table(
     values: dict[tuple[int, str], set[object]] = {}
     for n, count in stated:
         values.setdefault((n, count.names[0]), set()).add(count.readings)
+    heads = tuple(cell.text for cell in head)
     for n, count in stated:
-        yield replace(count, shares_name=len(values[n, count.names[0]]) > 1)
+        yield replace(count, shares_name=len(values[n, count.names[0]]) > 1, heads=heads)
 
 
 def _count_parts(head: str) -> list[tuple[int, int, str]]:
@@ -105,14 +111,15 @@ def _turned(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
     """The counts of a table whose rows are properties, and whose columns are models."""
     if len(rows) < 2:
         return
-    head = rows[0]
+    head, heads = rows[0], tuple(row[0].text for row in rows if row)
     for row in rows[1:]:
         unit = head_unit(row[0].text) if row and len(row) == len(head) else None
         if unit is None:
             continue
         for name, cell in zip(head[1:], row[1:], strict=True):
             if name.text.strip() and (readings := readings_of(cell.text.strip(" *_`$"), unit)):
-                yield _count(cell, cell.text.strip(), readings, row[0], [name.text])
+                count = _count(cell, cell.text.strip(), readings, row[0], [name.text])
+                yield replace(count, heads=heads)
 
 
 def _count(
