@@ -158,23 +158,19 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         files |= {path for path, name in configs().items() if any(map(name.search, texts))}
         # What they import may be how the difference came about: a default, a width, a base class.
         imported = {*tree.may_run_with(files & tree.files)} - files
-        lines = [line for file in sorted(files) for line in edited(file)]
-        far = [line for file in sorted(imported) for line in edited(file)]
-        scope = {*files, *imported} if lines or far else ()
+        lines = [line for file in sorted(files | imported) for line in edited(file)]
+        scope = files | imported if lines else ()
         inside = [d for file in scope for d in definitions(file)]
         names = {*_NAME.findall(f"{candidate.target.built.callable} {candidate.build}")}
         origins = [at for change in cause.changes if (at := Position.read(change.source))]
         names |= {d.name for d in inside if any(map(d.holds, origins))}
-        others = _not_named(inside, names)
-        lines = [line for line in lines if not any(d.holds(line.position) for d in others)]
-        named = [d for d in inside if d not in others]
-        lines += [
-            line
-            for line in far
-            if any(d.holds(line.position) for d in named)
-            and not any(d.holds(line.position) for d in others)
-        ]
-        causes.append(replace(cause, edited=tuple(lines)))
+        reached = _reached(inside, names)
+        matters = []
+        for line in lines:  # outside of all definitions only near the model
+            around = [d.name for d in inside if d.holds(line.position)]
+            if reached.issuperset(around) and (around or line.position.path in files):
+                matters.append(line)
+        causes.append(replace(cause, edited=tuple(matters)))
     return causes
 
 
@@ -218,8 +214,8 @@ def _defined(name: str, file: str, node: ast.stmt) -> _Definition:
     return _Definition(name, file, first, node.end_lineno or first, names)
 
 
-def _not_named(definitions: Sequence[_Definition], names: set[str]) -> list[_Definition]:
-    """Those that are not among these names, nor named by what is."""
+def _reached(definitions: Sequence[_Definition], names: set[str]) -> set[str]:
+    """These names, and those in the definitions of what has them."""
     inside: dict[str, set[str]] = {}
     for definition in definitions:
         inside.setdefault(definition.name, set()).update(definition.names)
@@ -228,7 +224,7 @@ def _not_named(definitions: Sequence[_Definition], names: set[str]) -> list[_Def
         new = inside.get(waiting.pop(), set()) - named
         named |= new
         waiting += new
-    return [definition for definition in definitions if definition.name not in named]
+    return named
 
 
 def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:

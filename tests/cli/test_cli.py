@@ -416,6 +416,31 @@ def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint_process, gone, a
         assert "NPL008" in done.stdout
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
+def test_an_error_is_wrapped_for_a_terminal_alone(environ, gone):
+    import pty
+
+    command = [sys.executable, "-m", "nparam_lint", "--format", "x" * 40]
+    answers = []
+    for is_terminal in (True, False):
+        above, below = pty.openpty() if is_terminal else os.pipe()
+        done = subprocess.run(
+            command,
+            cwd=gone,
+            env=environ | {"COLUMNS": "80"},
+            stdout=subprocess.DEVNULL,
+            stderr=below,
+            check=False,
+        )
+        assert done.returncode == 2
+        answers.append(os.read(above, 10_000).decode().replace("\r", "").split("\n"))
+        os.close(below)
+        os.close(above)
+    wrapped, whole = answers
+    assert max(map(len, wrapped)) <= 80 < max(map(len, whole))
+    assert " ".join(" ".join(wrapped).split()) == " ".join(" ".join(whole).split())
+
+
 # --- lightness ------------------------------------------------------------------------------
 
 HEAVY = {"torch", "numpy", "libcst", "pathspec", "tabulate"}

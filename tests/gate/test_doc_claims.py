@@ -209,7 +209,8 @@ A Net has 110 <!-- nparam: net.py::Net --> parameters; large has 1.0M.
 
 def test_counts_that_are_right_are_bound_by_comments(nparam_lint, tmp_path):
     root = write_files(
-        tmp_path / "said", {"net.py": NET, "README.md": SAID, "a.rst": "large has 1M parameters\n"}
+        tmp_path / "said",
+        {"net.py": NET, "README.md": SAID, "a.rst": "large has 1M parameters\r\n"},
     )
     before = {path: path.read_bytes() for path in root.iterdir()}
     shown = nparam_lint("init", "--claims", "--diff", cwd=root)
@@ -226,7 +227,8 @@ a.rst:3  net.py::large  .. nparam: net.py::large
 """
     )
     assert (root / "README.md").read_text() == COMMENTED
-    assert (root / "a.rst").read_text() == ".. nparam: net.py::large\n\nlarge has 1M parameters\n"
+    text = b".. nparam: net.py::large\r\n\r\nlarge has 1M parameters\r\n"
+    assert (root / "a.rst").read_bytes() == text
     checked = nparam_lint("--declared", "README.md", "a.rst", cwd=root)
     assert "5 budgets hold" in checked.stdout, checked.stdout
     assert nparam_lint("init", "--claims", "--diff", cwd=root).stdout == ""
