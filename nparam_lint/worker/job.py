@@ -244,9 +244,8 @@ class ModelBuild:
             model, call = self.build(rung(torch, doubt["rung"] if doubt else name))
         except Exception as error:
             if doubt and doubt["saw_meta"]:
-                raise device_failure(
-                    doubt, f"cannot be built on the CPU: {describe(error)}"
-                ) from None
+                what = f"cannot be built on the CPU: {describe(error)}"
+                raise device_failure(doubt, what) from None
             raise
         text, after = call.text, random_state(torch)
         count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
@@ -416,10 +415,8 @@ def settle(doubt, count, text):
         return
     total, next_total = doubt["row"]["total"], count.rows[0]["total"]
     if next_total != total:
-        reason = (
-            f"{text} has {total:,} parameters in one build and {next_total:,} in the next: its "
-        )
-        reason += "widths come from random numbers"
+        reason = f"{text} has {total:,} parameters in one build and {next_total:,} in the next: "
+        reason += "its widths come from random numbers"
         hint = "give the constructor fixed widths, or fix them in the call"
         raise Failure("NPL004", "random", reason, hint=hint)
 

@@ -199,6 +199,14 @@ def load(cfg, name):
 
 def show(cfg, name):
     print(cfg.dim, name)
+
+
+def merge(cfg, values):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            merge(cfg, value)
+        else:
+            setattr(cfg, name, value)
 """
 
 
@@ -208,6 +216,7 @@ def show(cfg, name):
         ("", 'Config.load({"dim": 40})', "Config.dim", None),
         ("from common import cfg, load", 'load(cfg, "big")', "cfg.dim", None),
         ("import common\nfrom common import cfg", 'common.load(cfg, "big")', "cfg.dim", None),
+        ("from common import cfg, merge", 'merge(cfg, {"net": {"dim": 40}})', "cfg.dim", None),
         ("from common import cfg, show", 'show(cfg, "big")', "cfg.dim", 9),
     ],
 )

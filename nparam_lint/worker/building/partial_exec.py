@@ -7,6 +7,7 @@ import __future__
 import ast
 import contextlib
 import copy
+import functools
 import inspect
 import os
 import re
@@ -350,18 +351,19 @@ def changed_by(call, namespace, functions, callers):
     the file that has this `namespace`; `callers`: those that were followed."""
     name = dotted(call.func)
     roots = [root_name(argument) for argument in call.args]
-    base, is_method = name.split(".")[0], isinstance(call.func, ast.Attribute)
-    value, function, is_here = namespace.get(base), functions.get(name), True
-    names = set()
-    if is_other_file(namespace, base):  # what it does to a class is not known
+    base, is_elsewhere = name.split(".")[0], is_other_file(namespace, name.split(".")[0])
+    its_names, its_functions, function, names = namespace, functions, functions.get(name), set()
+    if is_elsewhere:  # what it does to a class is not known
         names.update(root for root in roots if isinstance(namespace.get(root), type))
-    if function is None and (value := callable_of(value, call.func)) is not None:
-        function, is_here = definition_of(value), value.__globals__ is namespace
-        if is_method and isinstance(namespace.get(base), type):  # a class method: `cls` is first
-            roots.insert(0, base)
-    if function is None and is_other_file(namespace, base):
+    if function is None:
+        value, is_of_class = callable_of(namespace.get(base), call.func)
+        if value is not None:
+            function, its_names = definition_of(value.__code__), value.__globals__
+            its_functions = functions if its_names is namespace else {}
+            roots[:0] = [base] * is_of_class  # `cls` is its first argument
+    if function is None and is_elsewhere:
         return names
-    if function is None and is_method:
+    if function is None and isinstance(call.func, ast.Attribute):
         kinds = (types.ModuleType, type, types.FunctionType)
         unchanged = call.func.attr in READING_METHODS or isinstance(namespace.get(base), kinds)
         return {base} if base and not unchanged else set()
@@ -373,8 +375,6 @@ def changed_by(call, namespace, functions, callers):
             names |= bound_names(ast.parse(text.value))
     if function is not None and function not in callers:
         callers.add(function)
-        its_names = namespace if is_here else value.__globals__
-        its_functions = functions if is_here else {}
         nodes = list(ast.walk(function))
         bound = bound_names(ast.Module(function.body, []))
         changes = set(bound)
@@ -386,7 +386,7 @@ def changed_by(call, namespace, functions, callers):
         globals_ = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
         variables = [node for node in nodes if isinstance(node, ast.Name)]
         local = {n.id for n in variables if isinstance(n.ctx, ast.Store)} - globals_
-        if is_here:
+        if its_names is namespace:
             names |= bound & globals_
             names |= (changes - parameters - local) & set(namespace)
         by_name = {k.arg: root_name(k.value) for k in call.keywords}
@@ -405,23 +405,24 @@ def is_other_file(namespace, name):
 
 
 def callable_of(value, node):
-    """The function of the project that `f`, `module.f` or `Class.method` is; None for another.
-    `value`: that of its first name."""
+    """(the function of the project that `f`, `module.f` or `Class.method` is, whether it is one of
+    a class); None for another. `value`: that of its first name."""
     if isinstance(node, ast.Attribute):
-        is_one = isinstance(node.value, ast.Name) and isinstance(value, (types.ModuleType, type))
-        value = inspect.getattr_static(value, node.attr, None) if is_one else None
-        if isinstance(value, classmethod):
-            value = value.__func__
-        elif not isinstance(value, types.FunctionType) or is_one is False:
-            value = None
+        if not (isinstance(node.value, ast.Name) and isinstance(value, (types.ModuleType, type))):
+            return None, False
+        value = inspect.getattr_static(value, node.attr, None)
+    is_of_class = isinstance(value, classmethod)
+    value = value.__func__ if is_of_class else value
     is_function = isinstance(value, types.FunctionType)
-    return value if is_function and is_project(value.__code__.co_filename) else None
+    is_known = is_function and is_project(value.__code__.co_filename)
+    return (value, is_of_class) if is_known else (None, False)
 
 
-def definition_of(function):
+@functools.lru_cache(maxsize=None)  # one tree of each: by it is known which were followed
+def definition_of(code):
     """Where a function of the project is defined, as a tree; None where that cannot be read."""
     with contextlib.suppress(OSError, SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function.__code__)))):
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code)))):
             if isinstance(node, ast.FunctionDef):
                 return node
     return None
