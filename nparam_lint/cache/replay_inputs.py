@@ -73,18 +73,10 @@ class ReplayInputs:
         store.save(name_of(arguments, environ), body)
         return store.saved
 
-    def add_head(self, root: str) -> None:
-        """Add which commit is the last one: what is staged is compared with it."""
-        git, common = _directories(root)
-        head = os.path.join(git, "HEAD")
-        names = ["packed-refs", os.path.join("reftable", "tables.list")]
-        with suppress(OSError, ValueError), open(head, encoding="utf-8") as file:
-            names += [file.read().removeprefix("ref: ").strip()]
-        self.note(CONTENT, [head, *(os.path.join(common, name) for name in names)])
-
-    def add_project(self, root: str, environ: Mapping[str, str]) -> None:
+    def add_project(self, root: str, environ: Mapping[str, str], *, is_staged: bool) -> None:
         """Add everything that decides which files belong to the project at `root`, in a git working
-        tree, and which interpreter it uses."""
+        tree, and which interpreter it uses. `is_staged`: what is staged is compared with the last
+        commit."""
         listing = ask_git(root, "ls-files", "-oi", "--exclude-standard", "--directory", "-z")
         if listing is None:
             self.is_complete = False
@@ -99,7 +91,7 @@ class ReplayInputs:
                 for name in subfolders
                 if name != ".git" and os.path.normpath(os.path.join(here, name)) not in ignored
             ]
-        self.note(CONTENT, _of_git(root, environ))
+        self.note(CONTENT, _of_git(root, environ, is_staged=is_staged))
         above = root
         while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
             above = os.path.dirname(above)
@@ -111,18 +103,19 @@ class ReplayInputs:
         self.note(STATE, ("/dev/nvidiactl", "/dev/nvidia0"))  # whether there is a GPU
 
 
-def _directories(root: str) -> list[str]:
-    """Git's for this working tree, and for all of its repository."""
+def _of_git(root: str, environ: Mapping[str, str], *, is_staged: bool) -> Iterator[str]:
+    """The paths of git's data and of its ignore rules; the main working tree."""
     # One question at a time: there may be line ends in a path.
     replies = (ask_git(root, "rev-parse", f"--git-{name}dir") for name in ("", "common-"))
     names = (os.fsdecode(reply or b"").removesuffix("\n") for reply in replies)
-    return [os.path.abspath(os.path.join(root, name)) for name in names]
-
-
-def _of_git(root: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """The paths of git's data and of its ignore rules; the main working tree."""
-    git, common = _directories(root)
+    git, common = (os.path.abspath(os.path.join(root, name)) for name in names)
     yield os.path.join(git, "index")
+    if is_staged:
+        head = os.path.join(git, "HEAD")
+        yield head
+        with suppress(OSError, ValueError), open(head, encoding="utf-8") as file:
+            yield os.path.join(common, file.read().removeprefix("ref: ").strip())
+        yield from (os.path.join(common, name) for name in ("packed-refs", "reftable/tables.list"))
     yield from (os.path.join(common, name) for name in ("info/exclude", "config"))
     yield os.path.dirname(common)
     home = os.path.expanduser("~")

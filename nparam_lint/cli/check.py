@@ -214,7 +214,7 @@ def _keep(
         again = replace(report, models=models, seconds=0.0)
         document = check_document.check_document(again, why_built=options.why_built)
         texts.append(heading + render(name, document, common.layout(options, session)))
-        inputs.add_project(str(session.home), session.environ)
+        inputs.add_project(str(session.home), session.environ, is_staged=session.is_staged)
         for path in filter(None, (session.settings.config, *session.settings.extended)):
             if not copy or not path.is_relative_to(copy.directory):  # of which the index tells
                 inputs.note("content", [str(path)])

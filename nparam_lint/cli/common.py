@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 from nparam_lint import discover
 from nparam_lint.analysis.roles import module_roles
 from nparam_lint.cli import progress
-from nparam_lint.config import load
+from nparam_lint.config import load, projects
 from nparam_lint.config import session as sessions
 from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
@@ -188,6 +189,16 @@ def session_for(
         raise UsageError(refusal("nparam-lint", session.settings.format, formats_for("findings")))
     ways = 0 if getattr(options, "all_ways", False) else session.settings.ways
     return session.with_settings(ways=ways, why_built=getattr(options, "why_built", False))
+
+
+def without_inner_projects(session: Session, command: str) -> tuple[Session, list[str]]:
+    """The run of a command that is about one project, without what is left to those inside; and
+    what to do about each of these."""
+    session, inner = projects.without_inner_projects(session)
+    places = (os.path.relpath(session.home / place) for place in inner)
+    steps = (f"next: {command} {shlex.quote(place)}" for place in places)
+    about = zip(inner, steps, strict=True)
+    return session, [f"{place} is a project of its own; {step}" for place, step in about]
 
 
 def checked_paths(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from functools import partial
@@ -18,7 +16,6 @@ from nparam_lint.changes.states import States, named_base
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
-from nparam_lint.config.projects import without_inner_projects
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
@@ -84,7 +81,8 @@ def run(options: Namespace) -> int:
             session = common.session_for(options, index.copy_of(start), index)
         else:
             session = common.session_for(options, start)
-        session, inner = without_inner_projects(session)
+        command = f"nparam-lint diff {options.revision}"
+        session, about = common.without_inner_projects(session, command)
         with common.showing_progress(session) as shown:
             states = States(shown, repository, partial(common.session_for, options))
             past = stack.enter_context(states.at(base))
@@ -95,10 +93,5 @@ def run(options: Namespace) -> int:
                 declared_only=options.declared,
                 tolerance=tolerance,
             )
-        about = (
-            f"{place} is a project of its own; next: nparam-lint diff {options.revision} "
-            + shlex.quote(os.path.relpath(session.home / place))
-            for place in inner
-        )
         report = replace(report, notes=(*report.notes, *about))
         return common.deliver(diff_document(report), options, session)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 
 from nparam_lint.cli import common
 from nparam_lint.cli.claims import claims_below
-from nparam_lint.config.projects import without_inner_projects
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 from nparam_lint.repository import repository_top
@@ -77,10 +75,9 @@ def run(options: Namespace) -> int:
         return carry_out(plan, options, session, dry=dry, failed=failed)
     named = [read_named(text, session.root) for text in options.targets]
     if not named:
-        session, inner = without_inner_projects(session)
-        for place in inner:
-            there = shlex.quote(os.path.relpath(session.home / place))
-            common.tell(f"{place} is a project of its own; next: nparam-lint update {there}")
+        session, about = common.without_inner_projects(session, "nparam-lint update")
+        for text in about:
+            common.tell(text)
     with common.showing_progress(session) as shown:
         plan = plan_update(shown, named)
     failed = bool(plan.left) or (options.check and bool(plan.edits))

@@ -154,7 +154,6 @@ def _with_staged_counts(report: Report, session: Session) -> Report:
     """With the findings about counts that the next commit states, or makes wrong: of the models
     that these name, which are built as in a run over all. A commit that does neither pays for a
     question to git."""
-    session.inputs.add_head(str(session.home))
     stating, places = stated_counts.staged_counts(session, report)
     if not places:
         return report

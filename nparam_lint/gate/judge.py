@@ -289,7 +289,7 @@ def _next_step(budget: Budget, actual: int, staged: bool) -> str:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
     if budget.value.form in ("plain", "written", "around", "about"):
         add = f" && git add {shlex.quote(where.path)}" if staged else ""
-        return f"{UPDATE} {shlex.quote(str(budget.target))}{add}"
+        return f"if the change is intended: {UPDATE} {shlex.quote(str(budget.target))}{add}"
     about = "" if (rounded := round_count(actual)) == str(actual) else f" (about {rounded})"
     admits = "admit" if budget.value.form in _BOUNDS else "declare"
     return f"if the change is intended, {admits} {actual:_}{about} at {where}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # How lines below a message begin: a list, of which the lines are indented, and a command.
 HEAVIEST = "heaviest modules:"
-UPDATE = "if the change is intended: nparam-lint update"
+UPDATE = "nparam-lint update"
 
 
 class BudgetResult(Struct, frozen=True):

@@ -13,7 +13,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from nparam_lint.gate.report import Report
-from nparam_lint.ground.findings import HEAVIEST, Finding
+from nparam_lint.ground.findings import HEAVIEST, UPDATE, Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, style
@@ -27,7 +27,6 @@ _CHANGES = 6  # lines about what changed
 _NAMED = 3  # models or files that a command names
 _WIDTH = 100  # where there is no terminal
 _ROWS = 20  # of what the same lines broke
-_UPDATE = "nparam-lint update"
 _ADD = " && git add "
 _DRIFT = ("NPL001", "NPL013")
 
@@ -216,8 +215,8 @@ def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
     start = ""
     for finding in group:
         for text in finding.detail:
-            if _UPDATE in text:
-                start = text.partition(_UPDATE)[0]
+            if UPDATE in text:
+                start = text.partition(UPDATE)[0]
                 targets[finding.target] = None
                 if _ADD in text:
                     paths[finding.position.path] = None
@@ -228,7 +227,7 @@ def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
         if len(targets) > _NAMED:
             targets = dict.fromkeys(target.partition("::")[0] for target in targets)
         named = targets if len(targets) <= _NAMED else ()
-        command = " ".join([start + _UPDATE, *map(shlex.quote, named)])
+        command = " ".join([start + UPDATE, *map(shlex.quote, named)])
         yield command + (_ADD + " ".join(map(shlex.quote, paths)) if paths else "")
 
 

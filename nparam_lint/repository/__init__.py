@@ -25,7 +25,7 @@ def run_git(
     directory: str | Path, environ: Mapping[str, str], arguments: Sequence[str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git in a directory. Raises OSError where there is no git."""
-    command = ["git", *arguments]
+    command = ["git", "-c", "log.showSignature=false", *arguments]
     return subprocess.run(
         command, cwd=directory, env=dict(environ), input=stdin, capture_output=True, check=False
     )
@@ -69,7 +69,7 @@ def deleted_files(path: Path) -> list[Path]:
     for command in (
         ("ls-files", "-z"),
         ("diff-index", "--cached", *deleted, "HEAD"),
-        ("log", "-1", "--no-show-signature", "--format=", *deleted),
+        ("log", "-1", "--format=", *deleted),
     ):
         listed = ask_git(near, "--literal-pathspecs", *command, "--", str(path))
         if names := [name for name in (listed or b"").split(b"\0") if name.strip()]:

@@ -38,16 +38,12 @@ def commits_that_change(
     follow = ["--first-parent", "--parents"] if first_parent else ["--simplify-merges"]
     span = [revision, *([f"^{since}"] if since else [])]
     options = ("--topo-order", *follow, f"--format={_FORMAT}")
-    log = repository.run("log", "--no-show-signature", *options, *span, "--", *_places(paths))
+    log = repository.run("log", *options, *span, "--", *_places(paths))
     return [_commit(line) for line in log.split("\n") if line]
 
 
 def commit_named(repository: Repository, sha: str) -> Commit:
-    return _commit(
-        repository.run("log", "-1", "--no-show-signature", f"--format={_FORMAT}", sha).removesuffix(
-            "\n"
-        )
-    )
+    return _commit(repository.run("log", "-1", f"--format={_FORMAT}", sha).removesuffix("\n"))
 
 
 def _commit(line: str) -> Commit:
@@ -60,8 +56,8 @@ def earlier_names(
 ) -> Iterator[tuple[str, str]]:
     """(old, new) for each of the paths that was renamed up to a revision, and for what the old name
     was renamed from."""
-    additions = ("-c", "core.quotePath=false", "log", "--no-show-signature", "--no-renames")
-    form = ("--diff-filter=A", "--name-only", "--format=%x00%H", revision, "--")
+    additions = ("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A")
+    form = ("--name-only", "--format=%x00%H", revision, "--")
     new_names = set(paths)
     all_names = set(new_names)
     while new_names:

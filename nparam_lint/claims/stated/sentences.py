@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from nparam_lint.claims.comment_budgets import comments
 from nparam_lint.claims.prose import claims_in, find_claims
 from nparam_lint.claims.stated import StatedCount
@@ -12,6 +14,7 @@ from nparam_lint.claims.stated import StatedCount
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nparam_lint.claims.prose import Claim
     from nparam_lint.ground.values import DocLine
 
 
@@ -28,16 +31,20 @@ def counts_in_text(
         before, after = claim.before, claim.after
         if code is not None:
             before, after = before.rpartition("\n")[2], after.partition("\n")[0]
-        yield StatedCount(
-            claim.text,
-            (claim.value,),
-            claim.selector,
-            claim.line,
-            claim.column,
-            (before if code is None else f"{code} {before}", after, *around),
-            sentence=(before, after),
-            in_file=in_file,
-        )
+        names = before if code is None else f"{code} {before}", after, *around
+        yield replace(_stated(claim, names), sentence=(before, after), in_file=in_file)
+
+
+def _stated(claim: Claim, names: tuple[str, ...]) -> StatedCount:
+    return StatedCount(
+        claim.text,
+        (claim.value,),
+        claim.selector,
+        claim.line,
+        claim.column,
+        names,
+        sentence=(claim.before, claim.after),
+    )
 
 
 def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
@@ -50,17 +57,8 @@ def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
 def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[StatedCount]:
     """The counts that a class or a factory says that it has."""
     for claim in find_claims(lines):
-        yield StatedCount(
-            claim.text,
-            (claim.value,),
-            claim.selector,
-            claim.line,
-            claim.column,
-            (definition.rpartition(".")[2],),
-            sentence=(claim.before, claim.after),
-            is_name=True,
-            definition=definition,
-        )
+        count = _stated(claim, (definition.rpartition(".")[2],))
+        yield replace(count, is_name=True, definition=definition)
 
 
 def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:
