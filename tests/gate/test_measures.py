@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from model_source import TORCH, model_class
 from sample_files import write_files
 
@@ -30,23 +29,6 @@ UNTIED = (
 )
 CLASSES = ("self.body = nn.Linear(8, 8)", "self.head = nn.Linear(8, 1000)")
 MILLION = ("self.fc = nn.Linear(1000, 1000, bias=False)",)
-
-
-def explanations(tmp_path, nparam_lint, models):
-    """Of each (body, budget), what the finding about it says first; None where it has none."""
-    names = [f"Net{n}" for n in range(len(models))]
-    classes = [
-        model_class(name, *body, doc=f"A net.\n\n    {budget}\n    ")
-        for name, (body, budget) in zip(names, models, strict=True)
-    ]
-    files = {
-        "nparam-lint.toml": 'device = "meta"\n',
-        "net.py": "import torch\n" + TORCH + "\n\n".join(classes),
-    }
-    root = write_files(tmp_path / "project", files)
-    done = nparam_lint("--format", "json", cwd=root)
-    first = {f["target"]: f["detail"][0] for f in json.loads(done.stdout)["findings"]}
-    return [first.get(f"net.py::{name}") for name in names]
 
 
 MEASURES = [
@@ -76,40 +58,39 @@ MEASURES = [
         "1.91M is its mebibytes in half precision, not millions of parameters",
     ),
 ]
-
-
-def test_every_measure_that_a_number_may_be(tmp_path, nparam_lint):
-    given = [(body, budget) for body, budget, _ in MEASURES]
-    said = [sentence for _, _, sentence in MEASURES]
-    assert explanations(tmp_path, nparam_lint, given) == said
-
-
-SILENT = {
-    "it fits none": (UNTIED, "nparam: 5"),
-    "a limit": (UNTIED, "nparam: <= 7_320"),
-    "a range": (UNTIED, "nparam: 7k..8k"),
-    "of a module": (FROZEN, "nparam[head]: 110"),
-    "of another metric": (FROZEN, "nparam[trainable]: 110"),
+# What says nothing about the number.
+SILENT = [
+    (UNTIED, "nparam: 5"),  # it fits none
+    (UNTIED, "nparam: <= 7_320"),
+    (UNTIED, "nparam: 7k..8k"),
+    (FROZEN, "nparam[head]: 110"),
+    (FROZEN, "nparam[trainable]: 110"),
     # An exact number is a count: four times as many parameters are another model.
-    "exact, and its bytes": (MILLION, "nparam: 4_000_000"),
-    "few, and its bytes": (FROZEN, "nparam: 0.66k"),
-}
+    (MILLION, "nparam: 4_000_000"),
+    (FROZEN, "nparam: 0.66k"),  # few, and its bytes
+    (FROZEN, "nparam(in Whole): 55"),  # a part inside a model
+]
+HOLD = [(FROZEN, "nparam: 165"), (FROZEN, "nparam: <= 200"), (FROZEN, "nparam[trainable]: 55")]
 
 
-def test_what_says_nothing_about_the_number(tmp_path, nparam_lint):
-    first = explanations(tmp_path, nparam_lint, [*SILENT.values()])
-    assert not any(" is it" in line for line in first)
-
-
-@pytest.mark.parametrize("budget", ["nparam: 165", "nparam: <= 200", "nparam[trainable]: 55"])
-def test_a_budget_that_holds_is_not_explained(tmp_path, nparam_lint, budget):
-    assert explanations(tmp_path, nparam_lint, [(FROZEN, budget)]) == [None]
-
-
-def test_a_part_inside_a_model_is_not_explained(tmp_path, nparam_lint):
-    inside = model_class("Inside", *FROZEN, doc="A net.\n\n    nparam(in Net): 55\n    ")
-    whole = model_class("Net", "self.inside = Inside()")
-    root = write_files(tmp_path, {"net.py": f"{TORCH}{inside}\n\n{whole}"})
-    (finding,) = json.loads(nparam_lint("--format", "json", cwd=root).stdout)["findings"]
-    assert "165" in finding["message"]
-    assert not any("trainable" in line for line in finding["detail"])
+def test_a_number_that_is_another_count_of_the_model_is_called_that(tmp_path, nparam_lint):
+    models = [*((body, budget) for body, budget, _ in MEASURES), *SILENT, *HOLD]
+    classes = [
+        model_class(f"Net{n}", *body, doc=f"A net.\n\n    {budget}\n    ")
+        for n, (body, budget) in enumerate(models)
+    ]
+    part = len(models) - len(HOLD) - 1  # the last that is silent
+    classes.append(model_class("Whole", f"self.part = Net{part}()"))
+    files = {
+        "nparam-lint.toml": 'device = "meta"\n',
+        "net.py": "import torch\n" + TORCH + "\n\n".join(classes),
+    }
+    done = nparam_lint("--format", "json", cwd=write_files(tmp_path, files))
+    found = {f["target"]: f["detail"][0] for f in json.loads(done.stdout)["findings"]}
+    part_of_whole = f"net.py::Net{part}(in net.py::Whole)"
+    said = [found.pop(f"net.py::Net{n}", None) for n in range(len(models))]
+    said[part] = found.pop(part_of_whole)
+    assert said[: len(MEASURES)] == [sentence for *_, sentence in MEASURES]
+    silent = said[len(MEASURES) : -len(HOLD)]
+    assert not any(" is it" in sentence for sentence in silent)
+    assert said[-len(HOLD) :] == [None] * len(HOLD)

@@ -1,6 +1,5 @@
 """The whole way from source to findings, on sample projects that are really built and counted."""
 
-import re
 import sys
 
 import pytest
@@ -11,7 +10,7 @@ from sample_repository import Sample
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.claims import parse_target
 from nparam_lint.config.session import open_session
-from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.count.measured import Measured
 from nparam_lint.gate import check, show
 from nparam_lint.ground.values import Position
 
@@ -89,10 +88,6 @@ def finding(report, code, target=None):
 
 
 NET = TORCH + model_class("Net", "self.layer = nn.Linear(3, 3)", doc="nparam: {}")
-COUNT = (
-    "expected a count such as 124_475_904, 86.6M, 7.1M ± 2%, <= 25k, 26.5M..27.5M, "
-    "~58k or a formula"
-)
 # All that is found in each sample project.
 FINDINGS = {
     "right": "",
@@ -104,37 +99,11 @@ model.py:24:27: error: NPL001 by_factory has 1,120 trainable parameters, declare
 (1,150 … 1,299): -80 (-6.67 %)
 pyproject.toml:2:1: error: NPL001 ByConfig has 1,085 parameters, declared 1,000: +85 (+8.50 %)
 """,
-    "prose": """\
-model.py:13:32: warning: NPL013 Wrong has 1,290 parameters, stated: ~2K parameters (-35.50 %)
-model.py:24:16: warning: NPL013 factory has 1,290 parameters, stated: Params: 27M (-100.00 %)
-""",
     "stale": """\
 nparam-lint.toml:2:1: error: NPL008 there is no file nets/old_model.py; did you mean nets/model.py?
 nparam-lint.toml:3:1: error: NPL008 nets/model.py has no 'Nett'; did you mean Net?
 nparam-lint.toml:7:1: error: NPL008 arguments for it: nets/model.py has no 'Gone'
 """,
-    "malformed": f"""\
-model.py:7:13: error: NPL002 found 'about a million', {COUNT}
-model.py:8:11: error: NPL002 found `[` that is never closed, expected `]`
-model.py:9:18: error: NPL002 found `(width=)`, expected the arguments of a Python call
-model.py:10:13: error: NPL002 found '4*width ++', {COUNT}
-model.py:12:12: error: NPL002 found nothing after `nparam:`, {COUNT}
-model.py:22:15: error: NPL002 found '86.6', a decimal without a suffix; did you mean `86.6M`?
-""",
-    "selectors": """\
-model.py:8:22: error: NPL007 no module of Net() matches 'encoder'; did you mean encoders?
-model.py:9:23: error: NPL007 no module of Net() matches 'decoder*'; did you mean encoders?
-model.py:10:13: error: NPL002 Net() has no argument, config field or integer attribute \
-'hidden_sise'; did you mean hidden_size?
-model.py:12:13: error: NPL002 `hidden_size / 3` gives 4/3, not a whole number (hidden_size=4)
-""",
-    "hidden": """\
-model.py:10:1: warning: NPL010 Forgetful() keeps 60 parameters in self.blocks (a plain list), \
-where parameters() does not find them
-model.py:11:1: warning: NPL010 Forgetful() keeps 5 parameters in self.heads (a plain dict), \
-where parameters() does not find them
-""",
-    "missing_arguments": "vit.py:7:13: error: NPL004 ViT needs image_size, patch_size\n",
     "default_config": "unbuildable.py:12:16: error: NPL004 Net needs config\n",
     "recipes": """\
 lazy.py:26:16: error: NPL009 Shapeless() has 2 uninitialised lazy parameters: \
@@ -159,7 +128,6 @@ TOTALS = {
         "nets/mlp.py::wide": 407_050,
     },
     "stale": {"nets/model.py::Net": 12},
-    "hidden": {"model.py::Forgetful": 20},
     "default_config": {
         "annotated.py::Net": 20,
         "annotated.py::Net(NetConfig(width=8))": 72,
@@ -214,8 +182,7 @@ def test_what_is_found(report_on, name):
         f"{f.code} {f.message}\n"
         for f in report.findings
     )
-    # What Python says of its syntax is not the same in all versions.
-    assert re.sub(r"(a Python call): .+", r"\1", "".join(lines)) == FINDINGS[name]
+    assert "".join(lines) == FINDINGS[name]
     assert report.error is None
 
 
@@ -236,84 +203,28 @@ def test_a_project_in_which_everything_is_right(report_on):
     assert report.files == 4
 
 
-def test_counts_are_of_distinct_parameters_wherever_they_are_named(report_on):
-    measured = model(report_on("right"), "nets/lm.py::TiedLM").measurement
-    assert (measured.counts.total, measured.counts.non_embedding) == (44_672, 12_672)
-    head = next(row for row in measured.modules if row.path == "head")
-    assert (head.own, head.total) == (0, 32_000)
-    assert head.tied == ("weight = embedding.weight",)
-    assert head.source == "nets/lm.py:19"
-
-
-def test_the_reason_of_a_budget_and_the_heaviest_modules_are_told(report_on):
-    by_class, *_, by_config = report_on("drift").findings
-    assert by_class.target == "model.py::ByClass"
-    assert any("first (Linear)  model.py:9" in line for line in by_class.detail)
-    assert "reason for this budget: the chip holds a thousand" in by_config.detail
-
-
-def test_words_in_prose_that_are_no_claim_are_not_judged(report_on):
-    report = report_on("prose")
-    by_verdict: dict[str, list[str]] = {}
-    for outcome in report.stated:
-        by_verdict.setdefault(outcome.verdict, []).append(outcome.count.definition)
-    # A claim about what nobody can build is no finding either.
-    assert by_verdict == {
-        "right": ["Right"],
-        "wrong": ["Wrong", "factory"],
-        "unknown": ["NeedsArguments"],
-    }
-
-
-def test_budgets_beside_malformed_ones_hold(report_on):
-    (good,) = model(report_on("malformed"), "model.py::Net").budgets
-    assert (good.declared, good.ok) == ("20", True)
-
-
-def test_budgets_with_selectors_and_formulas(report_on):
-    results = model(report_on("selectors"), "model.py::Net").budgets
-    assert [(b.declared, b.module, b.ok) for b in results if b.actual is not None] == [
-        ("20", "encoders.0", True),
-        ("20", "encoders.1", True),
-        ("(hidden_size + 1) * 8", None, True),
-        ("depth", None, True),
-    ]
-    assert [(b.declared, b.selector, b.ok) for b in results if b.actual is None] == [
-        ("20", "encoder", False),
-        ("20", "decoder*", False),
-        ("hidden_sise * 10 + 4", "", False),
-        ("hidden_size / 3", "", False),
-    ]
-
-
 # --- how to build ---------------------------------------------------------------------------
 
 
-def test_missing_arguments_are_named_with_the_config_to_paste(report_on):
-    report = report_on("missing_arguments")
-    pasted = "\n".join(finding(report, "NPL004").detail)
-    assert "pyproject.toml" in pasted
-    assert '[tool.nparam-lint.arguments]\n"vit.py::ViT" = "image_size=…, patch_size=…"' in pasted
-    vit = model(report, "vit.py::ViT")
-    assert isinstance(vit.measurement, NotMeasured)
-    assert [(b.ok, b.actual) for b in vit.budgets] == [(False, None)]
-
-
-def test_a_value_to_paste_is_one_that_says_something(checked, tmp_path):
+def test_missing_arguments_are_named_with_the_config_to_paste(checked, tmp_path):
     similar = model_class("Known", takes="width=64, vocab_size=0, depth=-1, bias=False")
     net = model_class("Net", takes="width, vocab_size, depth, bias")
-    write_files(tmp_path, {"net.py": f"{TORCH}{similar}\n{net}"})
-    *_, line = checked(tmp_path).recipes["net.py::Net"]
+    layer = "self.layer = nn.Linear(size, patch)"
+    vit = model_class("ViT", layer, doc="nparam: 132", takes="size, patch")
+    write_files(tmp_path, {"net.py": f"{TORCH}{similar}\n{net}\n{vit}"})
+    report = checked(tmp_path)
+    # Of values that the project has those that say something.
+    *_, line = report.recipes["net.py::Net"]
     assert line == '"net.py::Net" = "width=64, vocab_size=…, depth=…, bias=False"'
-
-
-def test_the_config_provides_missing_arguments(checked, project):
-    config = '[tool.nparam-lint.arguments]\n"vit.py::ViT" = "image_size=32, patch_size=4"\n'
-    report = checked(write_files(project("missing_arguments"), {"pyproject.toml": config}))
+    missing = finding(report, "NPL004")
+    assert missing.message == "ViT needs size, patch"
+    _, *pasted = missing.detail
+    assert pasted == ["[tool.nparam-lint.arguments]", '"net.py::ViT" = "size=…, patch=…"']
+    assert [(b.ok, b.actual) for b in model(report, "net.py::ViT").budgets] == [(False, None)]
+    config = "\n".join(pasted).replace("size=…, patch=…", "size=32, patch=4")
+    report = checked(write_files(tmp_path, {"pyproject.toml": config}))
     assert report.findings == ()
-    # patch: 48*16 + 16; positions: 64*16
-    assert totals(report) == {"vit.py::ViT": 1_808}
-    assert model(report, "vit.py::ViT").measurement.call == "ViT(image_size=32, patch_size=4)"
+    assert model(report, "net.py::ViT").measurement.call == "ViT(size=32, patch=4)"
 
 
 def test_a_config_object_that_builds_from_its_defaults_is_built(report_on):
