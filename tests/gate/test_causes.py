@@ -438,12 +438,6 @@ def test_what_one_edit_broke_is_one_finding(tmp_path, environ, nparam_lint):
         "nparam-lint update && git add m1.py m2.py m4.py m5.py m6.py nparam-lint.toml"
     )
     done = nparam_lint("--format", "gitlab", cwd=made.path, **made.environ)
-    for name, once in (("github", "::error file=layers.py,"), ("markdown", "- ❌ `layers.py:7` ")):
-        text = nparam_lint("--format", name, cwd=made.path, **made.environ).stdout
-        assert (text.count(once), text.count(once.split("l")[0])) == (1, 1)
-    page = nparam_lint("--format", "html", cwd=made.path, **made.environ).stdout
-    counts = [page.count(text) for text in ("6 models changed", "nparam-lint update", "<pre>")]
-    assert counts == [1, 1, 1]
     words = json.loads(done.stdout)[0]["description"].partition("; ")[2]
     assert words == "changed since HEAD, when it had 2: ~ f.fc 1×1 → 2×1 +2 layers.py:7"
 

@@ -170,6 +170,7 @@ TOTALS = {
         "model.py::Whole": 40,
         "model.py::Declared": 12,
         "model.py::Mentioned": 12,
+        "model.py::bare": 17,
     },
 }
 
@@ -269,6 +270,9 @@ def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(session_o
     ]
     shown = show(session, [parse_target("net.py::Net(config(n=7))")])
     assert totals(shown) == {"net.py::Net(config(n=7))": 56}
+    (net,) = shown.models
+    parameters = [(p.name, p.shape) for p in net.measurement.parameters]
+    assert parameters == [("layer.weight", (7, 7)), ("layer.bias", (7,))]
 
 
 MOE = model_class(
@@ -392,19 +396,17 @@ def test_undeclared_models_are_counted_and_those_that_cannot_be_are_listed(repor
         "model.py::Whole": (True, False),
         "model.py::Declared": (True, True),
         "model.py::Mentioned": (True, False),
+        "model.py::bare": (True, False),
     }
 
 
 def test_under_the_hook_only_declared_models_are_counted(checked, project):
-    report = checked(project("undeclared"), declared_only=True)
+    root = project("undeclared")
+    report = checked(root, declared_only=True)
     assert totals(report) == {"model.py::Declared": 12}
     assert (report.skipped, report.findings) == ((), ())
-
-
-def test_under_the_hook_a_budget_in_the_config_brings_its_model_alone(checked, project):
-    root = write_files(
-        project("undeclared"), {"nparam-lint.toml": "budgets.'model.py::Whole' = 41\n"}
-    )
+    # A budget in the config brings its model alone.
+    write_files(root, {"nparam-lint.toml": "budgets.'model.py::Whole' = 41\n"})
     report = checked(root, declared_only=True)
     assert totals(report) == {"model.py::Whole": 40, "model.py::Declared": 12}
     assert model(report, "model.py::Whole").position == Position("model.py", 10, 1)
@@ -414,7 +416,8 @@ def test_under_the_hook_a_budget_in_the_config_brings_its_model_alone(checked, p
 def test_findings_are_selected_ignored_and_weighed(checked, project):
     config = 'select = ["NPL"]\nignore = ["NPL013"]\nseverity = { NPL012 = "error" }\n'
     report = checked(write_files(project("undeclared"), {"nparam-lint.toml": config}))
-    assert found(report) == ["model.py:4 NPL012", "model.py:10 NPL012", "model.py:35 NPL012"]
+    lines = (4, 10, 35, 42)
+    assert found(report) == [f"model.py:{line} NPL012" for line in lines]
     assert {f.severity for f in report.findings} == {"error"}
     assert model(report, "model.py::Part").findings == (report.findings[0],)
 
@@ -478,31 +481,33 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(checked, project):
         assert "different parameters on meta and on the CPU" in finding(report, "NPL004").message
 
 
-# --- show -----------------------------------------------------------------------------------
-
-
-def test_show_measures_the_one_target_with_its_parameters(project, session_of):
-    report = show(session_of(project("right")), [parse_target("nets/mlp.py::MLP(width=2)")])
-    (mlp,) = report.models
-    assert (mlp.measurement.counts.total, mlp.budgets) == (1_600, ())
-    assert [(p.name, p.shape) for p in mlp.measurement.parameters] == [
-        ("hidden.weight", (2, 784)),
-        ("hidden.bias", (2,)),
-        ("out.weight", (10, 2)),
-        ("out.bias", (10,)),
-    ]
-
-
 # --- the source beside what was built -------------------------------------------------------------
+
+
+EARLY = """
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, n):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+class Net(nn.Module):
+    def __init__(self, n=2):
+        if n > 9:
+            self.norm = nn.LayerNorm(n)
+        super().__init__()
+        self.block = Block(n)
+"""
 
 
 @pytest.fixture
 def hidden(tmp_path):
-    """A declared model that hides a layer in a list, which the source shows and the count too."""
+    """A declared model that hides a layer in a list, which the source shows and the count too; and
+    one whose source alone accuses it of never being initialised."""
     lists = "self.fc = nn.Linear(2, 2)", "self.more = [nn.Linear(2, 3)]"
     net = model_class("Net", *lists, doc="A net.\n\n    nparam: 6\n    ")
     alone = model_class("Alone", "self.more = [nn.Linear(n, n)]", takes="n")
-    return write_files(tmp_path, {"net.py": f"{TORCH}{net}\n{alone}"})
+    return write_files(tmp_path, {"net.py": f"{TORCH}{net}\n{alone}", "early.py": EARLY})
 
 
 def test_what_was_built_is_not_told_once_more_from_the_source(checked, hidden):
@@ -526,44 +531,12 @@ def test_a_comment_silences_both_and_an_unused_one_is_told(checked, hidden):
     assert found(checked(hidden, declared_only=True)) == []
 
 
-EARLY = """
-from torch import nn
-class Block(nn.Module):
-    def __init__(self, n):
-        if n > 9:
-            self.norm = nn.LayerNorm(n)
-        super().__init__()
-class Net(nn.Module):
-    def __init__(self, n=2):
-        if n > 9:
-            self.norm = nn.LayerNorm(n)
-        super().__init__()
-        self.block = Block(n)
-"""
-
-
-def test_what_was_built_is_not_accused_of_never_being_initialised(checked, tmp_path):
-    write_files(tmp_path, {"net.py": EARLY})
-    assert found(checked(tmp_path, static_only=True)) == ["net.py:6 NPL103", "net.py:11 NPL103"]
-    assert found(checked(tmp_path)) == []
-
-
 def test_static_only_builds_nothing(hidden, checked):
     report = checked(hidden, static_only=True, python="/nonexistent/python")
     assert report.source_only
     assert report.models == ()
-    assert found(report) == ["net.py:12 NPL101", "net.py:17 NPL101"]
-
-
-def test_a_factory_of_a_bare_sequential_stands_for_itself(checked, tmp_path):
-    small = "nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))"
-    factory = f"def small() -> nn.Sequential:\n    return {small}\n\n"
-    net = model_class("Net", "self.body = nn.Sequential(nn.Linear(2, 2))")
-    report = checked(write_files(tmp_path, {"net.py": TORCH + factory + net}))
-    assert {m.target: m.top_level for m in report.models} == {
-        "net.py::small": True,
-        "net.py::Net": True,
-    }
+    early = ["early.py:6 NPL103", "early.py:11 NPL103"]
+    assert found(report) == [*early, "net.py:12 NPL101", "net.py:17 NPL101"]
 
 
 def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):

@@ -37,7 +37,8 @@ names.py:2:1  NPL004  2 models not measured: KeyError: 'w'
   ✗ n5.py:4  Net5
   ✗ n6.py:4  Net6
 
-table.py:2:1  NPL004  2 models not measured: table.py has no 'WIDTH': line 2 failed: KeyError: 'w'
+table.py:2:1  NPL004  2 models not measured: failed: table.py has no 'WIDTH': line 2 failed:
+    KeyError: 'w'
     2 | WIDTH = TABLE["w"]
       | ^^^^^^^^^^^^^^^^^^
   ✗ t5.py:4  Net5
