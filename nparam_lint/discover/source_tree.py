@@ -186,6 +186,8 @@ class SourceTree:
 
     def _cached(self, path: str) -> FileFacts | None:
         facts = self._fact_cache.get(self.digest(path))
+        if facts and facts.suspect is None and self._scan is not scan_source:
+            return None  # a run that has no use for the rules has read it
         return facts and _moved(facts, path)
 
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
 from nparam_lint.discover import list_texts, place_of, reader
-from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import rare_collection, words_in
 from nparam_lint.evidence import containment
 from nparam_lint.gate import (
@@ -44,7 +43,6 @@ from nparam_lint.gate.judgements import assemble_report, complete_codes, in_orde
 from nparam_lint.gate.reading import listed, read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
-from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,7 +82,6 @@ def check(
         source = read_source(
             session,
             paths,
-            scan_source if declared_only else lint.scan_and_lint,
             left_out=left_out,
             declared_only=declared_only,
             dependents=with_dependents,

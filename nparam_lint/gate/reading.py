@@ -38,7 +38,6 @@ from nparam_lint.discover import (
 )
 from nparam_lint.discover.definitions import Definition, Problem
 from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
-from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.evidence import EvidenceQuery, configs
 from nparam_lint.gate import inside
@@ -54,12 +53,11 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.values import Origin, Position, Way
-from nparam_lint.rules import lint, source_codes
+from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.config.session import Session
-    from nparam_lint.discover.scan import Scan
 
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
 _BIND = (
@@ -72,17 +70,16 @@ _FROM_CONFIG = '{ call = "train.py::build_model(path)" }'
 def read_source(
     session: Session,
     paths: Sequence[Path],
-    scan: Scan = scan_source,
     *,
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
     on_found: Callable[[Definition], None] | None = None,
 ) -> ProjectSource:
-    """Find the models under `paths` (the whole project when empty), and what is declared. `scan`:
-    what reads a file. `left_out`: what the config says of these directories is. `dependents`: what
-    is declared elsewhere in the project is wanted as well, for `with_dependents` to choose from;
-    then a path may be of any kind, or gone. `on_found`: see `discover`."""
+    """Find the models under `paths` (the whole project when empty), and what is declared.
+    `left_out`: what the config says of these directories is. `dependents`: what is declared
+    elsewhere in the project is wanted as well, for `with_dependents` to choose from; then a path
+    may be of any kind, or gone. `on_found`: see `discover`."""
     settings, root, copy = session.settings, session.root, session.snapshot
     budgets, unread = budgets_beside(session)
     places = dict.fromkeys(place_of(path, root) for path in paths)
@@ -111,7 +108,7 @@ def read_source(
         user_files=named_files(root, there),
         places=tuple(place for place in places if place),
         store=session.store,
-        scan=scan,
+        scan=lint.scan_and_lint,
         timeout=settings.timeout,
         on_found=on_found,
     )
@@ -169,15 +166,12 @@ def static_findings(source: ProjectSource, definitions_only: bool = False) -> li
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
     discovery = source.found
     files: Iterable[str] = discovery.parsed
-    if definitions_only:  # few: files in which no rule can find anything are not even passed on
+    if definitions_only:
         files = sorted({d.path for d in discovery.definitions})
-        files = [path for path in files if source_codes(discovery.tree.source(path))]
-        if not files:
-            return []
     checked = set(source.files)
     surely = partial(discovery.modules, by_forward=False)
     modules = [(path, surely(path)) for path in files if path in checked]
-    return lint.lint_files(discovery.tree, modules, source.session.store, source.settings.timeout)
+    return lint.lint_files(discovery.tree, modules, source.settings.timeout)
 
 
 def declared_candidates(

@@ -19,7 +19,6 @@ from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source, static_findings
 from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
-from nparam_lint.rules.lint import scan_and_lint
 from nparam_lint.rules.nodes import nodes, plain_name, put_into
 from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
@@ -63,7 +62,7 @@ class Fixes(Struct, frozen=True):
 def plan_fixes(session: Session, paths: Sequence[Path], line: int | None = None) -> Fixes:
     """What can be fixed of the findings that a check of `paths` reports; of those in one line, if
     that is given. Writes nothing."""
-    source = read_source(session, paths, scan_and_lint)
+    source = read_source(session, paths)
     findings = [
         finding
         for finding in reported_findings(static_findings(source), source)

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
-from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
@@ -27,13 +25,11 @@ from nparam_lint.rules import source_codes, source_file, values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.cache.store import Store
     from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
     from nparam_lint.ground.rule_catalogue import Rule
     from nparam_lint.rules import Found
 
-_Findings = tuple[Finding, ...]
 _UNREADABLE_BUDGET = "NPL002"
 
 
@@ -52,27 +48,25 @@ def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -
 
 
 def lint_files(
-    tree: SourceTree,
-    files: Iterable[tuple[str, frozenset[str]]],
-    store: Store | None = None,
-    timeout: float = 60.0,
+    tree: SourceTree, files: Iterable[tuple[str, frozenset[str]]], timeout: float = 60.0
 ) -> list[Finding]:
-    """The static findings of several files of a project, each given with its `modules`. Those of a
-    content that an earlier run has linted come from the `store`. `timeout`: seconds for one file.
-    """
-    memory = FactCache[_Findings](store, "findings", _Findings)
+    """The static findings of several files of a project, each given with its `modules`. `timeout`:
+    seconds for one file."""
     findings: list[Finding] = []
     with rare_collection():
         for path, modules in files:
-            if tree.facts(path).suspect is not False:
-                try:
-                    with time_limit(timeout):
-                        findings += _remembered(tree, path, modules, memory)
-                except TooSlow:
-                    why = f"the rules took longer than the {timeout:g} s of --timeout"
-                    late = finding("NPL003", Position(path), f"not checked: {why}", "")
-                    findings.append(replace(late, timed_out=True))
-    memory.save(tree.room)
+            facts = tree.facts(path)
+            if facts.suspect is False or facts.problem is not None:
+                continue
+            source = tree.source(path)
+            try:
+                with time_limit(timeout):
+                    if codes := _codes(source, modules):
+                        findings += _findings(parse_source(path, source), modules, codes)
+            except TooSlow:
+                why = f"the rules took longer than the {timeout:g} s of --timeout"
+                late = finding("NPL003", Position(path), f"not checked: {why}", "")
+                findings.append(replace(late, timed_out=True))
     return findings
 
 
@@ -88,23 +82,6 @@ def _codes(source: bytes, modules: frozenset[str]) -> list[str]:
     """The codes of the rules that may find something, where these classes are modules."""
     codes = source_codes(source)
     return codes if modules else [code for code in codes if RULES[code].check_file]
-
-
-def _remembered(
-    tree: SourceTree, path: str, modules: frozenset[str], memory: FactCache[_Findings]
-) -> _Findings:
-    if tree.facts(path).problem is not None:
-        return ()
-    parts = (tree.digest(path), path, *sorted(modules))
-    key = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
-    findings = memory.get(key)
-    if findings is None:
-        source = tree.source(path)
-        codes = _codes(source, modules)
-        findings = tuple(_findings(parse_source(path, source), modules, codes)) if codes else ()
-        if digest(source) == tree.digest(path):  # it was not written to meanwhile
-            memory.put(key, findings)
-    return findings
 
 
 def _findings(

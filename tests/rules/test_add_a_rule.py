@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -16,11 +17,39 @@ import nparam_lint
 DOCS = Path(__file__).parents[2] / "docs"
 NET = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
 NET += "        super().__init__()\n        self.drop = nn.Dropout()\n"
+# What a process answers that imports the copy.
+ASKED = """\
+import io, json, runpy, sys
+from contextlib import redirect_stdout
+from nparam_lint.cli.main import main
+from nparam_lint.rules import RULES
+from nparam_lint.rules.lint import lint_source
+
+def printed(*words):
+    with redirect_stdout(io.StringIO()) as output:
+        main(words)
+    return output.getvalue()
+
+def places(source):
+    findings = lint_source(source, "a.py")
+    return "\\n".join(f"{f.position.line}:{f.position.column} {f.message}" for f in findings)
+
+rule, check = RULES["NPL199"], ("--static", "--no-cache", "--format", "concise")
+print(json.dumps({
+    "list": printed("rule"),
+    "page": printed("rule", "dropout-everywhere"),
+    "found": printed(*check, "net.py"),
+    "ignored": printed(*check, "--ignore", "NPL199", "net.py"),
+    "valid": [places(source) for source in rule.valid],
+    "invalid": [[places(source), said] for source, said in rule.invalid.items()],
+    "docs": runpy.run_path(sys.argv[1])["page"](),
+}))
+"""
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """Runs Python with a copy of the package to which the rule of docs/extend.md was added."""
+def answers(tmp_path_factory, environ):
+    """Those of a copy of the package to which the rule of docs/extend.md was added."""
     folder = tmp_path_factory.mktemp("copy")
     here = Path(nparam_lint.__file__).parent
     shutil.copytree(here, folder / "nparam_lint", ignore=shutil.ignore_patterns("__pycache__"))
@@ -31,49 +60,34 @@ def python(tmp_path_factory):
     project = folder / "project"  # of one file: all of a project is read
     project.mkdir()
     (project / "net.py").write_text(NET)
-    environ = os.environ | {"PYTHONPATH": str(folder)}
-
-    def run(*arguments):
-        command = [sys.executable, *arguments]
-        return subprocess.run(
-            command, cwd=project, env=environ, capture_output=True, text=True, check=False
-        )
-
-    return run
-
-
-def test_the_rule_is_listed_and_explained(python):
-    listed = python("-m", "nparam_lint", "rule")
-    assert "NPL199  dropout-everywhere " in listed.stdout
-    explained = python("-m", "nparam_lint", "rule", "dropout-everywhere")
-    assert explained.stdout.startswith("NPL199  dropout-everywhere  (warning)\n\nA model has")
-
-
-def test_the_rule_finds_something(python):
-    done = python("-m", "nparam_lint", "--static", "--no-cache", "--format", "concise", "net.py")
-    assert "net.py:5:21: warning: NPL199 nn.Dropout() drops half" in done.stdout, done
-    ignored = python("-m", "nparam_lint", "--static", "--no-cache", "--ignore", "NPL199", "net.py")
-    assert "NPL199" not in ignored.stdout
-    assert ignored.returncode == 0
-
-
-def test_the_rule_passes_its_own_cases(python):
-    code = "from nparam_lint.rules import RULES; from nparam_lint.rules.lint import *;"
-    code += "rule = RULES['NPL199']; print([lint_source(s, 'a.py') for s in rule.valid],"
-    code += (
-        "[[f'{f.position.line}:{f.position.column} {f.message}' for f in lint_source(s, 'a.py')]"
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, DOCS / "write_rules.py"],
+        cwd=project,
+        env=environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    code += " == expected.splitlines() for s, expected in rule.invalid.items()])"
-    assert python("-c", code).stdout == "[[]] [True]\n"
+    return json.loads(done.stdout)
 
 
-def test_the_rule_is_on_the_page(python):
-    assert "## NPL199 dropout-everywhere" in python(DOCS / "write_rules.py").stdout
+def test_the_rule_is_listed_and_explained(answers):
+    assert "NPL199  dropout-everywhere " in answers["list"]
+    assert answers["page"].startswith("NPL199  dropout-everywhere  (warning)\n\nA model has")
+    assert "## NPL199 dropout-everywhere" in answers["docs"]
+
+
+def test_the_rule_finds_something(answers):
+    assert "net.py:5:21: warning: NPL199 nn.Dropout() drops half" in answers["found"]
+    assert "NPL199" not in answers["ignored"]
+
+
+def test_the_rule_passes_its_own_cases(answers):
+    assert answers["valid"] == [""]
+    assert all(found == expected for found, expected in answers["invalid"])
 
 
 def test_the_page_in_the_docs_is_up_to_date():
-    page = subprocess.run(
-        [sys.executable, DOCS / "write_rules.py"], stdout=subprocess.PIPE, check=True
-    )
-    written = (DOCS / "rules.md").read_bytes()
-    assert page.stdout == written, "next: python docs/write_rules.py > docs/rules.md"
+    page = runpy.run_path(str(DOCS / "write_rules.py"))["page"]()
+    written = (DOCS / "rules.md").read_text(encoding="utf-8")
+    assert page == written, "next: python docs/write_rules.py > docs/rules.md"

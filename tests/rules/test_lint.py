@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
+import shutil
 import sys
 from textwrap import dedent
 
 import pytest
+from sample_files import write_files
 
-from nparam_lint.discover import discover
+from nparam_lint.cache.store import Store
+from nparam_lint.discover import discover, list_project
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
+from nparam_lint.rules import lint
 from nparam_lint.rules.lint import lint_files, lint_source, scan_and_lint, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
@@ -176,14 +179,86 @@ def test_a_rule_looks_at_its_own_cases(code):
     assert all(code in source_codes(case.encode()) for case in RULES[code].invalid)
 
 
-def test_torch_is_never_imported():
-    code = (
-        "import sys; from nparam_lint.rules.lint import lint_source;"
-        f"print(len(lint_source({NET!r}, 'net.py')), 'torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 False\n"
+# --- the files of a project -------------------------------------------------------------------
 
+HEIR = NET.replace("(nn.Module)", "(Base)").replace("class", "from net import Net as Base\nclass")
+CLEAN = NET.replace("[nn.Linear(2, 2), nn.Linear(2, 2)]", "nn.Linear(2, 2)")
+
+
+@pytest.fixture
+def project(tmp_path):
+    files = {"net.py": NET, "heir.py": HEIR, "clean.py": CLEAN, "bad.py": "class A(:"}
+    return write_files(tmp_path / "project", files)
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """The findings in all files of a project, and which of them were read for the rules after what
+    earlier runs know of them."""
+    read, parse = [], lint.parse_source
+
+    def noted(path, source):
+        read.append(path)
+        return parse(path, source)
+
+    monkeypatch.setattr(lint, "parse_source", noted)
+
+    def checked(root):
+        store = Store(str(tmp_path / "cache"), str(root))
+        files, importable = list_project(root)
+        found = discover(root, files, importable=importable, store=store, scan=scan_and_lint)
+        read.clear()
+        findings = lint_files(found.tree, [(path, found.modules(path)) for path in found.parsed])
+        found.tree.remember()
+        return [f"{f.position} {f.code}" for f in findings], read.copy()
+
+    return checked
+
+
+def test_the_cases_of_all_rules_are_found_among_other_files(tmp_path, check):
+    cases = {
+        f"{code.lower()}_{number}.py": source
+        for code in source_codes()
+        for number, source in enumerate(RULES[code].invalid)
+    }
+    alone = [f for path, text in cases.items() for f in lint_source(text, path)]
+    expected = sorted(f"{f.position} {f.code}" for f in alone)
+    root = write_files(tmp_path / "project", cases)
+    assert [sorted(check(root)[0]) for _ in range(2)] == [expected, expected]
+
+
+def test_a_file_in_which_no_rule_can_find_anything_is_read_once(project, check):
+    findings = ["heir.py:5 NPL101", "net.py:4 NPL101"]
+    assert [check(project) for _ in range(2)] == [(findings, ["heir.py", "net.py"])] * 2
+    (project / "net.py").write_text(f"import os\n{CLEAN}")
+    assert check(project) == (findings[:1], ["heir.py"])
+
+
+def test_files_that_another_command_read_are_looked_at(project, tmp_path, check):
+    store = Store(str(tmp_path / "cache"), str(project))
+    found = discover(project, list_project(project)[0], store=store)
+    assert found.parsed
+    found.tree.remember()
+    assert check(project)[1] == ["heir.py", "net.py"]
+
+
+def test_a_base_in_another_file_counts(project, check):
+    assert check(project)[0] == ["heir.py:5 NPL101", "net.py:4 NPL101"]
+    (project / "net.py").write_text(NET.replace("nn.Module", "object"))
+    assert check(project)[0] == []
+    (project / "net.py").write_text(NET)
+    (project / "heir.py").rename(project / "moved.py")
+    assert check(project)[0] == ["moved.py:5 NPL101", "net.py:4 NPL101"]
+
+
+def test_a_file_that_disappears_meanwhile_has_no_findings(project):
+    found = discover(project, list_project(project)[0], scan=scan_and_lint)
+    modules = [(path, found.modules(path)) for path in found.parsed]
+    shutil.rmtree(project)
+    assert lint_files(found.tree, modules) == []
+
+
+# --- how long it takes ------------------------------------------------------------------------
 
 HEAD = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
 HEAD += "        super().__init__()\n"
