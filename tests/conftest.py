@@ -110,6 +110,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
+def without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter that has nothing but the standard library."""
+    place: Path = tmp_path_factory.mktemp("bare") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+@pytest.fixture(scope="session")
 def last_worker() -> Iterator[None]:
     """Ends the worker that waits, when all tests are over."""
     yield

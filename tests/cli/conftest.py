@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -41,14 +39,6 @@ def applied(tmp_path, environ, contents):
         return contents(copy)
 
     return apply
-
-
-@pytest.fixture(scope="session")
-def without_torch(tmp_path_factory):
-    """An interpreter that has nothing but the standard library."""
-    place = tmp_path_factory.mktemp("bare") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 @pytest.fixture

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import uuid
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from xml.etree import ElementTree
 
 import pytest
+from inner_pytest import run_pytest
 from processes import has_reader, marked, reading, wait_until
 from sample_files import write_files
 from sample_repository import Sample
@@ -83,11 +85,8 @@ filterwarnings = error
 addopts = --strict-markers --strict-config
 """
 TESTS = """\
-import sys
-
-
 def test_that_holds():
-    assert "torch" not in sys.modules
+    pass
 
 
 def test_that_does_not():
@@ -116,24 +115,7 @@ OUTCOMES = {
 
 @pytest.fixture(scope="module")
 def run(environ):
-    """Runs pytest in a process of its own, at 80 columns, and not as on a CI server, where it
-    would not shorten its lines."""
-    clean = {k: v for k, v in environ.items() if k not in ("CI", "BUILD_NUMBER")}
-
-    def run_pytest(*arguments, cwd, **more):
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", *QUICKER, *map(str, arguments)],
-            cwd=cwd,
-            env=clean | {"COLUMNS": "80"} | more,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-
-    return run_pytest
+    return partial(run_pytest, environ, *QUICKER)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +179,7 @@ def block(text, title):
 # --- without the option -----------------------------------------------------------------------
 
 
-def test_without_the_option_nothing_is_imported_and_nothing_is_said(run, mixed, tmp_path):
+def test_without_the_option_nothing_is_imported(environ, tmp_path):
     test = """\
 import sys
 
@@ -211,8 +193,18 @@ def test_modules():
 """
     files = {"test_modules.py": test, "model.py": MODELS, "nparam-lint.toml": "this is not TOML"}
     write_files(tmp_path, files)
-    done = run("-q", cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "nparam_lint.plugins.pytest_plugin"],
+        cwd=tmp_path,
+        env=environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
     assert re.fullmatch(r"\. +\[100%\]\n1 passed in \S+\n", done.stdout)
+
+
+def test_without_the_option_nothing_is_said(run, mixed):
     told = [run("-v", *more, cwd=mixed).stdout for more in ((), ("-p", "no:nparam"))]
     # The header lists what is installed.
     with_it, without = (
@@ -289,13 +281,12 @@ def test_warnings_are_summarised_whatever_the_filters_say(ran, mixed):
     assert f"\nquiet.py:5\n  {said}" in summary
 
 
-def test_the_short_summary_names_the_drift(run, mixed):
-    done = run("--nparam", "-k", "Drifted or Gone", "--tb=no", cwd=mixed)
-    assert done.stdout.partition("short test summary info")[2].splitlines()[1:3] == [
-        "FAILED nparam::model.py::Drifted[100] - Drifted has 121 parameters, declared ...",
-        "ERROR nparam::model.py::Gone[NPL008 stale-budget] - model.py has no 'Gone'",
-    ]
-    assert re.search(r"^nparam FE +\[100%\]$", done.stdout, re.MULTILINE)
+def test_the_short_summary_names_the_drift(ran):
+    lines = ran.stdout.partition("short test summary info")[2].splitlines()
+    assert (
+        "FAILED nparam::model.py::Drifted[100] - Drifted has 121 parameters, declared ..." in lines
+    )
+    assert "ERROR nparam::model.py::Gone[NPL008 stale-budget] - model.py has no 'Gone'" in lines
 
 
 def test_verbose_says_who_counted(ran):
@@ -318,13 +309,13 @@ def test_the_junit_report_has_the_message_and_the_place(written):
     assert (stale.get("file"), stale.get("line")) == ("nparam-lint.toml", "1")
 
 
-@pytest.mark.thorough
-def test_colours_are_for_terminals_only(run, mixed, tmp_path):
-    chosen = "nparam::model.py::Drifted"
-    report = tmp_path / "junit.xml"
-    done = run("--nparam", chosen, "--color=yes", f"--junitxml={report}", cwd=mixed)
+def test_what_is_right_is_quiet_and_colours_are_for_terminals(run, mixed):
+    right = "nparam::model.py::Right"
+    done = run("--nparam", "-q", "--disable-warnings", right, cwd=mixed)
+    assert re.fullmatch(r"\.\.\. +\[100%\]\n3 passed, \d warnings in \S+\n", done.stdout)
+    done = run("--nparam", "nparam::model.py::Drifted", "--color=yes", *JUNIT, cwd=mixed)
     assert "\x1b[31mNPL001\x1b[0m  Drifted has 121" in done.stdout
-    (case,) = cases(tmp_path).values()
+    (case,) = cases(mixed).values()
     assert case[0].text.startswith("model.py:18:16  NPL001  Drifted has 121")
 
 
@@ -360,13 +351,7 @@ def test_under_xdist_the_same_comes_out_and_counting_happens_once(
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "times"),
-    [
-        ("-n2 --dist loadfile", 1),
-        ("-n2 --dist each", 2),
-        ("-n2 --dist no", 1),
-        ("-n0", 1),
-        ("-p no:xdist", 1),
-    ],
+    [("-n2 --dist loadfile", 1), ("-n2 --dist each", 2), ("-n2 --dist no", 1), ("-p no:xdist", 1)],
 )
 def test_every_way_to_distribute(run, unbuilt, options, times):
     done = run("--nparam", "-q", *options.split(), cwd=unbuilt)
@@ -386,7 +371,6 @@ def test_the_ids_and_the_marker(run, unbuilt):
     assert "@pytest.mark.nparam: " in run("--nparam", "--markers", cwd=unbuilt).stdout
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "summary"),
     [
@@ -396,7 +380,7 @@ def test_the_ids_and_the_marker(run, unbuilt):
         (("-x",), "1 passed, 1 error"),
         ((SECOND,), "1 error"),
         (("nparam::model.py::One", "tests"), "1 passed, 2 errors"),
-        (("nparam::model.py", "-n2"), "3 errors"),
+        pytest.param(("nparam::model.py", "-n2"), "3 errors", marks=pytest.mark.thorough),
     ],
 )
 def test_choosing_items(run, unbuilt, options, summary):
@@ -404,7 +388,6 @@ def test_choosing_items(run, unbuilt, options, summary):
     assert f"\n{summary} in " in done.stdout
 
 
-@pytest.mark.thorough
 def test_an_id_can_be_copied_from_the_output_of_a_subdirectory(run, unbuilt):
     done = run("--nparam", "-q", "--tb=no", cwd=unbuilt / "tests")
     (printed,) = re.findall(r"^ERROR (\.\./nparam::model\.py::Two\[.*\]) - ", done.stdout, re.M)
@@ -412,7 +395,6 @@ def test_an_id_can_be_copied_from_the_output_of_a_subdirectory(run, unbuilt):
     assert "\n1 error in " in again.stdout
 
 
-@pytest.mark.thorough
 def test_an_unknown_id_is_an_error_that_names_the_nearest(run, unbuilt):
     unknown = THIRD.replace("Two", "Tow")
     done = run("--nparam", unknown, cwd=unbuilt)
@@ -420,7 +402,6 @@ def test_an_unknown_id_is_an_error_that_names_the_nearest(run, unbuilt):
     assert f"no budget has the id {unknown}; did you mean {THIRD}?" in done.stdout
 
 
-@pytest.mark.thorough
 def test_last_failed_runs_what_failed(run, unbuilt):
     run("--nparam", "-k", "Two", cwd=unbuilt)
     done = run("--nparam", "--lf", "--tb=no", cwd=unbuilt)
@@ -431,16 +412,14 @@ def test_last_failed_runs_what_failed(run, unbuilt):
 # --- when there is nothing to judge -----------------------------------------------------------
 
 
-@pytest.mark.thorough
-def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, tmp_path):
-    place = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    done = run("--nparam", "-k", "Right or Drifted", cwd=mixed, NPARAM_LINT_PYTHON=str(place))
+def test_an_interpreter_without_torch_is_an_error_of_every_budget(run, mixed, without_torch):
+    python = str(without_torch)
+    done = run("--nparam", "-k", "Right or Drifted", cwd=mixed, NPARAM_LINT_PYTHON=python)
     assert done.returncode == 1
     assert re.search(r"^nparam EEEE +\[100%\]$", done.stdout, re.MULTILINE)
     for name in ("Right[40]", "Right[layers.*: 20]", "Right[40 #2]", "Drifted[100]"):
         said = block(done.stdout, f"ERROR at setup of nparam model.py::{name}")
-        assert said.startswith(f"no model can be built with {place}")
+        assert said.startswith(f"no model can be built with {python}")
         assert "error: ModuleNotFoundError: No module named 'torch'\n" in said
 
 
@@ -476,10 +455,8 @@ def test_what_keeps_everything_from_being_judged_is_one_error(run, unbuilt, name
     assert case[0].get("message").startswith(f'failed on setup with "{message}')
 
 
-def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt):
-    fails = "import nparam_lint.gate.reading\n\n"
-    fails += "nparam_lint.gate.reading.read_source = lambda *_, **__: {}['a']\n"
-    (unbuilt / "conftest.py").write_text(fails)
+def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt, monkeypatch):
+    monkeypatch.setattr("nparam_lint.gate.read_source", lambda *_, **__: {}["a"])
     done = run("--nparam", "-W", "ignore", cwd=unbuilt)
     assert done.returncode == 1
     said = block(done.stdout, "ERROR at setup of nparam nparam-lint")
@@ -487,7 +464,6 @@ def test_a_defect_is_one_error_beside_the_other_tests(run, unbuilt):
     assert re.search(r"^=+ 1 passed, 1 error in ", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.thorough
 def test_no_budget_at_all_is_said(run, tmp_path):
     model = "from torch import nn\n\n\nclass Net(nn.Module): pass\n"
     write_files(tmp_path, TEST | {"model.py": model, "pytest.ini": STRICT})
@@ -496,12 +472,6 @@ def test_no_budget_at_all_is_said(run, tmp_path):
     said = "NparamWarning: No budget is declared in 2 Python files: nothing to check.\n"
     assert said in done.stdout
     assert "\n1 passed, 1 warning in " in done.stdout
-
-
-@pytest.mark.thorough
-def test_quiet_is_quiet_where_all_is_right(run, mixed):
-    done = run("--nparam", "-q", "--disable-warnings", "nparam::model.py::Right", cwd=mixed)
-    assert re.fullmatch(r"\.\.\. +\[100%\]\n3 passed, \d warnings in \S+\n", done.stdout)
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------

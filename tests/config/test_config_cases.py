@@ -1,0 +1,131 @@
+"""What config files say, and what comes of it: the cases in `config_cases.txt`. After a change of
+what is right, `python tests/config/test_config_cases.py` writes the file anew."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import tomlkit
+from jsonschema import Draft7Validator
+
+from nparam_lint.api.schemas.config_schema import config_schema
+from nparam_lint.claims.budget import Budget
+from nparam_lint.claims.grammar import Tolerance, Value
+from nparam_lint.config.load import ConfigError, load_settings
+from nparam_lint.config.settings import Override, RecipePattern, Settings
+from nparam_lint.ground.orders import Recipe
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = Path(__file__).with_name("config_cases.txt")
+HEAD, *PARTS = re.split(r"\n\n(?=#)", FILE.read_text("utf-8").rstrip("\n"))
+
+
+def cases():
+    """The heading of each case, its config, and what comes of it."""
+    heading, found = "", []
+    for part in PARTS:
+        if part.startswith("## "):
+            heading = part
+        else:
+            lines = part.splitlines()
+            said = [line for line in lines if line[:2] in ("= ", "! ")]
+            config = "\n".join([*(line for line in lines if line not in said), ""])
+            found.append(pytest.param(heading, config, said, id=f"{heading} {len(found)}"))
+    return found
+
+
+def outcome(root, config):
+    """The lines that stand below a config."""
+    name = config.partition("\n")[0].removeprefix("# ")
+    (root / name).write_text(config, "utf-8")
+    (root / "train.py").touch()
+    try:
+        settings = load_settings(root, None, {}, {})
+    except ConfigError as error:
+        return [f"! {without_reason(fault)}" for fault in error.problems]
+    default, lines = Settings(root, settings.config), []
+    for key in Settings.__struct_fields__:
+        value = getattr(settings, key)
+        if key == "arguments":
+            at = settings.recipe_positions
+            value = tuple(f"{t}: {text(recipe)}, {at[t]}" for t, recipe in value.items())
+        items = value if key in TABLES else [value]
+        if value != getattr(default, key) and key != "recipe_positions":
+            lines += [f"= {key}: {text(item)}" for item in items]
+    return lines
+
+
+TABLES = ("budgets", "arguments", "patterns", "overrides")
+
+
+def without_reason(fault):
+    """Its place and message. How Python and its parser of TOML say what is wrong, they change."""
+    message = re.sub(r"((not valid (Python|TOML)|a Python call): ).*", r"\1…", fault.message)
+    return f"{fault.position.line}:{fault.position.column}: {message}"
+
+
+def text(value):
+    """A record with what is set in it; of the value of a budget, what form it has."""
+    if isinstance(value, Value):
+        return value.form
+    if isinstance(value, Tolerance):
+        return f"{value.amount} {'%' if value.relative else 'parameters'}"
+    if not isinstance(value, Budget | Override | Recipe | RecipePattern):
+        return str(value)
+    names = getattr(value, "__struct_fields__", None) or vars(value)
+    items = ((name, getattr(value, name)) for name in names)
+    return ", ".join(f"{name}={text(item)}" for name, item in items if item not in (None, (), {}))
+
+
+@pytest.mark.parametrize(("heading", "config", "said"), cases())
+def test_what_comes_of_a_config(tmp_path, heading, config, said):  # noqa: ARG001
+    assert outcome(tmp_path, config) == said
+
+
+def entries(config):
+    """Each that our table has, as a table of its own."""
+    try:
+        table = tomllib.loads(config)
+    except tomllib.TOMLDecodeError:
+        return
+    if config.startswith("# pyproject.toml"):
+        table = table.get("tool", {}).get("nparam-lint", {})
+    for key, value in table.items() if isinstance(table, dict) else ():
+        if isinstance(value, dict) and key in ("budgets", "arguments", "severity"):
+            yield from ({key: {name: entry}} for name, entry in value.items())
+        elif isinstance(value, list) and key == "overrides":
+            yield from ({key: [entry]} for entry in value)
+        else:
+            yield {key: value}
+
+
+@pytest.mark.parametrize(("heading", "config", "said"), cases())
+def test_the_schema_of_the_config_agrees(tmp_path, heading, config, said):  # noqa: ARG001
+    for entry in entries(config):
+        is_valid = Draft7Validator(config_schema()).is_valid(entry)
+        lines = outcome(tmp_path, f"# nparam-lint.toml\n{tomlkit.dumps(entry)}")
+        is_read = not any(line.startswith("! ") for line in lines)
+        assert is_valid is is_read or (is_valid and heading.endswith("a schema cannot read")), lines
+
+
+def write():
+    """Write what comes of each case below it."""
+    for part in cases():
+        _, config, said = part.values
+        with tempfile.TemporaryDirectory() as folder:
+            new = outcome(Path(folder), config)
+        at = PARTS.index("\n".join([config.rstrip("\n"), *said]))
+        PARTS[at] = "\n".join([config.rstrip("\n"), *new])
+    FILE.write_text("\n\n".join([HEAD, *PARTS]) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    write()
