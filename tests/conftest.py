@@ -24,6 +24,7 @@ from schema_checks import _valid_reports, validate_output  # noqa: F401 (a fixtu
 
 from nparam_lint.cli.main import main
 from nparam_lint.count import worker_process
+from nparam_lint.ground.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +48,12 @@ _PERSONAL = re.compile(
     r"|PYTHON(DONTWRITEBYTECODE|UNBUFFERED|WARNINGS|UTF8|IOENCODING)"
 )
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is imported a hundred times is compiled once
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update", action="store_true", help="write what is printed into the files that expect it"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -86,6 +93,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.thorough)
     ranks = {f"tests/{name}": rank for rank, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
+@pytest.fixture
+def expected(request: pytest.FixtureRequest) -> Callable[[dict[str, str]], None]:
+    """Compares texts, by what each shows, with those in the file beside the test that is named
+    after it: `expected/test_text.txt`. With `--update` that file is written, to be reviewed."""
+
+    def compare(texts: dict[str, str]) -> None:
+        file = request.path.parent / "expected" / f"{request.path.stem}.txt"
+        parts = [f"{name}\n{text}" for name, text in texts.items()]
+        written = "".join(f"===== {part}" for part in parts).replace(__version__, "VERSION")
+        if request.config.getoption("update"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(written, "utf-8", newline="")
+        assert file.read_text("utf-8").split("\n=====") == written.split("\n=====")
+
+    return compare
 
 
 @pytest.fixture(scope="session")

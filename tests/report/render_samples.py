@@ -1,5 +1,6 @@
 """Reports as the formats of a command write them."""
 
+import re
 from pathlib import Path
 
 from nparam_lint.gate.report import Report
@@ -21,3 +22,8 @@ def summary(report, options, limit=SUMMARY) -> str:
 def render_show(model, options) -> str:
     made = Report(None, (model,), model.findings)
     return formats.render("text", show_document(made, Path()), options)
+
+
+def in_lines(text) -> str:
+    """JSON that is one line, as people review it."""
+    return re.sub(r"(?<=[}\]]),(?=[\"{])", ",\n", text)

@@ -37,6 +37,33 @@ from nparam_lint.rewrite.plan_document import plan_document
 
 DOCS = Path(__file__).parents[2] / "docs" / "extend.md"
 NET = broken_net()
+AT = Position("net.py", 12, 5)
+FORM = ClosedForm(Polynomial.constant(110), (), {"width": 10}, 110, (), ("width",), {}, 9, 6)
+EDIT = Edit(AT, "net.py::Net", "", "docstring", "100", "110", 110)
+LIMIT = Left(AT, "net.py::Net", "fc", "docstring", "<= 9", "it is a limit", 110)
+NETS = Comparison((Compared("net.py::Net", NET, find_roles(NET.measurement)),))
+WIDTH = Met({"width": 10}, 110, "Net(width=10)")
+SOLUTIONS = Solutions("closest", (100,), (Solved("net.py::Net", 100, points=(WIDTH,)),))
+FORMULA = FormulaResult("net.py::Net", "Net()", (Variable("width", 10, "", ()),), (FORM,))
+# By command: what it says, and what the toy makes of it.
+DOCUMENTS = {
+    "check": (check_document(everything()), "- nanogpt/model.py::GPT\n"),
+    "show": (show_document(report(NET), Path()), "- (total)\n- hidden\n- out\n"),
+    "show (not measured)": (show_document(report(unmeasured()), Path()), ""),
+    "diff": (diff_document(samples()), "- gpt.py::Block\n- gpt.py::GPT\n"),
+    "compare": (compare_document(NETS), "- total\n- trainable\n"),
+    "formula": (formula_document(FORMULA), ""),
+    "solve": (solve_document(SOLUTIONS), "- 10\n"),
+    "update": (
+        plan_document(Plan((EDIT,), (LIMIT,)), "update", dry=True),
+        "- net.py:12\n- net.py:12\n",
+    ),
+    "init": (
+        plan_document(Plan((replace(EDIT, old=""),)), "init", dry=True),
+        "- net.py:12\n",
+    ),
+}
+NEEDS = {"check": "findings", "show": "findings", "diff": "findings", "formula": "forms"}
 
 
 @pytest.fixture
@@ -47,49 +74,6 @@ def outline(tmp_path, monkeypatch):
     (tmp_path / "outline.py").write_text(source[1], encoding="utf-8")
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setitem(formats.FORMATS, "outline", "")
-
-
-AT = Position("net.py", 12, 5)
-FORM = ClosedForm(Polynomial.constant(110), (), {"width": 10}, 110, (), ("width",), {}, 9, 6)
-DOCUMENTS = {
-    "check": check_document(everything()),
-    "show": show_document(report(NET), Path()),
-    "show (not measured)": show_document(report(unmeasured()), Path()),
-    "diff": diff_document(samples()),
-    "compare": compare_document(
-        Comparison((Compared("net.py::Net", NET, find_roles(NET.measurement)),))
-    ),
-    "formula": formula_document(
-        FormulaResult("net.py::Net", "Net()", (Variable("width", 10, "", ()),), (FORM,))
-    ),
-    "solve": solve_document(
-        Solutions(
-            "closest",
-            (100,),
-            (Solved("net.py::Net", 100, points=(Met({"width": 10}, 110, "Net(width=10)"),)),),
-        )
-    ),
-    "update": plan_document(
-        Plan(
-            (Edit(AT, "net.py::Net", "", "docstring", "100", "110", 110),),
-            (Left(AT, "net.py::Net", "fc", "docstring", "<= 9", "it is a limit", 110),),
-        ),
-        "update",
-        dry=True,
-    ),
-    "init": plan_document(
-        Plan((Edit(AT, "net.py::Net", "", "docstring", "", "110", 110),)), "init", dry=True
-    ),
-}
-OUTLINES = {
-    "check": "- nanogpt/model.py::GPT\n",
-    "show": "- (total)\n- hidden\n- out\n",
-    "diff": "- gpt.py::Block\n- gpt.py::GPT\n",
-    "compare": "- total\n- trainable\n",
-    "solve": "- 10\n",
-    "update": "- net.py:12\n- net.py:12\n",
-    "init": "- net.py:12\n",
-}
 
 
 def test_a_format_is_a_file_and_a_line():
@@ -104,51 +88,54 @@ def test_a_format_is_a_file_and_a_line():
 
 
 @pytest.mark.usefixtures("outline")
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_new_format_renders_what_every_command_says(name):
-    text = formats.render("outline", DOCUMENTS[name], Options())
-    assert OUTLINES.get(name, "") in text
-    assert formats.render("outline", check_document(failed()), Options()).startswith("! no model")
-
-
-@pytest.mark.usefixtures("outline")
-@pytest.mark.parametrize("command", [name for name in DOCUMENTS if " " not in name])
-def test_the_new_format_is_listed_and_taken(command, capsys):
-    with pytest.raises(SystemExit):
-        main([command, "--help"])
-    (line,) = re.findall(r"--format FORMAT((?:.*\n)+?)  -", capsys.readouterr().out)
-    known = set(re.findall(r"\w+", line)) - {"default"}
-    has = {"check": "findings", "show": "findings", "diff": "findings", "formula": "forms"}
-    assert known == set(formats.formats_for(has.get(command, "")))
-    assert "outline" in known
-    assert main([command, "--format", "nothing"]) == 2
-    assert "there is no format 'nothing'" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("outline")
-def test_the_new_format_from_the_command_line(tmp_path, monkeypatch, capsys):
+def test_the_new_format_has_every_command(capsys, tmp_path, monkeypatch):
+    for command, (document, outline) in DOCUMENTS.items():
+        assert outline in formats.render("outline", document, Options())
+        if " " in command:
+            continue
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        (line,) = re.findall(r"--format FORMAT((?:.*\n)+?)  -", capsys.readouterr().out)
+        known = set(re.findall(r"\w+", line)) - {"default"}
+        assert known == set(formats.formats_for(NEEDS.get(command, "")))
+        assert "outline" in known
+    # From the command line.
     (tmp_path / "net.py").write_text("from torch import nn\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert main(["--static", "--format", "outline", "net.py"]) == 0
     assert capsys.readouterr().out == ""
     assert main(["nope.py", "--format", "outline"]) == 2
     assert capsys.readouterr().out == "! there is no file or directory nope.py\n"
+    assert formats.render("outline", check_document(failed()), Options()).startswith("! no model")
 
 
-def test_what_a_format_cannot_say_is_refused(capsys):
-    for command, name in (("solve", "sarif"), ("compare", "gitlab"), ("check", "latex")):
-        assert main([command, "--format", name]) == 2
-        assert f"{command} has no format {name!r}; it has text, concise" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("command", "name", "said"),
+    [
+        *(
+            (name, "nothing", "there is no format 'nothing'")
+            for name in DOCUMENTS
+            if " " not in name
+        ),
+        ("solve", "sarif", "solve has no format 'sarif'; it has text, concise"),
+        ("compare", "gitlab", "compare has no format 'gitlab'; it has text, concise"),
+        ("check", "latex", "check has no format 'latex'; it has text, concise"),
+    ],
+)
+def test_what_a_format_cannot_say_is_refused(command, name, said, capsys):
+    assert main([command, "--format", name]) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize("format", ["text", "concise", "markdown", "html", "json"])
-def test_every_command_has_the_formats_for_people(name, format):
-    text = formats.render(format, DOCUMENTS[name], Options())
-    assert text.endswith("\n") or (format, text) == ("concise", "")
-    assert not text.endswith("\n\n")
-    if format == "html":
-        check_html(text)
-    broken = replace(DOCUMENTS[name], error="no torch\nnext: install it")
-    if format in ("markdown", "html"):
-        assert "no torch" in formats.render(format, broken, Options())
+def test_every_command_has_the_formats_for_people(name):
+    document, _ = DOCUMENTS[name]
+    broken = replace(document, error="no torch\nnext: install it")
+    for format in ("text", "concise", "markdown", "html", "json"):
+        text = formats.render(format, document, Options())
+        assert text.endswith("\n") or (format, text) == ("concise", "")
+        assert not text.endswith("\n\n")
+        if format in ("markdown", "html"):
+            assert "no torch" in formats.render(format, broken, Options())
+        if format == "html":
+            check_html(text)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from markdown_it import MarkdownIt
 from msgspec.structs import replace
+from render_samples import in_lines
 from report_samples import ENVIRONMENT, model
 
 from nparam_lint.analysis.documents.compare_document import (
@@ -73,38 +74,54 @@ def render(format, *columns, within=None, **options):
     return formats.render(format, compare_document(found), Options(**({"width": 80} | options)))
 
 
-TEXT = """\
-A  nets/zoo.py::GPT
-B  nets/zoo.py::Gone
-   – not measured: Gone needs width
-     say width=…
-C  nets/zoo.py::MoE
-
-                             A GPT                    C MoE
-─────────────  ───────────────────  ───────────────────────
-embedding       38,633,472  31.2 %      131,072,000   0.3 %
-attention       28,348,416  22.9 %                –
-feed-forward    56,669,184  45.8 %   45,098,205,184  96.4 %
-norm                 1,536  <0.1 %                –
-output                tied              131,072,000   0.3 %
-other                    –            1,400,000,000   3.0 %
-─────────────  ───────────────────  ───────────────────────
-total          123,652,608           46,760,349,184
-against A                           +46,636,696,576
-                                            × 378.2
-─────────────  ───────────────────  ───────────────────────
-trainable      123,652,608           46,760,349,184
-non-embedding   85,019,136  68.8 %   46,629,277,184  99.7 %
-active         123,652,608           12,879,925,248  27.5 %
-bytes          494,610,432          187,041,396,736
-
-A  tied, counted once: lm_head.weight = wte.weight
-C  other: layers.*.mix.* (Linear) 1,400,000,000
-"""
+FEW = replace(
+    DENSE.model.measurement,
+    modules=(
+        replace(DENSE.model.measurement.counts, active=None),
+        *DENSE.model.measurement.modules[1:],
+    ),
+    no_routing="nothing says how many experts a token uses",
+    hidden=(Hidden("teacher", 1_000, "list"),),
+)
+UNKNOWN = replace(DENSE, model=replace(DENSE.model, measurement=FEW))
+ERROR = "no torch\nnext: install it"
 
 
-def test_text():
-    assert render("text", DENSE, ABSENT, SPARSE) == TEXT
+def test_whole_outputs(expected):
+    three, failed = (DENSE, ABSENT, SPARSE), compare_document(Comparison(error=ERROR))
+    call = "get_unidirectional_transformer_encoder(64, 64, True, 3, 32, 4)"
+    given = f"src/models/transformer/unidirectional_encoder.py::{call}"
+    own = column("Own", [("table", "TiedEmbeddings", "embedding", 400), ("w", "X", "other", 600)])
+    near = column("Near", [("w", "Linear", "other", 123_652_610)])
+    body = column("Body", [("w", "Linear", "feed-forward", 85_019_136)])
+    table = column("Table", [("w", "Embedding", "embedding", 38_633_472)])
+    depths = [
+        column(f"TransformerEncoder(depth={depth})", [("fc", "Linear", "other", 100)])
+        for depth in (7, 8)
+    ]
+    outputs = {f"three models in {name}": render(name, *three) for name in ("text", "markdown")}
+    outputs["two models in json"] = in_lines(render("json", DENSE, ABSENT))
+    outputs |= {
+        f"what is too far apart, in {name}": render(name, *three, within="10%")
+        for name in ("text", "concise", "markdown")
+    }
+    expected(
+        outputs
+        | {
+            "what is too far apart, quiet": render("text", DENSE, SPARSE, within="10%", quiet=True),
+            "all that are near enough": render("text", DENSE, near, DENSE, within="1%", quiet=True),
+            "all of one size, concise": render("concise", DENSE, DENSE, within="0"),
+            "a long target breaks after its file": render("text", replace(DENSE, given=given)),
+            "what is not known and not counted": render("text", UNKNOWN, width=120),
+            "a model without parameters has no ratio": render("text", column("Empty", []), DENSE),
+            "embeddings of another class are non-embedding": render("text", own),
+            "a total is another measure of a model beside it": render("text", DENSE, body, table),
+            "heads that are cut keep what differs": render("text", *depths, width=40),
+            "nothing could be counted, in markdown": formats.render("markdown", failed, Options()),
+        }
+    )
+    assert formats.render("text", failed, Options()) == ""
+    assert json.loads(formats.render("json", failed, Options()))["error"] == ERROR
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
@@ -126,108 +143,17 @@ def test_shares_go_before_a_table_is_split():
     assert render("text", *[SPARSE] * 6, width=80).count("\nembedding ") == 2
 
 
-def test_a_long_target_breaks_after_its_file_and_is_never_cut():
-    call = "get_unidirectional_transformer_encoder(64, 64, True, 3, 32, 4)"
-    given = f"src/models/transformer/unidirectional_encoder.py::{call}"
-    out = render("text", replace(DENSE, given=given))
-    assert f"A  src/models/transformer/unidirectional_encoder.py::\n   {call}\n" in out
-
-
 def test_colour_changes_nothing_but_the_colours():
-    import re
-
     plain = render("text", DENSE, ABSENT, SPARSE, verbose=1)
     coloured = render("text", DENSE, ABSENT, SPARSE, verbose=1, color=True)
     assert coloured != plain
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
 
 
-def test_quiet_leaves_the_notes_out():
-    assert "tied, counted once" in render("text", DENSE)
-    assert "tied, counted once" not in render("text", DENSE, quiet=True)
-
-
-def test_what_is_not_known_and_not_counted_is_said():
-    found = DENSE.model.measurement
-    found = replace(
-        found,
-        modules=(replace(found.counts, active=None), *found.modules[1:]),
-        no_routing="nothing says how many experts a token uses",
-        hidden=(Hidden("teacher", 1_000, "list"),),
-    )
-    column = replace(DENSE, model=replace(DENSE.model, measurement=found))
-    out = render("text", column, width=120)
-    assert "active             unknown\n" in out
-    assert "A  active: nothing says how many experts a token uses\n" in out
-    told = "A  not counted: teacher: 1,000 parameters that parameters() does not return (list)"
-    assert told in out
-
-
 def test_a_name_cannot_move_the_cursor():
     out = render("text", replace(DENSE, given="a.py::X('\x1b[2J')"), verbose=1)
     assert "\x1b" not in out
     assert r"\x1b[2J" in out
-
-
-def test_a_model_without_parameters_has_no_ratio():
-    out = render("text", column("Empty", []), DENSE).splitlines()
-    at = next(i for i, line in enumerate(out) if line.startswith("against A"))
-    assert out[at].split() == ["against", "A", "+123,652,608"]
-    assert out[at + 1].startswith("─")
-
-
-def test_embeddings_of_another_class_are_said_to_count_as_non_embedding():
-    own = column("Own", [("table", "TiedEmbeddings", "embedding", 400), ("w", "X", "other", 600)])
-    told = "A  non-embedding: with 400 embedding parameters outside nn.Embedding\n"
-    assert told in render("text", own)
-    assert "non-embedding: with" not in render("text", DENSE)
-
-
-def test_json():
-    document = json.loads(render("json", DENSE, ABSENT))
-    assert document["summary"] == {"models": 2, "measured": 1, "not_measured": 1, "seconds": 0.0}
-    dense, absent = document["models"]
-    assert dense["roles"] == {
-        "embedding": 38_633_472,
-        "attention": 28_348_416,
-        "feed-forward": 56_669_184,
-        "recurrent": 0,
-        "convolution": 0,
-        "norm": 1_536,
-        "output": 0,
-        "other": 0,
-    }
-    assert dense["tied"] == ["lm_head.weight = wte.weight"]
-    assert dense["parts"][0] == {
-        "path": "wte",
-        "type": "Embedding",
-        "role": "embedding",
-        "count": 38_633_472,
-        "because": "held by Embedding",
-    }
-    assert (absent["status"], absent["reason"]) == ("not_measured", "Gone needs width")
-    # What one of them has, the other has too, but for what says why it was not measured.
-    assert set(dense) - set(absent) == {"no_routing", "output_tied", "hidden"}
-    assert set(absent) - set(dense) == {"code", "hint", "missing"}
-
-
-def test_markdown():
-    out = render("markdown", DENSE, ABSENT, SPARSE)
-    html = MarkdownIt().enable("table").render(out)
-    assert html.count("<tr>") == 1 + 6 + 3 + 4
-    assert '<td style="text-align:right">38,633,472 (31.2 %)</td>' in html
-    assert "<strong>123,652,608</strong>" in html
-    assert "<code>nets/zoo.py::Gone</code>: not measured: Gone needs width" in html
-
-
-def test_an_error_is_a_document_too():
-    error = "no torch\nnext: install it"
-    failed = compare_document(Comparison(error=error))
-    assert formats.render("text", failed, Options()) == ""
-    assert json.loads(formats.render("json", failed, Options()))["error"] == error
-    assert formats.render("markdown", failed, Options()) == (
-        "```text\nno torch\nnext: install it\n```\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -282,55 +208,7 @@ def test_how_far_apart_each_two_are(totals, within, expected):
     assert said == expected
 
 
-def test_what_is_further_apart_stands_below_the_counts_in_every_format():
-    shown = render("text", DENSE, ABSENT, SPARSE, within="10%")
-    far = """
-not within 10%         difference
-────────────────  ───────────────  ───────
-C larger than A   +46,636,696,576  × 378.2
-"""
-    assert shown == TEXT.replace("\nA  tied", f"{far}\nA  tied")
-    assert render("text", DENSE, SPARSE, within="10%", quiet=True).endswith(
-        far.replace("C", "B", 1)
-    )
-    concise = render("concise", DENSE, SPARSE, within="50B")
-    assert concise.splitlines()[2:] == [
-        "within 50B: nets/zoo.py::MoE is larger than nets/zoo.py::GPT by 46,636,696,576 (× 378.2)"
-    ]
-    markdown = render("markdown", DENSE, SPARSE, within="10%")
-    assert "| B larger than A | +46,636,696,576 | × 378.2 |" in markdown
-
-
-def test_all_that_are_near_enough_are_one_line():
-    near = column("Near", [("w", "Linear", "other", 123_652_610)])
-    three = render("text", DENSE, near, DENSE, within="1%", quiet=True)
-    said = "all that were counted are within 1%; furthest apart: B is larger than A by 2 (+0.00 %)"
-    assert " ".join(three.split()).endswith(said)
-    assert render("concise", DENSE, DENSE, within="0").splitlines()[-1] == "within 0: of equal size"
-
-
-def test_a_total_that_is_another_measure_of_a_model_beside_it_is_said_to_be():
-    beside = column("Body", [("w", "Linear", "feed-forward", 85_019_136)])
-    table = column("Table", [("w", "Embedding", "embedding", 38_633_472)])
-    notes = render("text", DENSE, beside, table).partition("\n\nA  ")[2]
-    assert (
-        notes
-        == """\
-the total of B is its parameters without embeddings: 85,019,136
-A  the total of C is its wte alone: 38,633,472
-A  tied, counted once: lm_head.weight = wte.weight
-"""
-    )
-
-
 def test_letters():
     assert [letter(n) for n in (0, 1, 25, 26, 27, 51, 52, 701, 702)] == (
         "A B Z AA AB AZ BA ZZ AAA".split()
     )
-
-
-def test_heads_that_are_cut_keep_the_end_by_which_they_differ():
-    parts = [("fc", "Linear", "other", 100)]
-    models = [column(f"TransformerEncoder(depth={depth})", parts) for depth in (7, 8)]
-    out = formats.render("text", compare_document(Comparison(tuple(models))), Options(width=40))
-    assert f"{'':15}A Tr…pth=7)  B Tr…pth=8)" in out.splitlines()

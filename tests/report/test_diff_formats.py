@@ -1,53 +1,185 @@
-"""The comparison for programs: JSON, annotations, a line for each model."""
+"""The comparison as people and programs read it, and what holds of it at every width."""
 
 import json
+import re
 
-from diff_samples import COMMIT, SIX, diff, finding, measured, model, report, samples
-from report_checks import check_github
+import pytest
+from diff_samples import (
+    SIX,
+    diff,
+    failed,
+    finding,
+    gpt,
+    measured,
+    model,
+    needs,
+    report,
+    rows,
+    samples,
+)
+from render_samples import in_lines
+from report_checks import Page, as_html, check_github
 
 from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.analysis.documents.diff_words import change
 from nparam_lint.changes import Base, DiffReport
-from nparam_lint.ground.version import __version__
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for, render
+from nparam_lint.report.formats.markdown import summary
 
 
-def rendered(name, found) -> str:
-    return render(name, diff_document(found), Options(width=80))
+def rendered(name, found, **options) -> str:
+    return render(name, diff_document(found), Options(**({"width": 80} | options)))
 
 
-def test_every_format_can_be_rendered():
-    for name in formats_for("findings"):
-        assert rendered(name, samples()).endswith("\n")
+def text(found, **options) -> str:
+    return rendered("text", found, **options)
 
 
-def test_concise_is_a_line_for_each_model_that_is_not_as_it_was():
-    assert (
-        rendered("concise", samples())
-        == """\
-gpt.py:10:1: Block 4,724,736 → 5,315,328 +590,592 (+12.50 %)
-gpt.py:10:1: GPT 123,651,072 → 137,816,064 +14,164,992 (+11.46 %)
-net.py:20:1: Frozen 5,866 same total; frozen 0 → 4,640
-net.py:30:1: Grown 60 → 65 +5 (+8.33 %)
-net.py:40:1: Old 16 gone
-net.py:50:1: ViT not measured now: No module named 'einops'; 1,000 at main
-net.py:60:1: Probe 77 new
-zoo/new.py:10:1: Tiny 5,866 unchanged (was zoo/old.py::Tiny)
-net.py:30:1: error: NPL014 Grown has 65 parameters, 60 at main: +5 (+8.33 %); no budget declares it
-net.py:51:9: error: NPL003 a finding about net.py::ViT
-"""
-    )
-    same = [model("a.py::Net", SIX)]
-    assert rendered("concise", diff(same, same)) == ""
+def check(page: str) -> Page:
+    """Models have five columns, modules seven; nothing but our own elements, nobody is called."""
+    page = Page(as_html(page))
+    ours = "h3 p ul li table thead tbody tr th td code pre details summary strong em sub"
+    assert {tag for tag, _ in page.tags} <= set(ours.split())
+    assert set(page.cells) <= {5, 7}
+    assert not re.search(r"[@#]\w", page.prose)
+    return page
 
 
-def test_github_annotates_the_findings_and_logs_the_rest():
-    text = rendered("github", samples())
-    assert [(name, keys["file"], keys["line"]) for name, keys, _ in check_github(text)] == [
-        ("error", "net.py", "30"),
-        ("error", "net.py", "51"),
+def markdown(found) -> str:
+    page = rendered("markdown", found, width=40, color=True)
+    check(page)
+    assert page.startswith("<!-- nparam-lint diff -->\n")
+    return page
+
+
+def changed(before: str, after: str):
+    return diff([model("a.py::Net", before)], [model("a.py::Net", after)])
+
+
+def alike(names: str, *counts: int):
+    """Models whose last layer grows from 60 to these."""
+    before = [model(f"net.py::{name}", SIX) for name in names]
+    pairs = zip(names, counts, strict=True)
+    after = [model(f"net.py::{name}", SIX.replace("60", str(count))) for name, count in pairs]
+    return diff(before, after)
+
+
+def moved_and_failed():
+    small, large = (SIX.replace("1", digit) for digit in "23")
+    before = [model("old.py::A", small), model("old.py::B", large)]
+    after = [model("new.py::A", small), model("new.py::B", large)]
+    before += [model("x.py::C", SIX), model("x.py::D", SIX)]
+    after += [model("x.py::C", failed()), model("x.py::D", failed())]
+    return diff(before, after, moved={"old.py": "new.py"})
+
+
+PLACES = [f"layer{i}.{j}.conv{k}" for i in range(1, 4) for j in range(9) for k in (1, 2, 3)]
+HUNDREDS = changed(
+    "\n".join(f"{place} Conv2d {i}" for i, place in enumerate(PLACES, 1)),
+    "\n".join(f"{place} Conv2d {i * i}" for i, place in enumerate(PLACES, 1)),
+)
+NAMES = [f"name{chr(97 + i)}" for i in range(22)]
+FLAT = changed(
+    "\n".join(f"{name} Linear {i}" for i, name in enumerate(NAMES, 1)),
+    "\n".join(f"{name} Linear {2 * i}" for i, name in enumerate(NAMES, 1)),
+)
+RENAMED = changed(
+    "encoder.a Linear 10\nencoder.b Linear 20\nnet.0 Conv2d 5\nnet.1 Conv2d 5",
+    "body.encoder.a Linear 10\nbody.encoder.b Linear 20\n"
+    "net.0 Linear 3\nnet.1 Conv2d 5\nnet.2 Conv2d 5",
+)
+UNTIED = diff(
+    [model("gpt.py::GPT", measured(gpt(1)))], [model("gpt.py::GPT", measured(gpt(1, 4, False)))]
+)
+NET, ACT = model("a.py::Net", SIX), model("a.py::Act", "act ReLU 0")
+TINY = model("a.py::Tiny", "fc Linear 3")
+SKIPPED = report(NET, ACT, skipped=(("a.py::Needs", needs("width")),))
+NOT_THERE = DiffReport(Base("x", "", "x"), "working tree", error="no revision\nnext: …")
+NOTHING = {
+    "nothing changed": diff([NET, ACT, TINY], [NET, ACT, TINY]),
+    "nothing changed in what could be counted": diff(SKIPPED, SKIPPED),
+    "nothing there": diff([], []),
+    "what has no parameters came": diff([NET], [NET, ACT]),
+}
+
+
+def test_whole_outputs(expected):
+    outputs = {
+        f"everything in {name}": rendered(name, samples())
+        for name in ("text", "concise", "markdown")
+    }
+    outputs["everything in github"] = rendered("github", samples()).removesuffix(text(samples()))
+    document = json.loads(rendered("json", samples()))
+    modules = document["models"][1]["modules"]
+    assert len(modules) == 24
+    del modules[2:]  # twelve blocks are alike
+    outputs["everything in json"] = in_lines(f"{json.dumps(document, separators=(',', ':'))}\n")
+    outputs["no such revision in markdown"] = rendered("markdown", NOT_THERE)
+    outputs |= {name: text(found) for name, found in NOTHING.items()}
+    outputs |= {f"{name}, in markdown": markdown(found) for name, found in NOTHING.items()}
+    found = diff(SKIPPED, SKIPPED)
+    outputs |= {
+        "one model, unchanged, in markdown": markdown(diff([NET], [NET])),
+        "growth that is no failure, in markdown": markdown(alike("A", 61)),
+        "a model is not measured, in markdown": markdown(
+            diff([NET], [model("a.py::Net", failed())])
+        ),
+        "unchanged, verbose": text(found, verbose=1),
+        "what has no parameters came, verbose": text(
+            NOTHING["what has no parameters came"], verbose=1
+        ),
+        "everything, quiet": text(samples(), quiet=True),
+        "models that changed alike share a table": text(alike("ABCDEFG", *[61] * 7)),
+        "only so many tables are printed": text(alike("ABC", 61, 62, 63), tables=1),
+        "what moved or fails alike shares a line": text(moved_and_failed()),
+        "renamed and moved modules": text(RENAMED),
+        "notes that are long stand below their row": text(UNTIED),
+        "hundreds of changes are summed up": text(HUNDREDS),
+        "a flat model keeps what changed most": text(FLAT),
+    }
+    expected(outputs)
+    assert text(HUNDREDS, depth=2).count(" changes  ") == 27
+    assert text(FLAT, verbose=1).count(" Linear ") == 22
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_lines_fit_the_width(width):
+    deep = "\n".join(f"very.deeply.nested.modules.n{i}.of.a.model{i} Linear {i}1" for i in range(9))
+    deep += " @research/experiments/ablations/networks/deep.py:42"
+    large = [model("research/experiments/ablations/networks/deep.py::VeryDeepNetwork", deep)]
+    moved = [
+        model("research/experiments/deep.py::VeryDeepNetwork", deep.replace("1", "2", 40)),
+        model("a.py::Net", failed("a reason that is long " * 9)),
     ]
-    assert text.endswith(rendered("text", samples()))
+    for found in (samples(), diff(large, moved), diff([NET, *large], moved)):
+        for line in text(found, width=width, verbose=1).splitlines():
+            assert len(line) <= width or " " not in line.strip() or "rule CODE" in line
+
+
+def test_colors_change_no_letter():
+    colored = text(samples(), color=True)
+    assert "\x1b[33m~\x1b[0m" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == text(samples())
+
+
+def test_a_change_is_never_rounded_to_none():
+    assert change(1, 100_000_000) == "+1 (<0.01 %)"
+    assert change(-1, 100_000_000) == "−1 (<0.01 %)"
+    assert change(-1, 3) == "−1 (−33.33 %)"
+    assert change(5, 0) == "+5"
+
+
+# --- what the project may not do --------------------------------------------------------------
+
+
+def test_what_comes_from_the_project_cannot_move_the_cursor():
+    nasty = "\x1b[2J\r::error::x"
+    found = diff(
+        [model(f"a{nasty}.py::Net", measured(SIX, f"Net({nasty})"))],
+        [model(f"a{nasty}.py::Net", failed(f"no {nasty}")), model("b.py::New", SIX)],
+    )
+    assert not {"\x1b", "\r"} & {*text(found, verbose=1)}
 
 
 def test_nothing_of_the_project_speaks_to_the_runner():
@@ -55,117 +187,58 @@ def test_nothing_of_the_project_speaks_to_the_runner():
     before, after = [model(f"{path}::Net", SIX)], [model(f"{path}::Net", SIX.replace("60", "61"))]
     assert check_github(rendered("github", diff(before, after))) == []
     assert len(check_github(rendered("github", diff(before, after, "0")))) == 1
+    ((level, _, message),) = check_github(rendered("github", NOT_THERE))
+    assert (level, message) == ("error", "no revision\nnext: …")
 
 
-def test_failures_are_documents():
-    failed = DiffReport(Base("x", "", "x"), "working tree", error="no revision x")
-    assert rendered("text", failed) == rendered("concise", failed) == ""
-    ((level, _, message),) = check_github(rendered("github", failed))
-    assert (level, message) == ("error", "no revision x")
-    document = json.loads(rendered("json", failed))
-    assert (document["error"], document["models"]) == ("no revision x", [])
+def test_the_project_cannot_write_into_the_comment():
+    nasty = "</details> @everyone | `x` <!-- --> [a](b)"
+    found = diff(
+        [model(f"a|{nasty}.py::Net", measured(SIX, f"Net({nasty!r})"))],
+        [model(f"a|{nasty}.py::Net", failed(f"raised {nasty}"))],
+    )
+    page = check(markdown(found))
+    assert "@everyone" not in page.prose
+    assert page.cells == [5, 5]
+    nasty = "</details> | `x` <!-- --> [a](b)"
+    tie = f"head Linear 0 tied={nasty}"
+    before, after = (rows(f"a|b Li|near 3\n{leaf}") for leaf in (tie, "head Linear 3"))
+    found = diff([model("a.py::Net", measured(before))], [model("a.py::Net", measured(after))])
+    page = check(markdown(found))
+    assert page.cells == [5, 5, 7, 7]
+    assert f"no longer tied: {nasty}" in page.text
 
 
-# --- JSON -----------------------------------------------------------------------------------------
+@pytest.mark.thorough
+def test_what_is_too_long_is_cut_between_rows():
+    before = [model(f"net{i}.py::Net", SIX) for i in range(600)]
+    after = [model(f"net{i}.py::Net", SIX.replace("60", f"6{i}")) for i in range(600)]
+    found = diff(before, after, "0")
+    page = markdown(found)
+    assert 30_000 < len(page.encode()) <= 65_536
+    assert "left out.*" in page
+    for limit in (0, 100, 2_000, 40_000):
+        page = summary(diff_document(found), Options(), limit)
+        assert len(page.encode()) <= limit
+        check(page)
 
 
-def test_the_json_document():
-    document = json.loads(rendered("json", samples()))
-    assert {key: document[key] for key in ("version", "tool", "base", "now", "tolerance")} == {
-        "version": 1,
-        "tool": {"name": "nparam-lint", "version": __version__},
-        "base": {"revision": "main", "commit": COMMIT, "called": "main"},
-        "now": "working tree",
-        "tolerance": "0.5%",
-    }
-    assert document["environment"]["torch"] == "2.13.0"
-    assert [(m["target"], m["status"], m["delta"]) for m in document["models"]] == [
-        ("gpt.py::Block", "changed", 590_592),
-        ("gpt.py::GPT", "changed", 14_164_992),
-        ("net.py::Encoder", "same", 0),
-        ("net.py::Frozen", "changed", 0),
-        ("net.py::Grown", "changed", 5),
-        ("net.py::Old", "removed", None),
-        ("net.py::ViT", "not_measured", None),
-        ("net.py::Probe", "added", None),
-        ("zoo/new.py::Tiny", "renamed", 0),
-    ]
-    assert [(f["code"], f["path"], f["line"]) for f in document["findings"]] == [
-        ("NPL014", "net.py", 30),
-        ("NPL003", "net.py", 51),
-    ]
-    assert document["skipped"] == [
-        {
-            "target": "net.py::Needs",
-            "reason": "needs width, depth",
-            "cause": "arguments_missing",
-            "top_level": True,
-        }
-    ]
-    assert document["summary"] == {
-        "models": 9,
-        "same": 1,
-        "changed": 4,
-        "renamed": 1,
-        "added": 1,
-        "removed": 1,
-        "not_measured": 1,
-        "skipped": 1,
-        "findings": 2,
-        "errors": 2,
-        "warnings": 0,
-        "seconds": 1.0,
-        "files": 3,
-    }
-
-
-def test_a_model_of_the_json_document():
-    models = {m["target"]: m for m in json.loads(rendered("json", samples()))["models"]}
-    grown = models["net.py::Grown"]
-    assert (grown["before"]["total"], grown["after"]["total"]) == (60, 65)
-    assert (grown["path"], grown["line"], grown["column"]) == ("net.py", 30, 1)
-    assert (grown["explained"], grown["explanation"]) == (False, "no budget declares it")
-    assert grown["drift"] == 5 / 60
-    assert grown["modules"] == [
-        {
-            "path": "c",
-            "status": "added",
-            "before": None,
-            "after": {
-                "path": "c",
-                "type": "Linear",
-                "count": 5,
-                "own": 5,
-                "total": 5,
-                "trainable": 5,
-                "buffers": 0,
-                "bytes": 20,
-                "source": "net.py:33",
-            },
-            "delta": 5,
-            "notes": [],
-        }
-    ]
-    tiny = models["zoo/new.py::Tiny"]
-    assert (tiny["before_target"], tiny["evidence"]) == ("zoo/old.py::Tiny", "git renamed the file")
-    lost = models["net.py::ViT"]
-    assert (lost["reason_before"], lost["reason_after"]) == (None, "No module named 'einops'")
-    assert (lost["before"]["total"], lost["after"]) == (1_000, None)
-    assert len(models["gpt.py::GPT"]["modules"]) == 24
-    assert models["gpt.py::GPT"]["explained"] is True
-    assert models["net.py::Encoder"]["explained"] is None
+# --- for programs -----------------------------------------------------------------------------
 
 
 def test_the_json_document_is_plain_ascii_and_has_no_infinity():
     found = diff([model("µ.py::Net", measured("ß X 0"))], [model("µ.py::Net", measured("ß X 4"))])
-    text = rendered("json", found)
-    assert text.isascii()
-    assert json.loads(text)["models"][0]["drift"] is None
+    page = rendered("json", found)
+    assert page.isascii()
+    assert json.loads(page)["models"][0]["drift"] is None
+    assert json.loads(rendered("json", NOT_THERE))["error"] == "no revision\nnext: …"
 
 
 def test_findings_without_a_model_are_in_every_format():
     stale = finding("NPL008", "gone.py::Net", "pyproject.toml", 3)
     found = diff([], report(findings=(stale,)))
-    assert json.loads(rendered("json", found))["findings"][0]["target"] == "gone.py::Net"
     for name in formats_for("findings"):
         assert "NPL008" in rendered(name, found)
+        assert rendered(name, samples()).endswith("\n")
+    assert text(NOT_THERE) == rendered("concise", NOT_THERE) == ""
+    assert text(diff([], report(error="no torch"))) == ""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from render_samples import rendered
+from msgspec.structs import replace
+from render_samples import in_lines, rendered, summary
 from report_checks import CHECKS, commands
 from report_samples import (
     HOSTILE,
@@ -32,9 +37,10 @@ from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for
 
+UNDECLARED = report(model("a.py::A", measured(net())))
 REPORTS = {
     "nothing": report(environment=None),
-    "nothing declared": report(model("a.py::A", measured(net()))),
+    "nothing declared": UNDECLARED,
     "pass": report(glob_gpt()),
     "drift": report(broken_net()),
     "not measured": report(unmeasured()),
@@ -45,6 +51,50 @@ REPORTS = {
     "hostile": hostile(),
     "hostile failure": failed(HOSTILE),
 }
+BROKEN = replace(
+    report(broken_net(), unmeasured(), tiny(), besides=(MISSTATED,)),
+    skipped=(("zoo/a.py::A", needs("width", "depth")),),
+)
+
+
+def read(name: str, value, **options) -> str:
+    """As people review it: what is one line for programs, and without the looks of a page."""
+    text = rendered(name, value, Options(**options))
+    if name in ("json", "sarif"):
+        return in_lines(text)
+    if name == "html":
+        text = re.sub("<(style|script)[ >].*?</\\1>", "", text, flags=re.DOTALL)
+        return text.partition("<body>\n")[2].partition("\n\n")[0] + "\n"
+    return text
+
+
+def test_whole_documents(expected):
+    names = [name for name in formats_for("findings") if name != "text"]
+    documents = {f"broken in {name}": read(name, BROKEN) for name in names}
+    documents |= {f"passed in {name}": read(name, REPORTS["pass"]) for name in names[2:]}
+    del documents["passed in html"]  # a table for each block
+    documents |= {f"failed in {name}": read(name, failed()) for name in names}
+    others = {"nothing": report(environment=None, seconds=0.0), "undeclared": UNDECLARED}
+    others["source only"] = replace(report(), source_only=True)
+    for title, value in others.items():
+        documents |= {f"{title} in {name}": read(name, value) for name in ("markdown", "github")}
+    documents["nothing in json"] = rendered("json", others["nothing"], Options())
+    documents["nothing in concise"] = rendered("concise", report(), Options())
+    documents["passed, summary of a job"] = summary(REPORTS["pass"], Options())
+    expected(documents)
+
+
+def test_a_format_loads_no_other():
+    code = (
+        "import sys; from nparam_lint.gate.report import Report;"
+        "from nparam_lint.report.check_document import check_document;"
+        "from nparam_lint.report import Options;"
+        "from nparam_lint.report.formats import render;"
+        "render('concise', check_document(Report(None, (), ())), Options());"
+        "print(sorted(m for m in sys.modules if m.startswith('nparam_lint.report.formats.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['nparam_lint.report.formats.concise']\n"
 
 
 def test_every_format_is_checked():

@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from page_samples import COMPARISON, distinct, gpt_report, plain
 from report_samples import (
     broken_finding,
-    everything,
     hostile,
     many,
     measured,
     model,
-    net,
     report,
     rows,
 )
@@ -37,41 +35,74 @@ ALL_MODULES = """() => {
     .map((module) => [module.path, module.type, module.own, module.total, module.source || null]);
 }"""
 TWO_FRAMES = "() => new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))"
-WIDTHS = (400, 800, 1400)
+WIDTHS = (1400, 800, 400)
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with launched_browser() as launched:
-        yield launched
+def show(tmp_path_factory):
+    """Opens a document. A page that asks for anything, whose script fails, or that is wider than
+    its window, fails the test."""
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    with launched_browser() as browser:
 
+        @contextmanager
+        def opened(document, width=1200, scripts=True):
+            file.write_text(formats.render("html", document, Options()), encoding="utf-8")
+            made = browser.new_context(
+                viewport={"width": width, "height": 800},
+                reduced_motion="reduce",
+                color_scheme="dark",
+                java_script_enabled=scripts,
+            )
+            page, asked, said = made.new_page(), set(), []
+            page.set_default_timeout(5_000)
+            page.on("request", lambda request: asked.add(request.url))
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.goto(file.as_uri())
+            yield page
+            for narrower in WIDTHS:
+                page.set_viewport_size({"width": narrower, "height": 800})
+                if scripts:
+                    page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
+                assert page.evaluate("document.documentElement.scrollWidth") <= narrower
+            made.close()
+            assert asked == {file.as_uri()}
+            assert said == []
 
-@pytest.fixture
-def show(browser, tmp_path):
-    """Opens a document; a page that asks for anything, or whose script fails, fails the test."""
-
-    @contextmanager
-    def opened(document, width=1200, **context):
-        file = tmp_path / "page.html"
-        file.write_text(formats.render("html", document, Options()), encoding="utf-8")
-        made = browser.new_context(
-            viewport={"width": width, "height": 800}, reduced_motion="reduce", **context
-        )
-        page, asked, said = made.new_page(), [], []
-        page.set_default_timeout(5_000)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(file.as_uri())
-        yield page
-        made.close()
-        assert asked == [file.as_uri()]
-        assert said == []
-
-    return opened
+        yield opened
 
 
 GPT = check_document(gpt_report())
+
+
+@pytest.fixture(scope="module")
+def shown_gpt(show):
+    with show(GPT) as page:
+        yield page
+
+
+@pytest.fixture
+def gpt_page(shown_gpt):
+    shown_gpt.reload()
+    return shown_gpt
+
+
+LONG = "encoder.transformer_layers.0.self_attention_with_relative_positions.out_projection"
+LINE = "def __init__(self, width=256, depth=12, heads=8, dropout=0.1, hidden_width=6):"
+
+
+def everything():
+    """What is difficult to show, in one page: many models, equal layers, long lines and names,
+    names that look like code."""
+    at = Position("net.py", 12, LINE.index("hidden") + 1)
+    marked = replace(broken_finding(), lines=(SourceLine(at, LINE, 14),))
+    layer = rows([(LONG, "NonDynamicallyQuantizableLinear", 1_234_567_890)])
+    odd = hostile()
+    first = (model("long.py::Net", measured(layer)), model("equal.py::Net", measured(plain(2_000))))
+    models = (*odd.models, *first, *many(4).models)
+    findings = (*odd.findings, marked)
+    return check_document(report(*models, besides=findings))
 
 
 def changed():
@@ -97,136 +128,139 @@ def cell(page, start):
     return page.locator(f'.cell[aria-label^="{start} "]').first
 
 
-def test_the_picture_and_what_the_mouse_does(show):
-    with show(GPT) as page:
-        # The numbers of the report.
-        assert cell(page, "transformer.wte").inner_text().split("\n") == [
-            "wte",
-            "Embedding",
-            "38,633,472",
-        ]
-        shown = page.evaluate(ALL_MODULES)
-        (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
-        fields = ("path", "type", "own", "total", "source")
-        assert shown == [[row[name] for name in fields] for row in one["modules"]]
-        # A click zooms in and out.
-        assert crumbs(page) == (["GPT"], "124,373,760")
-        cell(page, "transformer.h.0…11").click()
-        assert crumbs(page) == (["GPT", "transformer", "h", "0…11"], "12 × 7,079,424 = 84,953,088")
-        page.locator(".crumbs button", has_text="transformer").click()
-        assert crumbs(page)[0] == ["GPT", "transformer"]
-        page.locator(".cell.edge").click()
-        assert crumbs(page)[0] == ["GPT"]
-        # Sums are those of what is drawn.
-        page.get_by_label("colour and sum by").select_option("type")
-        texts = page.locator(".sums tbody tr").first.inner_text().split()
-        assert texts == ["Linear", "84,934,656", "68.3", "%"]
-        page.locator(".sums .key", has_text="Embedding").click()
-        assert page.locator(".cell.hit b").all_inner_texts() == ["wte"]
-        assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
-        # Repeated blocks can be unfolded.
-        page.get_by_label("fold repeated modules").uncheck()
-        assert page.locator('.cell[aria-label*="· Block ·"]').count() == 12
+def test_the_picture_and_what_the_mouse_does(gpt_page):
+    page = gpt_page
+    # The numbers of the report.
+    assert cell(page, "transformer.wte").inner_text().split("\n") == [
+        "wte",
+        "Embedding",
+        "38,633,472",
+    ]
+    shown = page.evaluate(ALL_MODULES)
+    (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
+    fields = ("path", "type", "own", "total", "source")
+    assert shown == [[row[name] for name in fields] for row in one["modules"]]
+    # A click zooms in and out.
+    assert crumbs(page) == (["GPT"], "124,373,760")
+    cell(page, "transformer.h.0…11").click()
+    assert crumbs(page) == (["GPT", "transformer", "h", "0…11"], "12 × 7,079,424 = 84,953,088")
+    page.locator(".crumbs button", has_text="transformer").click()
+    assert crumbs(page)[0] == ["GPT", "transformer"]
+    page.locator(".cell.edge").click()
+    assert crumbs(page)[0] == ["GPT"]
+    # Sums are those of what is drawn.
+    page.get_by_label("colour and sum by").select_option("type")
+    texts = page.locator(".sums tbody tr").first.inner_text().split()
+    assert texts == ["Linear", "84,934,656", "68.3", "%"]
+    page.locator(".sums .key", has_text="Embedding").click()
+    assert page.locator(".cell.hit b").all_inner_texts() == ["wte"]
+    assert "dim" in cell(page, "transformer.h.0…11.mlp").get_attribute("class").split()
+    # Repeated blocks can be unfolded.
+    page.get_by_label("fold repeated modules").uncheck()
+    assert page.locator('.cell[aria-label*="· Block ·"]').count() == 12
 
 
-def test_the_keyboard_is_enough(show):
-    with show(GPT) as page:
-        page.evaluate(TWO_FRAMES)  # what observes the size draws once more
-        keyboard = page.keyboard
-        for _ in range(12):
-            keyboard.press("Tab")
-            if page.evaluate("document.activeElement.classList.contains('cell')"):
-                break
-        for key in ("ArrowRight", "ArrowRight", "End"):
-            keyboard.press(key)
-        assert page.locator(".told").inner_text().startswith("transformer.h · ModuleList · 84,953")
-        keyboard.press("Enter")
-        assert crumbs(page)[0] == ["GPT", "transformer", "h"]
-        keyboard.press("Escape")
-        assert crumbs(page)[0] == ["GPT", "transformer"]
-        keyboard.press("/")
-        keyboard.type("c_fc")
-        keyboard.press("Enter")
-        assert crumbs(page)[0] == ["GPT", "transformer", "h", "0…11", "mlp"]
-        for _ in range(20):
-            keyboard.press("Tab")
-            if page.evaluate("document.activeElement.matches('tr[aria-level]')"):
-                break
-        keyboard.press("End")
-        keyboard.press("ArrowUp")
-        assert page.evaluate("document.activeElement.querySelector('code').textContent") == "c_fc"
+def test_the_keyboard_is_enough(gpt_page):
+    page = gpt_page
+    page.evaluate(TWO_FRAMES)  # what observes the size draws once more
+    keyboard = page.keyboard
+    for _ in range(12):
+        keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('cell')"):
+            break
+    for key in ("ArrowRight", "ArrowRight", "End"):
+        keyboard.press(key)
+    assert page.locator(".told").inner_text().startswith("transformer.h · ModuleList · 84,953")
+    keyboard.press("Enter")
+    assert crumbs(page)[0] == ["GPT", "transformer", "h"]
+    keyboard.press("Escape")
+    assert crumbs(page)[0] == ["GPT", "transformer"]
+    keyboard.press("/")
+    keyboard.type("c_fc")
+    keyboard.press("Enter")
+    assert crumbs(page)[0] == ["GPT", "transformer", "h", "0…11", "mlp"]
+    for _ in range(20):
+        keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('tr[aria-level]')"):
+            break
+    keyboard.press("End")
+    keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.querySelector('code').textContent") == "c_fc"
 
 
-def test_search_finds_names_types_and_lines(show):
-    with show(GPT) as page:
-        search, result = page.get_by_label("Search modules"), page.locator(".explorer .result")
-        for text, found in (
-            ("c_fc", "12 modules, 28,311,552 (22.8 %)"),
-            ("layernorm", "25 modules, 19,200 (<0.1 %)"),
-            ("h.0…11.mlp", "12 modules, 56,623,104 (45.5 %)"),
-            ("h.3.mlp", "12 modules, 56,623,104 (45.5 %)"),  # those that stand folded
-            ("former.h.*.mlp.c_", "24 modules, 56,623,104 (45.5 %)"),
-            ("h.12", "nothing found"),
-            ("model.py:12", "1 module, 38,633,472 (31.1 %)"),
-            ("nothing", "nothing found"),
-        ):
-            search.fill(text)
-            assert result.inner_text() == found
-        search.fill("c_fc")
-        assert page.locator(".cell.hit b").all_inner_texts() == ["c_fc"]
-        search.press("Escape")
-        assert result.inner_text() == ""
-        assert page.locator(".cell.dim").count() == 0
+def test_search_finds_names_types_and_lines(gpt_page):
+    page = gpt_page
+    search, result = page.get_by_label("Search modules"), page.locator(".explorer .result")
+    for text, found in (
+        ("c_fc", "12 modules, 28,311,552 (22.8 %)"),
+        ("layernorm", "25 modules, 19,200 (<0.1 %)"),
+        ("h.0…11.mlp", "12 modules, 56,623,104 (45.5 %)"),
+        ("h.3.mlp", "12 modules, 56,623,104 (45.5 %)"),  # those that stand folded
+        ("former.h.*.mlp.c_", "24 modules, 56,623,104 (45.5 %)"),
+        ("h.12", "nothing found"),
+        ("model.py:12", "1 module, 38,633,472 (31.1 %)"),
+        ("nothing", "nothing found"),
+    ):
+        search.fill(text)
+        assert result.inner_text() == found
+    search.fill("c_fc")
+    assert page.locator(".cell.hit b").all_inner_texts() == ["c_fc"]
+    search.press("Escape")
+    assert result.inner_text() == ""
+    assert page.locator(".cell.dim").count() == 0
 
 
-@pytest.mark.first_cases(1)
-@pytest.mark.parametrize(
-    "document",
-    [
-        pytest.param(GPT, id="check"),
-        pytest.param(check_document(everything()), id="several"),
-        pytest.param(compare_document(COMPARISON), id="compare"),
-        pytest.param(changed(), id="diff"),
-    ],
-)
-def test_no_page_is_wider_than_its_window(show, document):
-    with show(document, WIDTHS[0], color_scheme="dark") as page:
-        page.locator(".picture").first.scroll_into_view_if_needed()
-        page.locator(".icicle .cell").first.wait_for()
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 800})
-            page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.parametrize("scripts", [True, False])
-def test_long_names_leave_room_for_the_shares_on_a_narrow_page(show, scripts):
-    path = "encoder.transformer_layers.0.self_attention_with_relative_positions.out_projection"
-    modules = rows([(path, "NonDynamicallyQuantizableLinear", 1_234_567_890)])
-    document = check_document(report(model("net.py::Net", measured(modules))))
-    with show(document, WIDTHS[0], java_script_enabled=scripts) as page:
-        box = page.locator(".modules")
-        if scripts:
-            box.scroll_into_view_if_needed()
-            page.locator(".icicle .cell").first.wait_for()
-        assert box.locator("tbody tr").count() > 3
-        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
-
-
-def test_a_caret_stands_under_its_text_on_a_narrow_page(show):
-    text = "def __init__(self, width=256, depth=12, heads=8, dropout=0.1, hidden_width=6):"
-    column = text.index("hidden") + 1
-    at = Position("net.py", 12, column)
-    finding = replace(broken_finding(), lines=(SourceLine(at, text, 14),))
-    document = check_document(report(model("net.py::Net", measured(net())), besides=[finding]))
-    with show(document, WIDTHS[0]) as page:
-        source = page.locator(".findings pre")
+def test_what_is_difficult_to_show(show):
+    with show(everything(), WIDTHS[-1]) as page:
+        # A caret stands under its text, and no line of source is wrapped.
+        source = page.locator(".findings pre", has_text="hidden_width").first
         code, carets, *_ = source.inner_text().split("\n")
         assert code.index("hidden_width=6") == carets.index("^" * 14)
         line = source.evaluate("pre => parseFloat(getComputedStyle(pre).lineHeight)")
         end = "pre => { const range = new Range(); range.setEndBefore(pre.querySelector('span'));"
         end += " range.setStart(pre, 0); return range.getBoundingClientRect().height; }"
-        assert source.evaluate(end) < 3 * line  # none is wrapped
+        assert source.evaluate(end) < 3 * line
+        # Long names leave room for the shares.
+        card = page.locator(".card", has_text="long.py")
+        card.locator(".picture").scroll_into_view_if_needed()
+        card.locator(".icicle .cell").first.wait_for()
+        fits_with_all_rows(card)
+        # Names that look like code are names.
+        odd = page.locator(".card", has_text="<script>").first
+        odd.locator(".picture").scroll_into_view_if_needed()
+        odd.locator(".icicle .cell").first.wait_for()
+        assert "<script>" in odd.locator(".modules tbody").first.inner_text()
+        assert page.locator("body script:not([type])").count() == 2  # those of the page
+        # Two thousand equal layers are no barcode.
+        equal = page.locator(".card", has_text="equal.py")
+        equal.locator(".picture").scroll_into_view_if_needed()
+        equal.locator(".cell").first.wait_for()
+        assert equal.locator(".cell b").all_inner_texts() == ["Net", "layers", "layers.0…1999"]
+        equal.get_by_label("fold repeated modules").uncheck()
+        assert equal.locator(".cell").count() < 80
+        assert equal.locator(".cell.more b").first.inner_text().startswith("layers.0 … ")
+        # Models can be searched.
+        page.get_by_label("Search models").fill("n00003")
+        assert page.locator(".card:visible").count() == 1
+        assert page.locator("section > .tools .result").inner_text() == "1 model"
+
+
+def fits_with_all_rows(card):
+    box = card.locator(".modules")
+    box.scroll_into_view_if_needed()
+    assert box.locator("tbody tr").count() > 3
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_without_a_script_the_essential_is_there(show):
+    with show(everything(), WIDTHS[-1], scripts=False) as page:
+        assert page.locator("h1").inner_text() == "5 budgets broken"
+        card = page.locator(".card", has_text="long.py")
+        fits_with_all_rows(card)
+        page.set_viewport_size({"width": WIDTHS[0], "height": 800})
+        cells = card.locator(".picture table tbody tr").first.inner_text().split("\t")
+        assert cells[2:4] == ["1,234,567,890", "100.0 %"]
+        assert "layers.0 … layers.1999 (2,000×)" in page.locator(".cards").inner_text()
 
 
 def test_a_diff_shows_both_sides_with_what_changed(show):
@@ -290,38 +324,3 @@ def test_ten_thousand_modules_open_at_once_and_stay_fluid(show):
             if not page.locator(".icicle .cell.holder:not(.edge)").count():
                 break
         assert page.locator(".icicle .cell.more:not(.edge)").count() == 0
-
-
-def test_two_thousand_equal_layers_are_no_barcode(show):
-    with show(check_document(report(model("net.py::Net", measured(plain(2_000)))))) as page:
-        page.locator(".cell").first.wait_for()
-        assert page.locator(".cell b").all_inner_texts() == ["Net", "layers", "layers.0…1999"]
-        page.get_by_label("fold repeated modules").uncheck()
-        assert page.locator(".cell").count() < 80
-        assert page.locator(".cell.more b").first.inner_text().startswith("layers.0 … ")
-
-
-def test_many_models_can_be_searched_and_sorted(show):
-    with show(check_document(many(20))) as page:
-        page.get_by_label("Search models").fill("n00007")
-        assert page.locator(".card:visible").count() == 1
-        assert page.locator("section > .tools .result").inner_text() == "1 model"
-
-
-def test_names_that_look_like_code_are_names(show):
-    with show(check_document(hostile())) as page:
-        page.locator(".picture").scroll_into_view_if_needed()
-        page.locator(".icicle .cell").first.wait_for()
-        assert "<script>" in page.locator(".modules tbody").first.inner_text()
-        assert page.locator("body script:not([type])").count() == 2  # those of the page
-
-
-def test_without_a_script_the_essential_is_there(show):
-    with show(GPT, java_script_enabled=False) as page:
-        assert page.locator("h1").inner_text() == "3 budgets hold"
-        table = page.locator(".picture table")
-        assert table.locator("tbody tr").first.inner_text().split("\t")[2:4] == [
-            "124,373,760",
-            "100.0 %",
-        ]
-        assert "h.0 … h.11 (12×)" in table.inner_text()
