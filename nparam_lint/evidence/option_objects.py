@@ -93,12 +93,24 @@ class OptionObjects:
         required = [item.name for item in definition.parameters or () if item.required]
         if len(required) != 1 or not OPTIONS.match(required[0]):
             return
-        above = [s for s in self.scripts if within([parent(s.calls.path)])(target.location)]
-        attributes = self.read(target, required[0]) if above else set()
-        script = next((script for script in above if attributes <= script.attributes), None)
-        if attributes and script:
+        attributes = self.read(target, required[0]) if self.scripts else set()
+        folders = {parent(script.calls.path) for script in self.scripts} if attributes else ()
+        around = sorted((at for at in folders if within([at])(target.location)), key=len)
+        for folder in reversed(around):
+            scripts = [script for script in self.scripts if parent(script.calls.path) == folder]
+            evidence = [*self.given_by(scripts, target, attributes)]
+            if evidence:  # a script further out is of another project, whose modules it imports
+                yield from evidence
+                return
+
+    def given_by(
+        self, scripts: Sequence[_Script], target: Target, attributes: set[str]
+    ) -> Iterator[Evidence]:
+        """What scripts of one directory say of a model that reads these attributes."""
+        script = next((script for script in scripts if attributes <= script.attributes), None)
+        if script:
             yield self.evidence(target, script)
-        for script in above if attributes else ():
+        for script in scripts:
             known: set[object] = set()
             for command in self.commands(target, script):
                 given = command.given(script.calls.text.options)
@@ -143,9 +155,9 @@ class OptionObjects:
 
     @cached_property
     def scripts(self) -> list[_Script]:
-        """The scripts that parse options, the outermost first."""
+        """The scripts that parse options."""
         tree = self.search.discovery.tree
-        paths = sorted(tree.files, key=lambda path: (path.count("/"), path))
+        paths = sorted(tree.files)
         scripts: list[_Script] = []
         for path in paths:
             if SCRIPT_FILE.search(path) and not TEST_FILE.search(path):

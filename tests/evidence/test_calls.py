@@ -604,3 +604,22 @@ def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, s
     recipes = [way.recipe for way in ways(tmp_path, files)]
     setup = f"{imports}\n{statement}" if statement else None
     assert [(recipe.setup, recipe.call) for recipe in recipes] == [(setup, "Net(3)")]
+
+
+def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
+    script = (
+        "import argparse\nfrom importlib import import_module\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--width', default={}, type=int)\n"
+        "args = parser.parse_args()\nmodel = import_module('models.' + args.model).Model(args)\n"
+    )
+    model = (
+        "from torch import nn\n\nclass Model(nn.Module):\n    def __init__(self, args):\n"
+        "        super().__init__()\n        self.a = nn.Linear(args.width, 1)\n"
+    )
+    files = {"run.py": script.format(3), "models/a.py": model}
+    files |= {f"inner/{path}": text for path, text in files.items()}
+    found = ways(tmp_path, files)
+    assert {(way.target.location, way.way.position.path) for way in found} == {
+        ("models/a.py", "run.py"),
+        ("inner/models/a.py", "inner/run.py"),
+    }
