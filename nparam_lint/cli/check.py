@@ -380,6 +380,6 @@ def _refuse_unread(session: Session, paths: Sequence[Path], option: str) -> None
             raise UsageError(
                 f"{clean(file)} configures a project of its own, but {option} reports on one "
                 "project only, and a check of the directory above it does not read this config\n"
-                f"next: nparam-lint --declared {inner} {option}\n"
+                f"next: nparam-lint --declared {shlex.quote(inner)} {option}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from commits import environment, model
 
-# One of each way to reach a file that git does not have, and two that do without it.
 HEAD = "from torch import nn\n"
 BODY = '''
 
-class {name}(nn.Module):
+class Net(nn.Module):
     """nparam: 110"""
 
     def __init__(self):
@@ -22,14 +21,14 @@ class {name}(nn.Module):
 '''
 
 
-def importing(line: str, name: str = "Net", first: str = "pass") -> str:
-    return HEAD + line + "\n" + BODY.format(name=name, first=first)
+def importing(line: str, first: str = "pass") -> str:
+    return HEAD + line + "\n" + BODY.format(first=first)
 
 
 @pytest.fixture
 def staged(nparam_lint):
-    """`nparam-lint --declared --staged` in a repository: (exit code, its output). Neither the
-    repository nor the working tree is changed, and nothing remains of the copy."""
+    """`nparam-lint --declared --staged` in a repository: its output. Neither the repository nor the
+    working tree is changed, and nothing remains of the copy."""
 
     def run(sample, *options, code, cwd=None, **more):
         before = sample.state()
@@ -47,68 +46,67 @@ def staged(nparam_lint):
     return run
 
 
-def test_a_file_that_is_staged_in_part(repository, staged):
-    both = model(10, 110, "One") + model(20, 420, "Two")
-    sample = repository({"net.py": both})
-    # As `git add -p` does: of two changes the second is staged.
-    sample.add({"net.py": both.replace("=20", "=21")})
-    sample.write({"net.py": both.replace("=10", "=11").replace("=20", "=21")})
-    assert "net.py:14:16: error: NPL001" in (said := staged(sample, code=1))
-    assert said.count("NPL001") == 1
-    assert "462" in said
-    sample.git("checkout-index", "--force", "net.py")
-    sample.add({"net.py": both})
-    sample.write({"net.py": both.replace("=20", "=21")})
+def places(said):
+    """Where the findings of the concise format are, with their codes."""
+    return [line.split(" ")[0] + line.partition("error:")[2][:7] for line in said.splitlines()]
+
+
+BOTH = model(10, 110, "One") + model(20, 420, "Two")
+BUDGET = '[budgets]\n"plain.py::Net" = {}\n'
+
+
+def test_what_is_staged_is_judged_whatever_the_working_tree_holds(repository, staged):
+    """Of two changes in a file one, as `git add -p` does it; the settings; a file that is gone."""
+    files = {"two.py": BOTH, "plain.py": model(10), "nparam-lint.toml": BUDGET.format(110)}
+    files |= {"gone/net.py": model(10, 110)}
+    sample = repository(files)
+    half = BOTH.replace("=20", "=21")
+    sample.add({"two.py": half, "nparam-lint.toml": BUDGET.format(111)})
+    sample.add({"gone/net.py": model(10, 111)})
+    sample.write(files | {"two.py": half.replace("=10", "=11"), "gone/net.py": None})
+    (sample.path / "gone").rmdir()
+    (sample.path / "build").mkdir()  # without tracked files, and a place to ask from
+    for place in (sample.path, sample.path / "build"):
+        assert places(staged(sample, code=1, cwd=place)) == [
+            "gone/net.py:5:16: NPL001",
+            "nparam-lint.toml:2:1: NPL001",
+            "two.py:14:16: NPL001",
+        ]
+    assert places(staged(sample, "gone/net.py", code=1)) == ["gone/net.py:5:16: NPL001"]
+    sample.add({"two.py": model(10, "12 apples")})
+    sample.write({"two.py": BOTH})
+    said = staged(sample, "two.py", "--static", code=1, NPARAM_LINT_PYTHON="/gone")
+    assert places(said) == ["two.py:5:16: NPL002"]
+    sample.add(files)
+    sample.write({"two.py": half, "nparam-lint.toml": BUDGET.format(111)})
     assert staged(sample, code=0) == ""
 
 
-def test_the_settings_are_the_staged_ones_too(repository, staged):
-    config = '[budgets]\n"net.py::Net" = {}\n'
-    sample = repository({"net.py": model(10), "nparam-lint.toml": config.format(110)})
-    sample.write({"nparam-lint.toml": config.format(111)})
-    assert staged(sample, code=0) == ""
-    sample.add({"nparam-lint.toml": config.format(111)})
-    sample.write({"nparam-lint.toml": config.format(110)})
-    assert "nparam-lint.toml:2:1: error: NPL001" in staged(sample, code=1)
-
-
-def test_a_config_may_extend_one_outside_of_the_repository(repository, staged):
+def test_a_project_in_a_subdirectory_whose_config_extends_others(repository, staged):
     config = 'extend = "{}"\n'
     sample = repository(
         {
-            "net.py": model(10),
-            "nparam-lint.toml": config.format("../shared.toml"),
-            "own.toml": '[budgets]\n"net.py::Net" = 111\n',
+            "deep/project/net.py": importing("from shared import WIDTH"),
+            "deep/project/shared.py": "WIDTH = 10\n",
+            "deep/project/nparam-lint.toml": config.format("../../../outside.toml"),
+            "deep/project/own.toml": '[budgets]\n"net.py::Net" = 111\n',
+            "other.py": model(10, 1),
         }
     )
-    (sample.path.parent / "shared.toml").write_text('[budgets]\n"net.py::Net" = 110\n')
-    assert staged(sample, code=0) == ""
-    sample.add({"nparam-lint.toml": config.format("own.toml")})
-    sample.write({"own.toml": ""})
-    assert "own.toml:2:1: error: NPL001" in staged(sample, code=1)
-
-
-def test_a_project_in_a_subdirectory(repository, staged):
-    files = {
-        "deep/project/net.py": importing("from shared import WIDTH"),
-        "deep/project/shared.py": "WIDTH = 10\n",
-        "deep/project/nparam-lint.toml": '[budgets]\n"net.py::Net" = "<= 110"\n',
-        "other.py": model(10, 1),
-    }
-    sample = repository(files)
+    (sample.path.parent / "outside.toml").write_text('[budgets]\n"net.py::Net" = "<= 110"\n')
     sample.write({"deep/project/net.py": "nonsense("})
     inside = sample.path / "deep/project"
     assert staged(sample, "deep/project", code=0) == ""
     assert staged(sample, code=0, cwd=inside) == ""
+    sample.add({"deep/project/nparam-lint.toml": config.format("own.toml")})
+    sample.write({"deep/project/own.toml": ""})
+    assert places(staged(sample, code=1, cwd=inside)) == ["own.toml:2:1: NPL001"]
     sample.git("rm", "--quiet", "--cached", "deep/project/shared.py")
-    said = staged(sample, code=1, cwd=inside)
-    assert (
-        "net.py:6:16: error: NPL003 cannot import net.py: deep/project/shared.py is not tracked"
-        in said
-    )
+    lacking = "NPL003 cannot import net.py: deep/project/shared.py is not tracked"
+    assert f"net.py:6:16: error: {lacking}" in staged(sample, code=1, cwd=inside)
 
 
-# What imports a file that git does not have, and that file.
+# What imports a file that git does not have, and that file: one of each way to reach it.
 LACKING = {
     "plain.py": (importing("import helper"), "helper.py"),
     "pkg/member.py": (importing("from pkg import part"), "pkg/part.py"),
@@ -120,30 +118,37 @@ LACKING = {
         "helper.py",
     ),
 }
-# What does without it.
-OPTIONAL = {
+# What does without it, and what needs only what git ignores.
+MEASURED = {
     "optional.py": importing("try:\n    import helper\nexcept ImportError:\n    helper = None"),
     "asks.py": importing(
         "import importlib.util\nHERE = importlib.util.find_spec('helper') is not None"
+    ),
+    "ignored.py": importing(
+        "from pkg._version import version", first="assert open('data/x.txt').read() == '1'"
     ),
 }
 NAMES = "pkg/names.py"
 
 
-def test_what_a_commit_would_lack_is_named(repository, staged):
+def test_what_a_commit_would_lack_is_named(repository, staged, nparam_lint):
+    """Also by a worker that has built what is in a working tree before."""
     others = {
+        ".gitignore": "_version.py\ndata/\n",
         "pkg/__init__.py": "",
         "late.py": importing("", first="import helper"),
         "reads.py": importing("", first="open('conf/a b.yaml').read()"),
         "misses.py": importing("from pkg.names import new", first="new"),
         NAMES: "old = 1\n",
     }
-    sample = repository({name: text for name, (text, _) in LACKING.items()} | OPTIONAL | others)
+    sample = repository({name: text for name, (text, _) in LACKING.items()} | MEASURED | others)
     untracked = dict.fromkeys([*(file for _, file in LACKING.values()), "conf/a b.yaml"], "x = 1\n")
     sample.write(untracked | {NAMES: "old = new = 1\n"})
+    sample.write({"pkg/_version.py": "version = 1\n", "data/x.txt": "1"})
+    assert nparam_lint("optional.py", cwd=sample.path, **sample.environ).returncode == 0
     report = json.loads(staged(sample, "--format", "json", code=1))
     measured = {m["path"] for m in report["models"] if m["status"] == "measured"}
-    assert measured == {*OPTIONAL}
+    assert measured == {*MEASURED}
     failed = {m["path"]: m["reason"] for m in report["models"] if m["status"] != "measured"}
     assert failed.pop("reads.py").startswith("Net() raised FileNotFoundError")
     missing = f"cannot import name 'new' from 'pkg.names' ({sample.path}/{NAMES})"
@@ -162,22 +167,20 @@ def test_what_a_commit_would_lack_is_named(repository, staged):
 
 FINDER = """\
 import sys
-from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 from pathlib import Path
 
-MAPPING = {mapping!r}
+PLACE = {place!r}
 
 
 class _EditableFinder:
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
-        for name, place in MAPPING.items():
-            if fullname == name or fullname.startswith(f"{{name}}."):
-                rest = fullname[len(name) :].replace(".", "/")
-                for file in (f"{{place}}{{rest}}/__init__.py", f"{{place}}{{rest}}.py"):
-                    if Path(file).exists():
-                        return spec_from_file_location(fullname, file)
+        if fullname.partition(".")[0] == "found":
+            rest = fullname.removeprefix("found").replace(".", "/")
+            for file in (f"{{PLACE}}{{rest}}/__init__.py", f"{{PLACE}}{{rest}}.py"):
+                if Path(file).exists():
+                    return spec_from_file_location(fullname, file)
 
 
 def install():
@@ -185,112 +188,90 @@ def install():
 """
 
 
-@pytest.mark.parametrize("kind", [pytest.param("path", marks=pytest.mark.thorough), "finder"])
-def test_an_editable_install_leads_into_what_is_staged(repository, staged, tmp_path, kind):
-    # Nothing in the source says where it would be, without the installation.
-    dynamic = "import importlib\nWIDTH = importlib.import_module('wi' + 'de.layers').WIDTH"
-    sample = repository(
-        {
-            "net.py": importing(dynamic, first="assert WIDTH == 10"),
-            "lib/wide/__init__.py": "",
-            "lib/wide/layers.py": "from wide.reading import WIDTH\n",
-            "lib/wide/reading.py": "from pathlib import Path\n"
+def test_an_editable_install_leads_into_what_is_staged(repository, staged, tmp_path):
+    """By a folder on the path, and by a finder."""
+    files = {}
+    for name in ("wide", "found"):
+        # Nothing in the source says where it would be, without the installation.
+        halves = f"'{name[:2]}' + '{name[2:]}.layers'"
+        dynamic = f"import importlib\nWIDTH = importlib.import_module({halves}).WIDTH"
+        files |= {
+            f"net_{name}.py": importing(dynamic, first="assert WIDTH == 10"),
+            f"lib/{name}/__init__.py": "",
+            f"lib/{name}/layers.py": f"from {name}.reading import WIDTH\n",
+            f"lib/{name}/reading.py": "from pathlib import Path\n"
             "WIDTH = int(Path(__file__).with_name('width.txt').read_text())\n",
-            "lib/wide/width.txt": "10",
-        },
-        *(["l'été à Paris"] if kind == "path" else []),  # no line end: `.pth` has lines
-    )
-    sample.write({"lib/wide/width.txt": "11"})
-    lib = sample.path / "lib"
-    if kind == "path":
-        installed = {"wide.pth": f"{lib}\n"}
-    else:
-        installed = {
-            "wide.pth": "import __editable___wide_finder as f; f.install()\n",
-            "__editable___wide_finder.py": FINDER.format(mapping={"wide": str(lib / "wide")}),
+            f"lib/{name}/width.txt": "10",
         }
-    python = environment(tmp_path / "environment", **installed) / "bin/python"
-    more = {"NPARAM_LINT_PYTHON": str(python)}
+    sample = repository(files, "l'été à Paris")  # no line end: `.pth` has lines
+    sample.write({"lib/wide/width.txt": "11", "lib/found/width.txt": "11"})
+    python = environment(
+        tmp_path / "environment",
+        **{
+            "wide.pth": f"{sample.path / 'lib'}\n",
+            "found.pth": "import __editable___found_finder as f; f.install()\n",
+            "__editable___found_finder.py": FINDER.format(place=str(sample.path / "lib/found")),
+        },
+    )
+    more = {"NPARAM_LINT_PYTHON": str(python / "bin/python")}
     assert staged(sample, code=0, **more) == ""
-    sample.git("rm", "--quiet", "--cached", "lib/wide/layers.py")
-    said = staged(sample, code=1, **more)
-    assert said == (
-        "net.py:7:16: error: NPL003 cannot import net.py: lib/wide/layers.py is not tracked by git"
-        "; next: git add lib/wide/layers.py\n"
+    sample.git("rm", "--quiet", "--cached", "lib/wide/layers.py", "lib/found/layers.py")
+    assert staged(sample, code=1, **more) == "".join(
+        f"net_{name}.py:7:16: error: NPL003 cannot import net_{name}.py: lib/{name}/layers.py "
+        f"is not tracked by git; next: git add lib/{name}/layers.py\n"
+        for name in ("found", "wide")
     )
-
-
-@pytest.mark.thorough
-def test_a_path_that_is_written_out_leads_into_what_is_staged(repository, staged):
-    sample = repository({"layers.py": "WIDTH = 10\n"})
-    spec = (
-        "import importlib.util\n"
-        f"place = {str(sample.path)!r} + '/layers.py'\n"
-        "spec = importlib.util.spec_from_file_location('layers', place)\n"
-        "layers = importlib.util.module_from_spec(spec)\n"
-        "spec.loader.exec_module(layers)"
-    )
-    sample.add({"net.py": importing(spec, first="assert layers.WIDTH == 10")})
-    sample.write({"layers.py": "WIDTH = 11\n"})
-    assert staged(sample, code=0) == ""
-    sample.git("rm", "--quiet", "--cached", "layers.py")
-    assert "layers.py is not tracked by git" in staged(sample, code=1)
 
 
 WHOLE_PATH = importing(
-    "import json, os\nfrom pathlib import Path\n"
+    "import importlib.util, json, os\nfrom pathlib import Path\n"
     "TOP = next(p for p in Path(__file__).resolve().parents if (p / '.git').exists())\n"
-    "WIDTH = json.load(open(os.path.join({top}, 'width.json')))['w']",
+    "WIDTH = {width}",
     first="self.first = nn.Linear(WIDTH, 1, bias=False)",
-)
+).replace("nparam: 110", "nparam: 120")
+READ = "json.load(open(os.path.join({}, 'width.json')))['w']"
+SPEC = """0
+spec = importlib.util.spec_from_file_location('layers', {} + '/layers.py')
+layers = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(layers)
+WIDTH = layers.WIDTH"""
 
 
-@pytest.mark.parametrize("top", ["TOP", "os.environ['PROJECT_ROOT']"])
-def test_a_file_is_read_as_it_is_staged_or_not_at_all(repository, staged, top):
-    source = WHOLE_PATH.replace("{top}", top).replace("nparam: 110", "nparam: 120")
-    sample = repository({"net.py": source, "width.json": '{"w": 10}'})
+def test_a_file_is_read_as_it_is_staged_or_not_at_all(repository, staged):
+    """Whichever way its path is found: from the model's own, or written out."""
+    sample = repository({"width.json": '{"w": 10}', "layers.py": "WIDTH = 10\n"})
+    ways = {
+        "above.py": READ.format("TOP"),
+        "environ.py": READ.format("os.environ['PROJECT_ROOT']"),
+        "spec.py": SPEC.format(repr(str(sample.path))),
+    }
+    sample.add({name: WHOLE_PATH.replace("{width}", way) for name, way in ways.items()})
     more = {"PROJECT_ROOT": str(sample.path)}
     assert staged(sample, code=0, **more) == ""
-    sample.add({"width.json": '{"w": 11}'})
-    sample.write({"width.json": '{"w": 10}'})
-    said = " ".join(staged(sample, code=1, **more).split())
-    assert ("Net has 121 parameters" in said) == (top == "TOP")
-    assert ("which is not as in the commit" in said) == (top != "TOP")
-
-
-def test_what_git_ignores_is_there(repository, staged):
-    sample = repository(
-        {
-            ".gitignore": "_version.py\ndata/\n",
-            "pkg/__init__.py": "from pkg._version import version\n",
-            "pkg/net.py": importing("", first="assert open('data/x.txt').read() == '1'"),
-        }
-    )
-    sample.write({"pkg/_version.py": "version = 1\n", "data/x.txt": "1"})
-    assert staged(sample, code=0) == ""
+    sample.add({"width.json": '{"w": 11}', "layers.py": "WIDTH = 11\n"})
+    sample.write({"width.json": '{"w": 10}', "layers.py": "WIDTH = 10\n"})
+    above, environ, spec = staged(sample, code=1, **more).splitlines()
+    assert "Net has 121 parameters" in above
+    assert "which is not as in the commit" in environ
+    assert "Net has 121 parameters" in spec
+    sample.git("rm", "--quiet", "--force", "layers.py")
+    sample.write({"layers.py": ""})
+    assert "layers.py is not tracked by git" in staged(sample, "spec.py", code=1, **more)
 
 
 def test_no_message_has_a_path_of_the_copy(repository, staged):
-    sample = repository(
-        {
-            "file.py": importing("", first="raise ValueError(__file__)"),
-            "long.py": importing("", first="raise ValueError('x' * 480 + __file__)"),
-            "trace.py": importing(
-                "import traceback",
-                first="raise ValueError(''.join(traceback.format_stack(limit=1)))",
-            ),
-            "dies.py": importing(
-                "import os, sys", first="print(__file__, file=sys.stderr, flush=True); os._exit(3)"
-            ),
-            "floods.py": importing(
-                "import os", first="print(__file__ * 200, flush=True); os._exit(3)"
-            ),
-            "crashes.py": importing("import ctypes", first="ctypes.string_at(0)"),
-            "writes.py": importing("", first="open(__file__ + '.out', 'w')"),
-            "syntax.py": importing("", first="compile('(', __file__, 'exec')"),
-            "warns.py": importing("", first="raise OSError(2, 'gone', __file__)"),
-        }
-    )
+    ends = {
+        "file.py": "raise ValueError(__file__)",
+        "long.py": "raise ValueError('x' * 480 + __file__)",
+        "trace.py": "import traceback; raise ValueError(''.join(traceback.format_stack(limit=1)))",
+        "dies.py": "import os, sys; print(__file__, file=sys.stderr, flush=True); os._exit(3)",
+        "floods.py": "import os; print(__file__ * 200, flush=True); os._exit(3)",
+        "crashes.py": "import ctypes; ctypes.string_at(0)",
+        "writes.py": "open(__file__ + '.out', 'w')",
+        "syntax.py": "compile('(', __file__, 'exec')",
+        "warns.py": "raise OSError(2, 'gone', __file__)",
+    }
+    sample = repository({name: importing("", first=end) for name, end in ends.items()})
     report = json.loads(staged(sample, "--format", "json", code=1))
     reasons = {model["path"]: model["reason"] for model in report["models"]}
     assert reasons["file.py"] == f"Net() raised ValueError: {sample.path}/file.py"
@@ -323,30 +304,64 @@ def test_a_question_about_what_is_not_staged_exits_with_2(repository, staged):
     for arguments, message in ASKED.items():
         told = staged(sample, *arguments.split(":"), code=2)
         assert told.startswith(message.format(sample.path))
+    outside = staged(sample, code=2, cwd=sample.path.parent)
+    assert outside.startswith(f"nparam-lint: {sample.path.parent} is not in a git repository: ")
 
 
-def test_a_directory_without_tracked_files_is_a_place_to_ask_from(repository, staged):
-    sample = repository({"net.py": model(10, 111)})
-    (sample.path / "build").mkdir()
-    assert "net.py:5:16: error: NPL001" in staged(sample, code=1, cwd=sample.path / "build")
+LAYERS = (
+    HEAD
+    + """\
+class Wide(nn.Linear):
+    def __init__(self, width):
+        super().__init__(width, {factor} * width)
+"""
+)
+LAYERED = importing("from layers.parts import Wide").replace("nn.Linear(10, 10)", "Wide(10)")
+READING = importing("from pathlib import Path").replace(
+    "nn.Linear(10, 10)", "nn.Linear(int(Path(__file__).with_name('width').read_text()), 10)"
+)
+KEYS = ("config/net", "deleted/net", "renamed/net", "class/nets")
 
 
-def test_outside_of_a_repository(nparam_lint, tmp_path):
-    done = nparam_lint("--staged", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is not in a git repository: ")
+def test_whatever_breaks_a_budget_is_found_and_holds_once_it_is_mended(repository, staged):
+    def config(budget):
+        return "[budgets]\n" + "".join(f'"{key}.py::Net" = {budget}\n' for key in KEYS)
 
-
-def test_a_file_that_was_deleted_without_staging_is_judged(repository, staged):
-    sample = repository({"nets/net.py": model(10, 111)})
-    sample.write({"nets/net.py": None})
-    (sample.path / "nets").rmdir()
-    assert "nets/net.py:5:16: error: NPL001" in staged(sample, "nets/net.py", code=1)
-
-
-def test_source_alone_is_judged_as_it_is_staged(repository, staged):
-    sample = repository({"net.py": model(10, "12 apples")})
-    sample.write({"net.py": model(10, 110)})
-    assert "net.py:5:16: error: NPL002" in staged(
-        sample, "--static", code=1, NPARAM_LINT_PYTHON="/gone"
+    kept = {f"{key}.py": model(10) for key in KEYS[:3]} | {
+        "nparam-lint.toml": config(110),
+        "class/nets.py": model(10) + model(20, name="Other"),
+        "layers/net.py": LAYERED,
+        "layers/parts.py": LAYERS.format(factor=1),
+        "reads/net.py": READING,
+        "reads/width": "10",
+        "docstring/net.py": model(10, 111),
+    }
+    sample = repository(kept)
+    sample.git("rm", "--quiet", "deleted/net.py")
+    sample.git("rm", "--quiet", "docstring/net.py")  # its budget goes with it
+    sample.git("mv", "renamed/net.py", "renamed/nets.py")
+    sample.add(
+        {
+            "nparam-lint.toml": config(110).replace("110", "111", 1),
+            "class/nets.py": model(20, name="Other"),
+            "layers/parts.py": LAYERS.format(factor=2),
+            "reads/width": "11",
+        }
     )
+    said = staged(sample, code=1)
+    assert places(said) == [
+        "layers/net.py:6:16: NPL001",
+        *("nparam-lint.toml:2:1: NPL001", "nparam-lint.toml:3:1: NPL008"),
+        *("nparam-lint.toml:4:1: NPL008", "nparam-lint.toml:5:1: NPL008"),
+        "reads/net.py:6:16: NPL001",
+    ]
+    for part in (
+        "there is no file deleted/net.py",
+        "there is no file renamed/net.py; did you mean renamed/nets.py?",
+        "class/nets.py has no 'Net'",
+    ):
+        assert part in said
+    sample.git("mv", "renamed/nets.py", "renamed/net.py")
+    del kept["docstring/net.py"]
+    sample.add(kept)
+    assert staged(sample, code=0) == ""

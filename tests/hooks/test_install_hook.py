@@ -21,23 +21,25 @@ from nparam_lint.ground.version import __version__
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "nparam_lint/cli/hook.sh"
 HOOKS = ("pre-commit", "pre-merge-commit")
+EVERY = (*HOOKS, "pre-push", "post-rewrite")
 FOREIGN = "#!/bin/sh\necho checked by hand\n"
 
 
 @pytest.fixture
 def sample(repository):
     """A repository in which there is nothing to check."""
-    return repository({"a.txt": ""})
+    return repository({"net.py": model(10)})
 
 
 @pytest.fixture
-def install(nparam_lint):
-    """Runs the installer in a repository; options last."""
+def install(nparam_lint, sample):
+    """Runs the installer in the repository."""
 
-    def run(sample: Sample, *options: str, cwd: Path | None = None, **more: str):
-        return nparam_lint(
-            "install-hook", *options, cwd=cwd or sample.path, **sample.environ, **more
-        )
+    def run(*arguments: str, cwd: Path | None = None, code: int = 0):
+        done = nparam_lint("install-hook", *arguments, cwd=cwd or sample.path, **sample.environ)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert bool(done.stderr) == bool(code)
+        return done.stderr or done.stdout
 
     return run
 
@@ -55,81 +57,63 @@ def hooks_of(sample: Sample) -> dict[str, str]:
     return {p.name: p.read_text() for p in sorted(place.iterdir()) if p.suffix != ".sample"}
 
 
-def test_the_hooks_of_the_repository_are_the_ones_that_are_installed():
+def test_the_hooks_of_the_repository_are_plain_shell_and_those_that_are_installed():
     assert (ROOT / "hooks/pre-commit").read_bytes() == SOURCE.read_bytes()
     for name in (*HOOKS, "ci-gate"):
         assert os.access(ROOT / "hooks" / name, os.X_OK)
+        for shell in filter(None, map(shutil.which, ("sh", "dash", "bash"))):
+            subprocess.run([shell, "-n", ROOT / "hooks" / name], check=True)
 
 
-@pytest.mark.parametrize("script", ["pre-commit", "pre-merge-commit", "ci-gate"])
-def test_the_scripts_are_plain_shell(script):
-    for shell in ("sh", "dash", "bash"):
-        if path := shutil.which(shell):
-            subprocess.run([path, "-n", ROOT / "hooks" / script], check=True)
+def test_hooks_are_written_replaced_and_removed(sample, install, tmp_path):
+    place = sample.path / ".git/hooks"
 
+    def said(verb, names=HOOKS):
+        return "".join(f"{verb} {place / name}\n" for name in names)
 
-def test_both_hooks_are_written_with_the_python_that_installed_them(repository, install):
-    sample = repository({"net.py": model(10)})
-    done = install(sample)
-    hooks = sample.path / ".git/hooks"
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "".join(f"installed {hooks / name}\n" for name in HOOKS)
+    assert install() == said("installed")
     source = SOURCE.read_text()
-    expected = source.replace("\npython='' ", f"\npython={shlex.quote(sys.executable)} ")
-    assert hooks_of(sample) == dict.fromkeys(HOOKS, expected)
+    ours = source.replace("\npython='' ", f"\npython={shlex.quote(sys.executable)} ")
+    assert hooks_of(sample) == dict.fromkeys(HOOKS, ours)
     for name in HOOKS:
-        assert stat.S_IMODE((hooks / name).stat().st_mode) == 0o755
+        assert stat.S_IMODE((place / name).stat().st_mode) == 0o755
     accepted(sample.commit("--allow-empty"), JUDGED)
-
-
-def test_the_interpreter_of_the_models_is_written_too(repository, install, tmp_path):
-    sample = repository({"net.py": model(10)})
-    missing = install(sample, "--python", "gone")
-    assert missing.returncode == 2
-    assert "no interpreter at" in missing.stderr
-    logged = program(
-        tmp_path / "logged", f'#!/bin/sh\necho >> $0.log\nexec {sys.executable} -c "exit(1)"\n'
-    )
-    assert install(sample, "--python", str(logged)).returncode == 0
-    assert f"\nmodels_python={logged} " in hooks_of(sample)["pre-commit"]
-    sample.write({"net.py": model(11, claim=3)})
-    del sample.environ["NPARAM_LINT_PYTHON"]
-    assert sample.commit("--all").returncode
-    assert logged.with_name("logged.log").exists()
-    sample.git("config", "core.hooksPath", "hooks")
-    shared = install(sample, "--python", str(logged))
-    assert 'next: python = "…" in the config' in shared.stderr
-
-
-def test_installing_twice_is_installing_once_and_replaces_an_older_one(sample, install):
-    install(sample)
-    first = hooks_of(sample)
-    older = "#!/bin/sh\n# The nparam-lint hook: as it was.\nexit 1\n"
-    sample.write({".git/hooks/pre-commit": older})
-    assert install(sample, cwd=sample.path / ".git/..").returncode == 0
-    assert hooks_of(sample) == first
-
-
-def test_uninstalling_removes_what_is_ours_and_nothing_else(sample, install):
-    install(sample)
+    # An older one is replaced, and a link not written through.
+    (place / "pre-commit").write_text("#!/bin/sh\n# The nparam-lint hook: as it was.\nexit 1\n")
+    kept = shutil.copy(SOURCE, tmp_path / "kept")
+    (place / "pre-merge-commit").unlink()
+    (place / "pre-merge-commit").symlink_to(kept)
+    install(cwd=sample.path / ".git/..")
+    assert hooks_of(sample) == dict.fromkeys(HOOKS, ours)
+    assert not (place / "pre-merge-commit").is_symlink()
+    assert kept.read_bytes() == SOURCE.read_bytes()
+    # Those that were asked for once stay, and are removed with the others.
+    install("--post-rewrite")
+    install("--pre-push")
+    assert install() == said("installed", EVERY)
+    assert hooks_of(sample) == dict.fromkeys(sorted(EVERY), ours)
+    assert install("--uninstall") == said("removed", EVERY)
+    assert hooks_of(sample) == {}
+    assert f"there is no {place}/pre-commit\n" in install("--uninstall")
+    # What is somebody else's is not.
+    install()
     sample.write({".git/hooks/pre-merge-commit": FOREIGN})
-    done = install(sample, "--uninstall")
-    hooks = sample.path / ".git/hooks"
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (
-        f"removed {hooks}/pre-commit\n"
-        f"not changed, since nparam-lint did not install it: {hooks}/pre-merge-commit\n"
+    assert install("--uninstall") == (
+        f"removed {place}/pre-commit\n"
+        f"not changed, since nparam-lint did not install it: {place}/pre-merge-commit\n"
     )
     assert hooks_of(sample) == {"pre-merge-commit": FOREIGN}
-    assert f"there is no {hooks}/pre-commit\n" in install(sample, "--uninstall").stdout
 
 
-def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, install):
-    sample = repository({"net.py": model(10, 110)})
-    place = program(sample.path / ".git/hooks/pre-commit", FOREIGN)
-    done = install(sample)
-    assert (done.returncode, done.stdout) == (2, "")
-    said, _, line = done.stderr.removesuffix("\n").rpartition("\n")
+def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(sample, install):
+    merges = sample.path / ".git/hooks/pre-merge-commit"
+    merges.symlink_to("nowhere")
+    said = install(code=2)
+    assert "pre-merge-commit is the hook of another tool, and was not changed\n" in said
+    assert not merges.with_name("pre-commit").exists()
+    merges.unlink()
+    place = program(merges.with_name("pre-commit"), FOREIGN)
+    said, _, line = install(code=2).removesuffix("\n").rpartition("\n")
     assert said == (
         f"nparam-lint: {place} is the hook of another tool (it begins: #!/bin/sh), and was not "
         "changed\nnext: add this line to it:"
@@ -144,13 +128,11 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(repository, inst
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
-def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_path, name, git):
-    sample = repository({"net.py": model(10)})
+def test_the_line_for_another_hook_that_is_asked_for(sample, install, tmp_path, name, git):
     place = program(sample.path / ".git/hooks" / name, FOREIGN)
-    assert install(sample).returncode == 0  # it is no hook that would be written
-    done = install(sample, f"--{name}")
-    assert (done.returncode, done.stdout) == (2, "")
-    place.write_text(f"{FOREIGN}{done.stderr.splitlines()[-1].strip()}\n")
+    install()  # it is no hook that would be written
+    line = install(f"--{name}", code=2).splitlines()[-1].strip()
+    place.write_text(f"{FOREIGN}{line}\n")
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
     sample.git("remote", "add", "origin", tmp_path / "remote.git")
     sample.committed({"net.py": model(11, UNREADABLE)})
@@ -163,36 +145,11 @@ def test_the_line_for_another_hook_that_is_asked_for(repository, install, tmp_pa
     assert sample.attempt("push", "origin", ":x").returncode == 0  # nothing to judge
 
 
-def test_hooks_that_were_asked_for_are_kept_and_removed_with_the_others(sample, install):
-    install(sample)
-    install(sample, "--post-rewrite")
-    assert install(sample, "--pre-push").returncode == 0
-    every = (*HOOKS, "pre-push", "post-rewrite")
-    hooks = hooks_of(sample)
-    assert sorted(hooks) == sorted(every)
-    assert len(set(hooks.values())) == 1
-    done = install(sample)
-    assert done.stdout == "".join(f"installed {sample.path}/.git/hooks/{name}\n" for name in every)
-    done = install(sample, "--uninstall")
-    assert done.stdout == "".join(f"removed {sample.path}/.git/hooks/{name}\n" for name in every)
-    assert hooks_of(sample) == {}
-
-
-def test_a_foreign_hook_for_merges_keeps_the_other_one_out_as_well(sample, install):
-    (sample.path / ".git/hooks/pre-merge-commit").symlink_to("nowhere")
-    done = install(sample)
-    assert done.returncode == 2
-    assert "pre-merge-commit is the hook of another tool, and was not changed\n" in done.stderr
-    assert not (sample.path / ".git/hooks/pre-commit").exists()
-
-
 def test_the_hook_of_pre_commit_is_known_by_its_name(sample, install):
     sample.write({".pre-commit-config.yaml": "repos: []\n"})
     framework = [sys.executable, "-m", "pre_commit", "install"]
     subprocess.run(framework, cwd=sample.path, env=sample.environ, check=True, capture_output=True)
-    done = install(sample)
-    assert done.returncode == 2
-    assert done.stderr == (
+    assert install(code=2) == (
         "nparam-lint: the hooks of this repository are those of pre-commit; nothing was changed\n"
         "next: add to .pre-commit-config.yaml:\n"
         "      - repo: https://github.com/nparam-lint/nparam-lint\n"
@@ -208,51 +165,55 @@ def test_a_version_is_named_by_its_tag_or_its_commit():
     assert [*map(revision, versions)] == ["v0.2.0", "1a2b3c4", "1a2b3c4"]
 
 
-def test_a_link_to_our_hook_is_replaced_and_not_written_through(sample, install, tmp_path):
-    kept = tmp_path / "kept"
-    shutil.copy(SOURCE, kept)
-    (sample.path / ".git/hooks/pre-commit").symlink_to(kept)
-    assert install(sample).returncode == 0
-    assert not (sample.path / ".git/hooks/pre-commit").is_symlink()
-    assert kept.read_bytes() == SOURCE.read_bytes()
-
-
-def test_hooks_among_the_users_files_name_no_interpreter_of_this_machine(sample, install):
+def test_which_interpreters_a_hook_names(sample, install, tmp_path):
+    assert "no interpreter at" in install("--python", "gone", code=2)
+    logged = program(
+        tmp_path / "logged", f'#!/bin/sh\necho >> $0.log\nexec {sys.executable} -c "exit(1)"\n'
+    )
+    install("--python", str(logged))
+    assert f"\nmodels_python={logged} " in hooks_of(sample)["pre-commit"]
+    sample.write({"net.py": model(11, claim=3)})
+    del sample.environ["NPARAM_LINT_PYTHON"]
+    assert sample.commit("--all").returncode
+    assert logged.with_name("logged.log").exists()
+    # Hooks among the user's files name none of this machine.
     sample.git("config", "core.hooksPath", "my hooks")
-    done = install(sample)
-    assert done.stdout.startswith(f"installed {sample.path}/my hooks/pre-commit\n")
+    assert install().startswith(f"installed {sample.path}/my hooks/pre-commit\n")
     assert hooks_of(sample) == dict.fromkeys(HOOKS, SOURCE.read_text())
+    assert 'next: python = "…" in the config' in install("--python", str(logged), code=2)
 
 
-@pytest.mark.thorough
-def test_a_linked_worktree_shares_its_hooks_with_the_main_one(repository, install, tmp_path):
-    sample = repository({"net.py": model(10, 110)})
-    sample.git("worktree", "add", "--quiet", "-b", "side", tmp_path / "side tree")
-    linked = Sample(tmp_path / "side tree", sample.environ)
-    assert install(linked).returncode == 0
-    assert sorted(hooks_of(sample)) == list(HOOKS)
-    linked.add({"net.py": model(20, UNREADABLE)})
-    refused(linked.commit(), *REFUSED)
-    sample.add({"net.py": model(11)})
-    accepted(sample.commit(), JUDGED)
+def test_where_nothing_can_be_installed(sample, install):
+    assert install("nowhere", code=2) == "nparam-lint: there is no directory nowhere\n"
+    outside = f"nparam-lint: .. is outside of the repository at {sample.path}\n"
+    assert install("..", code=2) == outside
+    above = sample.path.parent
+    said = install(cwd=above, code=2)
+    assert said.startswith(f"nparam-lint: {above} is not in a git repository: ")
 
 
-@pytest.mark.parametrize(
-    ("project", "message"),
-    [
-        ("nowhere", "nparam-lint: there is no directory nowhere\n"),
-        ("..", "nparam-lint: .. is outside of the repository at {}\n"),
-    ],
-)
-def test_a_project_that_is_none_is_told(sample, install, project, message):
-    done = install(sample, project)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", message.format(sample.path))
+def test_installing_for_one_project_gates_them_all(sample, install):
+    files = {f"{place}/{name}": "" for place in "ab" for name in ("nparam-lint.toml", "net.py")}
+    sample.committed(files)
 
+    def script():
+        return hooks_of(sample)["pre-commit"]
 
-def test_outside_of_a_repository_it_says_so(nparam_lint, tmp_path):
-    done = nparam_lint("install-hook", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"nparam-lint: {tmp_path} is not in a git repository: ")
+    assert install("a").endswith(
+        "every project of the repository is checked, including these; to exclude one, add "
+        f'to the config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
+    )
+    scripts = {script()}
+    # What is installed later, or elsewhere, takes nothing away.
+    for arguments, place in ((["b"], "."), ([], "a"), (["a", "b"], "."), ([], ".")):
+        install(*arguments, cwd=sample.path / place)
+        scripts.add(script())
+    assert len(scripts) == 1
+    sample.add({"b/net.py": model(10, UNREADABLE), "top.py": model(10, UNREADABLE)})
+    done = sample.commit()
+    refused(done, "project b (nparam-lint.toml)", *REFUSED, "project .", "top.py:5:16 NPL002")
+    sample.add({"b/net.py": model(10), "top.py": model(10)})
+    accepted(sample.commit(), "project a", "project b", JUDGED)
 
 
 # --- which nparam-lint the hook runs ------------------------------------------------------------
@@ -276,7 +237,7 @@ def tool(place: Path, text: str) -> None:
     program(place, f'#!/bin/sh\necho {text}: $0 "$@"\nexit 1\n')
 
 
-def test_without_any_nparam_lint_the_commit_is_refused(bare):
+def test_the_search_goes_from_the_nearest_to_the_farthest(bare, tmp_path):
     done = bare.commit("--allow-empty")
     refused(done)
     assert done.stdout + done.stderr == (
@@ -286,9 +247,6 @@ def test_without_any_nparam_lint_the_commit_is_refused(bare):
         "nparam-lint install-hook\n"
     )
     assert bare.git("rev-list", "--count", "HEAD") == "1"
-
-
-def test_the_search_goes_from_the_nearest_to_the_farthest(bare, tmp_path):
     linked = Sample(tmp_path / "side", bare.environ)
     bare.git("worktree", "add", "--quiet", "-b", "side", linked.path)
     places = {
@@ -332,26 +290,3 @@ def test_python_on_path_is_the_last_resort_and_imports_nothing_from_the_users_fi
     bare.write({"argparse.py": hidden, "nparam_lint.py": hidden, "json.py": hidden})
     bare.git("add", "net.py")
     accepted(bare.commit("--allow-empty"))
-
-
-def test_installing_for_one_project_gates_them_all(repository, nparam_lint):
-    configs = {"a/nparam-lint.toml": "", "b/nparam-lint.toml": ""}
-    sample = repository({"a/net.py": model(10), "b/net.py": model(10)} | configs)
-
-    def install(*projects, cwd="."):
-        done = nparam_lint("install-hook", *projects, cwd=sample.path / cwd, **sample.environ)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout, (sample.path / ".git/hooks/pre-commit").read_text()
-
-    said, script = install("a")
-    assert said.endswith(
-        "every project of the repository is checked, including these; to exclude one, add "
-        f'to the config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
-    )
-    # What is installed later, or elsewhere, takes nothing away.
-    assert {install("b")[1], install(cwd="a")[1], install("a", "b")[1], install()[1]} == {script}
-    sample.add({"b/net.py": model(10, UNREADABLE), "top.py": model(10, UNREADABLE)})
-    done = sample.commit()
-    refused(done, "project b (nparam-lint.toml)", *REFUSED, "project .", "top.py:5:16 NPL002")
-    sample.add({"b/net.py": model(10), "top.py": model(10)})
-    accepted(sample.commit(), "project a", "project b", JUDGED)

@@ -103,9 +103,24 @@ def test_the_manifest_runs_each_hook_once_whatever_was_changed():
         assert how == (False, True, True)
 
 
-@pytest.mark.thorough
-def test_the_environment_is_small_and_has_no_torch(framework, home):
-    framework({"net.py": model(10, 110)})
+@pytest.fixture
+def judged(framework):
+    """Makes a repository whose models are built with the interpreter of the tests."""
+
+    def make(files: dict[str, str]) -> Sample:
+        return framework(files, NPARAM_LINT_PYTHON=sys.executable)
+
+    return make
+
+
+def test_the_source_alone_is_checked_in_a_small_environment_without_torch(judged, home):
+    sample = judged({"net.py": model(10, "12 apples")})
+    sample.write({"net.py": model(10, 110)})
+    run = ("run", "nparam-lint-static")
+    refused(pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone"), "net.py:5:16 NPL002")
+    sample.git("add", "net.py")
+    done = pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone")
+    assert done.returncode == 0, done.stdout
     (made,) = home.glob("repo*/py_env-*")
     size = sum(path.lstat().st_size for path in made.rglob("*"))
     assert 5_000_000 < size < 100_000_000
@@ -127,17 +142,20 @@ def test_no_false_claim_is_committed(framework):
 
 
 @pytest.mark.thorough  # test_plain_hook.py has another one
-def test_a_commit_from_a_graphical_interface(framework):
+def test_a_commit_from_a_graphical_interface_or_a_linked_worktree(framework, tmp_path):
     """No environment is active: git is started with hardly any variables at all."""
     sample = framework({"net.py": model(10, 110)})
     environment(sample.path / ".venv")
     kept = ("HOME", "PRE_COMMIT_HOME")
     bare = {key: sample.environ[key] for key in kept} | {"PATH": "/usr/bin:/bin"}
     bare |= {key: value for key, value in sample.environ.items() if key.startswith("GIT_")}
+    linked = Sample(tmp_path / "side tree", bare)
+    sample.git("worktree", "add", "--quiet", "-b", "side", linked.path)
     sample.environ = bare
-    sample.add({"net.py": model(20, 110)})
-    place = f"{sample.path}/.venv/bin/python (.venv in the project)"
-    refused(sample.commit(), "net.py:5:16 NPL001", "declared 110", "420", place)
+    for tree, place in ((sample, "the project"), (linked, "the main worktree")):
+        tree.add({"net.py": model(20, 110)})
+        found = f"{sample.path}/.venv/bin/python (.venv in {place})"
+        refused(tree.commit(), "net.py:5:16 NPL001", "declared 110", "420", found)
     sample.add({"net.py": model(20, 420)})
     # All files at once: what takes file names would run more than once.
     sample.add({f"files/{i}/{'long' * 20}.py": "" for i in range(2000)})
@@ -156,49 +174,9 @@ def test_an_active_environment_is_found_behind_that_of_the_hook(framework, tmp_p
 
 
 @pytest.mark.thorough
-def test_a_linked_worktree_uses_the_environment_of_the_main_one(framework, tmp_path):
-    sample = framework({"net.py": model(10, 110)})
-    environment(sample.path / ".venv")
-    linked = Sample(tmp_path / "side tree", sample.environ)
-    sample.git("worktree", "add", "--quiet", "-b", "side", linked.path)
-    linked.add({"net.py": model(20, 110)})
-    found = f"{sample.path}/.venv/bin/python (.venv in the main worktree)"
-    refused(linked.commit(), "net.py:5:16 NPL001", "420", found)
-
-
-@pytest.mark.thorough  # test_projects.py shows it of the command
-def test_arguments_of_a_hook_leave_no_project_out(framework, tmp_path):
-    """Two projects that have an environment each, and nothing else on the machine has torch."""
-    sample = framework({"a/net.py": model(10, 110), "b/net.py": model(10, 110)})
-    a, b = (environment(sample.path / name / ".venv") for name in "ab")
-    sample.environ["PATH"] = "/usr/bin:/bin"
-    file = ".pre-commit-config.yaml"
-    text = (sample.path / file).read_text()
-    sample.committed({file: text.replace("args: [-v]", "args: [-v, a]")})
-    sample.add({"b/net.py": model(10, 9)})
-    refused(sample.commit(), f"{a}/bin/python", f"{b}/bin/python", "b/net.py:5:16 NPL001")
-    sample.add({"b/net.py": model(10, 110)})
-    accepted(sample.commit("--allow-empty"), "project a", "project b")
-    # What can use one interpreter only names both.
-    more = f"args: [--output-file, {tmp_path / 'report'}]"
-    sample.add({file: text.replace("args: [-v]", more)})
-    done = pre_commit(sample, "run", "nparam-lint")
-    refused(done, "a/.venv; to check that part: nparam-lint a found, but", "b/.venv; to check")
-
-
-@pytest.fixture
-def judged(framework):
-    """Makes a repository whose models are built with the interpreter of the tests."""
-
-    def make(files: dict[str, str]) -> Sample:
-        return framework(files, NPARAM_LINT_PYTHON=sys.executable)
-
-    return make
-
-
-@pytest.mark.thorough  # test_index.py has what is staged in part
-def test_changes_that_are_not_staged_are_put_aside_and_come_back(judged):
+def test_every_stage_judges_what_git_is_about_to_record(judged, tmp_path):
     sample = judged({"net.py": model(10), "other.py": model(10)})
+    # Changes that are not staged are put aside, and come back.
     sample.add({"net.py": model(20, UNREADABLE)})
     sample.write({"net.py": model(10), "other.py": model(30, UNREADABLE)})
     done = sample.commit()
@@ -209,30 +187,19 @@ def test_changes_that_are_not_staged_are_put_aside_and_come_back(judged):
     # Other indexes: of everything, and of one path.
     refused(sample.commit("--all"), "other.py:5:16 NPL002")
     accepted(sample.commit("net.py", "--allow-empty"), JUDGED)
-
-
-@pytest.mark.thorough
-def test_a_commit_that_only_deletes(judged):
-    budget = '[budgets]\n"net.py::Net" = 110\n'
-    sample = judged({"net.py": model(10), "nparam-lint.toml": budget})
-    sample.git("rm", "--quiet", "net.py")
-    refused(sample.commit(), "nparam-lint.toml:2:1 NPL008", "there is no file net.py")
-
-
-@pytest.mark.thorough
-def test_a_merge_without_a_conflict(judged):
-    net = "from size import WIDTH\n" + model(10, "<= 500").replace("width=10", "width=WIDTH")
-    sample = judged({"net.py": net.replace("(width, width)", "(width, 10)"), "size.py": "WIDTH=10"})
+    sample.git("reset", "--quiet", "--hard")
+    # A merge without a conflict, of two sides that are fine.
     sample.git("checkout", "--quiet", "-b", "side")
-    sample.committed({"size.py": "WIDTH = 30\n"})
+    sample.committed({"nparam-lint.toml": '[budgets]\n"other.py::Net" = {}\n'.format('"<= 500"')})
     sample.git("checkout", "--quiet", "main")
-    sample.committed({"net.py": net})
-    refused(sample.attempt("merge", "--no-edit", "side"), "net.py:6:16 NPL001", "930")
-
-
-@pytest.mark.thorough
-def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
-    sample = judged({"net.py": model(10)})
+    sample.committed({"other.py": model(30)})
+    refused(sample.attempt("merge", "--no-edit", "side"), "nparam-lint.toml:2:1 NPL001", "930")
+    sample.git("checkout", "--quiet", "--force", "side")
+    # A commit that only deletes.
+    sample.git("rm", "--quiet", "other.py")
+    refused(sample.commit(), "nparam-lint.toml:2:1 NPL008", "there is no file other.py")
+    sample.git("checkout", "--quiet", "--force", "main")
+    # A push is judged by the commit that is pushed.
     sample.git("init", "--quiet", "--bare", tmp_path / "remote.git")
     sample.git("remote", "add", "origin", tmp_path / "remote.git")
     sample.committed({"net.py": model(20, UNREADABLE)})
@@ -241,18 +208,6 @@ def test_a_push_is_judged_by_the_commit_that_is_pushed(judged, tmp_path):
     pushed = sample.attempt("push", "origin", "HEAD~1:refs/heads/main")
     accepted(pushed, JUDGED)
     assert "staged:" not in pushed.stdout + pushed.stderr
-    sample.git("commit", "--quiet", "--no-verify", "--message", "mended")
-    accepted(sample.attempt("push", "origin", "main"), JUDGED)
-
-
-def test_the_source_alone_is_checked_where_nothing_can_be_imported(judged):
-    sample = judged({"net.py": model(10, "12 apples")})
-    sample.write({"net.py": model(10, 110)})
-    run = ("run", "nparam-lint-static")
-    refused(pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone"), "net.py:5:16 NPL002")
-    sample.git("add", "net.py")
-    done = pre_commit(sample, *run, NPARAM_LINT_PYTHON="/gone")
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.thorough

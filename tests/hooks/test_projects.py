@@ -41,11 +41,6 @@ def monorepo(shared_repository):
     )
 
 
-def places(done):
-    assert done.returncode == 1, done.stdout + done.stderr
-    return sorted(done.stdout.splitlines())
-
-
 @pytest.mark.first_cases(2)
 @pytest.mark.parametrize(
     ("paths", "more"),
@@ -54,33 +49,32 @@ def places(done):
         (["a/in/net.py"], FRAMEWORK),
         ([], {}),
         ([], GIT),
-        (["fine"], FRAMEWORK),
         (["fine", "a"], FRAMEWORK),
         (["--config", "fine/nparam-lint.toml"], FRAMEWORK),
         (["--config", "fine/../fine/nparam-lint.toml", "fine"], GIT),
-        (["--config", "other.toml"], GIT),
         (["--config", "other.toml", "fine"], FRAMEWORK),
     ],
 )
 def test_nothing_of_the_repository_passes_in_silence(monorepo, nparam_lint, paths, more):
     done = nparam_lint(*CONCISE, *paths, cwd=monorepo.path, **monorepo.environ, **more)
-    found, expected = places(done), sorted(place for _, place in BROKEN)
+    assert done.returncode == 1, done.stdout + done.stderr
+    found, expected = sorted(done.stdout.splitlines()), sorted(place for _, place in BROKEN)
     assert len(found) == len(expected), done.stdout + done.stderr
     for line, place in zip(found, expected, strict=True):
         assert line.startswith(place), found
 
 
-@pytest.mark.parametrize("more", [[], ["fine"]])
-def test_a_hook_says_that_a_config_would_narrow_it(monorepo, nparam_lint, more):
-    options = ("--config", "fine/other.toml", *more)
-    done = nparam_lint(*CONCISE, *options, cwd=monorepo.path, **monorepo.environ, **FRAMEWORK)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [
-        "nparam-lint: a hook covers the whole repository, and with --config fine/other.toml it "
-        "would check fine alone",
-        "next: call the file fine/nparam-lint.toml, which is found by itself, and take --config "
-        "out of the hook's arguments",
-    ]
+def test_a_hook_says_that_a_config_would_narrow_it(monorepo, nparam_lint):
+    options = ("--config", "fine/other.toml", "fine")
+    for arguments in (options[:2], options):
+        done = nparam_lint(*CONCISE, *arguments, cwd=monorepo.path, **monorepo.environ, **FRAMEWORK)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines() == [
+            "nparam-lint: a hook covers the whole repository, and with --config fine/other.toml it "
+            "would check fine alone",
+            "next: call the file fine/nparam-lint.toml, which is found by itself, and take "
+            "--config out of the hook's arguments",
+        ]
     by_hand = nparam_lint(*CONCISE, *options, cwd=monorepo.path, **monorepo.environ)
     assert (by_hand.returncode, by_hand.stdout, by_hand.stderr) == (0, "", "")
 
@@ -132,78 +126,56 @@ def test_each_project_has_a_heading_and_the_answer_is_given_again(
     assert "declared 111" in " ".join(run(nparam_lint).stdout.split())
 
 
-def test_its_commands_work_from_where_a_commit_is_made(repository, nparam_lint):
-    sample = repository(
-        {"net.py": model(10, 110), "b c/net.py": model(10, 9), "b c/nparam-lint.toml": ""}
-    )
-    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
-    step = "cd 'b c' && nparam-lint update net.py::Net && git add net.py"
-    assert f": {step}\n" in done.stdout
-    inside = nparam_lint("--declared", "--staged", cwd=sample.path / "b c", **sample.environ)
-    assert ": nparam-lint update net.py::Net && git add net.py\n" in inside.stdout
-
-
-def test_a_command_about_one_project_names_those_inside(repository, nparam_lint):
-    files = {"b/net.py": model(10), "b/nparam-lint.toml": CONFIG.format(110)}
-    files["b/README.md"] = "110 <!-- nparam: net.py::Net --> parameters\n"
+def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_lint):
+    """Commands work from where one is; a command about one project names that inside, or refuses to
+    skip it; a config that is wrong is named with its directory, and may be left out."""
+    inner = {"net.py": model(10), "nparam-lint.toml": CONFIG.format(110)}
+    inner["README.md"] = "110 <!-- nparam: net.py::Net --> parameters\n"
+    files = {f"b c/{name}": text for name, text in inner.items()}
     sample = repository({"top.py": model(10, 110), **files})
-    sample.write({"b/net.py": model(11)})
-    done = nparam_lint("diff", "HEAD", "--tolerance", "0", cwd=sample.path, **sample.environ)
-    assert done.returncode == 0, done.stdout
-    assert "b is a project of its own; next: nparam-lint diff HEAD b\n" in done.stdout
-    done = nparam_lint("diff", "HEAD", "b", "--tolerance", "0", cwd=sample.path, **sample.environ)
-    assert (done.returncode, done.stdout.count("NPL014")) == (1, 3)
-    done = nparam_lint("update", "--check", cwd=sample.path, **sample.environ)
-    assert (done.returncode, done.stdout) == (0, "1 budget holds\n")
-    assert done.stderr.endswith("b is a project of its own; next: nparam-lint update b\n")
 
+    def run(*arguments, code, cwd="."):
+        done = nparam_lint(*arguments, cwd=sample.path / cwd, **sample.environ)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
 
-@pytest.mark.parametrize("more", [["--format", "json"], ["--output-file", "x"], ["--fix"]])
-def test_what_is_about_one_project_refuses_to_skip_another(repository, nparam_lint, more):
-    sample = repository({"a/net.py": model(10), "a/nparam-lint.toml": CONFIG.format(9)})
-    done = nparam_lint("--declared", *more, cwd=sample.path, **sample.environ)
-    assert done.returncode == 2
-    what = "--output-file" if more[0] == "--output-file" else " ".join(more)
-    assert done.stderr == (
-        f"nparam-lint: a/nparam-lint.toml configures a project of its own, but {what} reports on "
-        "one project only, and a check of the directory above it does not read this config\n"
-        f"next: nparam-lint --declared a {what}\n"
-        '      and in the config above it, if there is one: exclude = ["a/**"]\n'
+    sample.write({"b c/net.py": model(11)})
+    drift = ("--tolerance", "0")
+    step = "b c is a project of its own; next: nparam-lint {} 'b c'\n"
+    assert step.format("diff HEAD") in run("diff", "HEAD", *drift, code=0).stdout
+    assert run("diff", "HEAD", "b c", *drift, code=1).stdout.count("NPL014") == 3
+    done = run("update", "--check", code=0)
+    assert done.stdout == "1 budget holds\n"
+    assert done.stderr.endswith(step.format("update"))
+
+    for more in (["--format", "json"], ["--output-file", "x"], ["--fix"]):
+        what = "--output-file" if more[0] == "--output-file" else " ".join(more)
+        assert run("--declared", *more, code=2).stderr == (
+            f"nparam-lint: b c/nparam-lint.toml configures a project of its own, but {what} "
+            "reports on one project only, and a check of the directory above it does not read "
+            "this config\n"
+            f"next: nparam-lint --declared 'b c' {what}\n"
+            '      and in the config above it, if there is one: exclude = ["b c/**"]\n'
+        )
+
+    sample.add({"b c/nparam-lint.toml": CONFIG.format(9)})
+    update = "nparam-lint update net.py::Net && git add nparam-lint.toml"
+    for place, step in ((".", f"intended: cd 'b c' && {update}"), ("b c", f"intended: {update}")):
+        done = run("--declared", "--staged", code=1, cwd=place)
+        assert step in " ".join(done.stdout.split())
+
+    sample.add({"b c/nparam-lint.toml": "devise = 1\n"})
+    assert run("--declared", "--staged", code=2).stderr.startswith(
+        "nparam-lint: in b c: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key"
     )
-
-
-def test_a_config_that_is_wrong_is_named_with_its_directory(repository, nparam_lint):
-    sample = repository({"a/net.py": model(10, 110), "b/nparam-lint.toml": "devise = 1\n"})
-    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        "nparam-lint: in b: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key"
-    )
-
-
-def test_a_project_is_left_out_where_the_config_above_says_so(repository, nparam_lint):
-    files = {"one/net.py": model(10), "one/nparam-lint.toml": CONFIG.format(9)}
-    sample = repository({**files, "nparam-lint.toml": 'exclude = ["one/**"]\n'})
-    done = nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ, **GIT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing to check" in done.stdout
-    assert "project" not in done.stdout
-
-
-@pytest.mark.thorough
-def test_without_git_as_well(tmp_path, nparam_lint):
-    files = {"one/net.py": model(10), "one/nparam-lint.toml": CONFIG.format(9)}
-    write_files(tmp_path, files | {"setup.py": ""})
-    told = {"NPARAM_LINT_PYTHON": sys.executable}
-    done = nparam_lint("--declared", "--format", "concise", cwd=tmp_path, **told)
-    assert places(done)[0].startswith("one/nparam-lint.toml:2:1: error: NPL001")
+    sample.add({"nparam-lint.toml": 'exclude = ["b c/**"]\n'})
+    assert "project" not in run("--declared", "--staged", code=0).stdout
 
 
 # --- environments -------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def environments(repository):
+def test_each_project_is_built_with_the_environment_that_is_nearest(repository, nparam_lint):
     """Two directories with an environment each, and a model beside them."""
     config = '[budgets]\n"a/net.py::Net" = 110\n"b/net.py::Net" = 111\n'
     sample = repository(
@@ -220,11 +192,6 @@ def environments(repository):
     del sample.environ["NPARAM_LINT_PYTHON"]
     environment(sample.path / "a/.venv")
     environment(sample.path / "b/venv")
-    return sample
-
-
-def test_each_project_is_built_with_the_environment_that_is_nearest(environments, nparam_lint):
-    sample = environments
     done = nparam_lint("--declared", "--staged", "-v", cwd=sample.path, **sample.environ)
     assert done.returncode == 1
     *_, top, a, b = done.stdout.split("project ")
@@ -238,11 +205,6 @@ def test_each_project_is_built_with_the_environment_that_is_nearest(environments
     assert f"{place}/b/venv/bin/python (venv in {place}/b)" in " ".join(b.split())
     assert "declared 111" in b
     assert "README.md:1:1" in b  # the text is at the top, the model is not
-
-
-@pytest.mark.thorough
-def test_doctor_names_the_environments_of_directories(environments, nparam_lint):
-    sample = environments
     shown = nparam_lint("doctor", cwd=sample.path, **sample.environ).stdout.splitlines()
     assert [line for line in shown if line.startswith("inside")] == [
         "inside          a/.venv builds the models in a",

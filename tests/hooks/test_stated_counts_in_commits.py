@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import pytest
 from commits import accepted, refused
 
 NETS = """\
@@ -21,10 +20,7 @@ def grid_large():
     return GridNet(100)
 """
 README = "GridNet has 120 parameters.\n"
-CONFIG = 'device = "meta"\n[severity]\nNPL013 = "error"\n'
-CONFIG = f'exclude = ["left/"]\n{CONFIG}'
-
-
+CONFIG = 'exclude = ["left/"]\ndevice = "meta"\n[severity]\nNPL013 = "error"\n'
 WRONG = {
     "README.md:3:16": README + "\ngrid_large has 7k parameters.\n",
     "docs/a b.md:3:16": "| model | Params |\n|--|--|\n| grid-large | 7k |\n",
@@ -50,13 +46,15 @@ def test_wrong_counts_are_refused_where_they_are_written(hooked):
     assert "README.md:1" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("setting", ["diff.mnemonicPrefix", "diff.noprefix"])
-def test_lines_are_found_whatever_git_is_set_to(judged, setting):
-    sample = judged({"nets.py": NETS, "nparam-lint.toml": CONFIG})
-    sample.git("config", setting, "true")
+def test_lines_are_found_whatever_git_is_set_to_and_in_a_project_in_a_folder(judged):
+    sample = judged({"p[1]/nets.py": NETS, "p[1]/nparam-lint.toml": CONFIG})
     plus = "++ a line that begins so\n# grid\n\n" + README
-    sample.add({"b/R.md": README, 'a"b.md': README, "plus.md": plus})
-    refused(sample.commit(), *(f"{at}:13  NPL013" for at in ("b/R.md:1", 'a"b.md:1', "plus.md:4")))
+    sample.add({"p[1]/b/R.md": README, 'p[1]/a"b.md': README, "p[1]/plus.md": plus})
+    for setting in ("diff.mnemonicPrefix", "diff.noprefix"):
+        sample.git("config", setting, "true")
+        lines = ("b/R.md:1", 'a"b.md:1', "plus.md:4")
+        refused(sample.commit(), *(f"{at}:13  NPL013" for at in lines))
+        sample.git("config", "--unset", setting)
 
 
 def test_an_answer_that_is_kept_rests_on_the_last_commit(judged):
@@ -70,23 +68,15 @@ def test_an_answer_that_is_kept_rests_on_the_last_commit(judged):
     refused(sample.commit(), "README.md:1:13  NPL013")
 
 
-def test_a_commit_that_states_nothing_wrong_is_made(judged):
+def test_a_commit_that_states_nothing_wrong_is_made_and_a_wrong_one_is_warned_of(
+    judged,
+):
     sample = judged(BEFORE)
     for files in (RIGHT, {"README.md": None}):
         sample.add(files)
         accepted(sample.commit(), "nothing to check")
-
-
-def test_a_wrong_count_is_a_warning_unless_the_user_says_otherwise(judged):
-    sample = judged({"nets.py": NETS, "README.md": "", "nparam-lint.toml": 'device = "meta"\n'})
-    sample.add({"README.md": README})
+    sample.add({"README.md": README, "nparam-lint.toml": 'device = "meta"\n'})
     accepted(sample.commit(), "README.md:1:13  NPL013  warning: GridNet has 100 parameters")
-
-
-def test_that_of_a_project_in_a_folder(judged):
-    sample = judged({"p[1]/nets.py": NETS, "p[1]/nparam-lint.toml": CONFIG, "README.md": ""})
-    sample.add({"p[1]/README.md": README})
-    refused(sample.commit(), "README.md:1:13  NPL013")
 
 
 def test_a_commit_that_changes_a_model_is_told_of_the_counts_that_it_makes_wrong(judged):

@@ -27,6 +27,7 @@ def exported(sample: Sample, place: Path, **more: str) -> dict[str, str | bytes]
     """What the export of the index writes; a link's content is its target."""
     before = sample.state()
     copy = place / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
     found = opened(sample, **more).export(copy)
     assert sample.state() == before
@@ -48,122 +49,67 @@ def read(directory: Path) -> dict[str, str | bytes]:
 # --- the index ----------------------------------------------------------------------------------
 
 
-def stage_a_part(sample):
-    sample.add({"a.py": "a = 2\n"})
-    sample.write({"a.py": "a = 3\n", "pkg/b.py": "b = 3\n", "new.py": "n = 1\n"})
+def cloned(sample: Sample, place: Path, *options: str) -> dict[str, str | bytes]:
+    """What git checks out of a commit of what is staged."""
+    sample.git("commit", "--quiet", "--allow-empty", "--message", "now")
+    sample.git(*options, "clone", "--quiet", sample.path, place / "clone")
+    shutil.rmtree(place / "clone/.git")
+    return read(place / "clone")
 
 
-def stage_a_deletion(sample):
-    sample.git("rm", "--quiet", "a.py")
-    sample.git("rm", "--quiet", "--cached", "pkg/b.py")  # the file stays
-
-
-def stage_a_rename(sample):
-    sample.git("mv", "pkg/b.py", "c.py")
-    sample.git("mv", "pkg/__init__.py", "é b.py")
-
-
-def delete_without_staging(sample):
-    sample.write({"a.py": None, "pkg/b.py": None, "pkg/__init__.py": None})
-    (sample.path / "pkg").rmdir()
-
-
-def mean_to_add(sample):
-    sample.write({"later.py": "x = 1\n"})
+def test_the_export_is_what_the_commit_holds_whatever_the_working_tree_does(sample, tmp_path):
+    names = ("part", "deleted", "untracked", "renamed", "file", "lost/only", "hidden")
+    sample.committed({f"{name}.py": f"{name[0]} = 1\n" for name in names})
+    sample.git("update-index", "--split-index")
+    sample.git("config", "core.splitIndex", "true")
+    sample.add({"part.py": "p = 2\n"})
+    sample.write({"part.py": "p = 3\n", "new.py": "n = 1\n", "later.py": "x = 1\n"})
     sample.git("add", "--intent-to-add", "later.py")
-
-
-def stage_links(sample):
+    sample.git("rm", "--quiet", "deleted.py", "file.py")
+    sample.git("rm", "--quiet", "--cached", "untracked.py")  # the file stays
+    sample.git("mv", "renamed.py", "é b.py")
+    sample.add({"file.py/inner.py": "x = 1\n"})  # a folder in place of a file
+    sample.write({"lost/only.py": None})  # not staged
+    (sample.path / "lost").rmdir()
+    sample.git("update-index", "--assume-unchanged", "hidden.py")
+    sample.write({"hidden.py": "h = 3\n"})
     (sample.path / "to_file").symlink_to("pkg/b.py")
     (sample.path / "to_folder").symlink_to("pkg", target_is_directory=True)
     (sample.path / "nowhere").symlink_to("gone")
-    sample.git("add", "to_file", "to_folder", "nowhere")
-
-
-def stage_a_folder_in_place_of_a_file(sample):
-    sample.git("rm", "--quiet", "a.py")
-    sample.add({"a.py/inner.py": "x = 1\n"})
-
-
-def stage_names_that_are_no_text(sample):
-    (sample.path / os.fsdecode(b"latin\xe9.py")).write_text("x = 1\n")
-    (sample.path / "two\nlines.py").write_text("x = 1\n")
-    (sample.path / "tab\tin.py").write_text("x = 1\n")
-    sample.git("add", "--all")
-
-
-def hide_a_change_from_git(sample):
-    sample.git("update-index", "--assume-unchanged", "a.py")
-    sample.write({"a.py": "a = 3\n"})
-
-
-def split_the_index(sample):
-    sample.git("update-index", "--split-index")
-    sample.git("config", "core.splitIndex", "true")
-    sample.add({"a.py": "a = 2\n"})
-
-
-def check_out_a_part(sample):
-    sample.git("sparse-checkout", "set", "--no-cone", "/a.py")
-    assert not (sample.path / "pkg").exists()
-
-
-def convert_line_ends(sample):
-    sample.git("config", "core.autocrlf", "true")
-    sample.add({"a.py": "a = 2\r\nb = 3\r\n"})
-
-
-def filter_the_content(sample):
-    sample.git("config", "filter.upper.clean", "tr A-Z a-z")
-    sample.git("config", "filter.upper.smudge", "tr a-z A-Z")
-    sample.add({".gitattributes": "*.txt filter=upper\n", "some.txt": "ABC\n"})
-
-
-STATES = [
-    [stage_a_part],
-    [stage_a_deletion, stage_links, stage_names_that_are_no_text, mean_to_add],
-    [stage_a_rename, stage_a_folder_in_place_of_a_file],
-    [delete_without_staging],
-    [hide_a_change_from_git],
-    [split_the_index],
-    [check_out_a_part],
-    [convert_line_ends, filter_the_content],
-]
-
-
-@pytest.mark.parametrize("changes", STATES, ids=lambda changes: changes[0].__name__)
-def test_the_export_is_what_the_commit_holds(sample, tmp_path, changes):
-    for change in changes:
-        change(sample)
+    odd = [os.fsdecode(b"latin\xe9.py"), "two\nlines.py", "tab\tin.py"]
+    for name in odd:
+        (sample.path / name).write_text("x = 1\n")
+    sample.git("add", "to_file", "to_folder", "nowhere", *odd)
     found = exported(sample, tmp_path)
     assert "later.py" not in found
-    # As it is checked out, with the conversions and all of the files.
-    settings = ("core.autocrlf", "filter.upper.smudge")
-    values = {key: sample.git("config", key, check=False) for key in settings}
-    convert = [o for key, value in values.items() if value for o in ("-c", f"{key}={value}")]
-    sample.git("commit", "--quiet", "--allow-empty", "--message", "now")
-    clone = tmp_path / "clone"
-    sample.git(*convert, "clone", "--quiet", sample.path, clone)
-    shutil.rmtree(clone / ".git")
-    assert found == read(clone)
+    assert found == cloned(sample, tmp_path)
+
+
+def test_what_a_sparse_checkout_leaves_out_is_exported(sample, tmp_path):
+    sample.git("sparse-checkout", "set", "--no-cone", "/a.py")
+    assert not (sample.path / "pkg").exists()
+    assert exported(sample, tmp_path) == cloned(sample, tmp_path)
 
 
 def test_the_line_ends_and_filters_are_those_of_a_checkout(sample, tmp_path):
-    convert_line_ends(sample)
-    filter_the_content(sample)
+    sample.git("config", "core.autocrlf", "true")
+    sample.add({"a.py": "a = 2\r\nb = 3\r\n"})
+    sample.git("config", "filter.upper.clean", "tr A-Z a-z")
+    sample.git("config", "filter.upper.smudge", "tr a-z A-Z")
+    sample.add({".gitattributes": "*.txt filter=upper\n", "some.txt": "ABC\n"})
     found = exported(sample, tmp_path)
     assert found["a.py"] == b"a = 2\r\nb = 3\r\n"
     assert found["some.txt"] == b"ABC\r\n"
     assert sample.git("show", ":some.txt") == "abc"
+    settings = ("-c", "core.autocrlf=true", "-c", "filter.upper.smudge=tr a-z A-Z")
+    assert found == cloned(sample, tmp_path, *settings)
 
 
 def test_before_the_first_commit(tmp_path, environ):
     sample = Sample.create(tmp_path / "new", environ)
     assert exported(sample, tmp_path) == {}
     sample.add({"a.py": "a = 1\n"})
-    other = tmp_path / "second"
-    other.mkdir()
-    assert exported(sample, other) == {"a.py": b"a = 1\n"}
+    assert exported(sample, tmp_path) == {"a.py": b"a = 1\n"}
 
 
 def test_a_conflict_is_told_with_the_file(sample, tmp_path):
@@ -216,6 +162,9 @@ def test_a_file_with_new_times_is_not_refreshed_in_the_index(sample):
 
 def test_a_commit_is_exported_whatever_the_index_and_the_tree_hold(sample, tmp_path):
     commit = opened(sample).resolve("HEAD")
+    assert commit == opened(sample).resolve("main~0") == sample.git("rev-parse", "HEAD")
+    with pytest.raises(GitError, match="there is no revision '--all'"):
+        opened(sample).resolve("--all")
     sample.add({"a.py": "a = 2\n", "new.py": "n = 1\n"})
     sample.git("rm", "--quiet", "pkg/b.py")
     before = sample.state()
@@ -227,52 +176,23 @@ def test_a_commit_is_exported_whatever_the_index_and_the_tree_hold(sample, tmp_p
     assert sample.state() == before
 
 
-def test_a_revision_that_is_not_there_is_told_in_words(sample, tmp_path, environ):
-    commit = opened(sample).resolve("HEAD")
-    assert commit == sample.git("rev-parse", "HEAD")
-    assert opened(sample).resolve("main~0") == commit
-    with pytest.raises(GitError, match=r"^there is no revision 'v1'; git branch -a and git tag"):
-        opened(sample).resolve("v1")
-    with pytest.raises(GitError, match="there is no revision '--all'"):
-        opened(sample).resolve("--all")
-    empty = Sample.create(tmp_path / "empty", environ)
-    with pytest.raises(GitError, match="'HEAD': the repository has no commit yet"):
-        opened(empty).resolve("HEAD")
-    sample.committed({"a.py": "a = 2\n"})
-    sample.git("clone", "--quiet", "--depth=1", sample.path.as_uri(), tmp_path / "shallow")
-    with pytest.raises(GitError, match="in this shallow clone; next: git fetch --unshallow"):
-        open_repository(tmp_path / "shallow", sample.environ).resolve("HEAD~1")
-
-
-def test_renamed_files_are_found_in_the_working_tree(sample):
-    sample.committed({"long.py": "".join(f"x{i} = {i}\n" for i in range(50))})
-    sample.git("mv", "long.py", "pkg/Längst.py")
-    assert opened(sample).renames("HEAD") == {"long.py": "pkg/Längst.py"}
-
-
 # --- what differs in the working tree -----------------------------------------------------------
 
 
 def test_what_a_commit_would_lack(sample):
-    sample.committed({".gitignore": "*.so\nbuild/\n"})
+    sample.committed({".gitignore": "*.so\nbuild/\n__pycache__/\n"})
     sample.write({"new.py": "", "pkg/ext.so": "", "build/x.py": "", "sub/deep/y.py": ""})
     sample.write({"later.py": "x = 1\n", "a.py": "a = 2\n", "pkg/b.py": None})
     sample.git("add", "--intent-to-add", "later.py")
     sample.git("init", "--quiet", "inner")
-    sample.write({"inner/z.py": ""})
+    # A folder with untracked files is not ignored as a whole.
+    sample.write({"inner/z.py": "", "sub/a.so": "", "sub/__pycache__/b.pyc": "", "only/a.so": ""})
     repository = opened(sample)
     assert repository.untracked() == ["inner/", "later.py", "new.py", "sub/deep/y.py"]
     assert repository.unstaged() == ["a.py", "pkg/b.py"]
-    assert repository.ignored() == ["build/", "pkg/ext.so"]
-
-
-def test_a_folder_with_untracked_files_is_not_ignored_as_a_whole(sample):
-    sample.committed({".gitignore": "*.so\n__pycache__/\n"})
-    sample.write({"new/helper.py": "", "new/a.so": "", "new/__pycache__/b.pyc": ""})
-    sample.write({"only/a.so": ""})
-    ignored = opened(sample).ignored()
-    assert "new/" not in ignored
-    assert {"new/a.so", "new/__pycache__/", "only/"} <= set(ignored)
+    ignored = repository.ignored()
+    assert "sub/" not in ignored
+    assert {"build/", "only/", "pkg/ext.so", "sub/__pycache__/", "sub/a.so"} <= {*ignored}
 
 
 # --- which repository, which index --------------------------------------------------------------
@@ -304,36 +224,34 @@ with tempfile.TemporaryDirectory() as copy:
     return report.read_text()
 
 
-@pytest.mark.parametrize(
-    ("command", "judged"),
-    [
-        (("commit",), "a = 2\n"),
-        (("commit", "--all"), "a = 3\n"),
-        (("commit", "a.py"), "a = 3\n"),
-        (("commit", "--only", "pkg/b.py"), "a = 1\n"),
-        (("commit", "--include", "pkg/b.py"), "a = 2\n"),
-        (("commit", "--amend"), "a = 2\n"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_a_hook_judges_the_index_that_is_committed(sample, tmp_path, command, judged):
-    sample.add({"a.py": "a = 2\n"})
-    sample.write({"a.py": "a = 3\n", "pkg/b.py": "b = 3\n"})
-    assert in_hook(sample, tmp_path, *command) == f"{sample.path}\n{judged}"
-    assert sample.git("show", "HEAD:a.py") + "\n" == judged
+# What `a.py` is in a commit, where 2 is staged and 3 is in the working tree.
+COMMITS = {
+    ("commit",): "a = 2\n",
+    ("commit", "--all"): "a = 3\n",
+    ("commit", "a.py"): "a = 3\n",
+    ("commit", "--only", "pkg/b.py"): "a = 1\n",
+    ("commit", "--include", "pkg/b.py"): "a = 2\n",
+    ("commit", "--amend"): "a = 2\n",
+}
 
 
-def test_a_commit_in_a_subdirectory(sample, tmp_path):
-    sample.add({"a.py": "a = 2\n"})
-    found = in_hook(sample, tmp_path, "commit", "--all", cwd=sample.path / "pkg")
-    assert found == f"{sample.path}\na = 2\n"
+def test_a_hook_judges_the_index_that_is_committed(sample, tmp_path):
+    sample.git("branch", "start")
+    for command, judged in COMMITS.items():
+        sample.git("reset", "--quiet", "--hard", "start")
+        sample.add({"a.py": "a = 2\n"})
+        sample.write({"a.py": "a = 3\n", "pkg/b.py": "b = 3\n"})
+        assert in_hook(sample, tmp_path, *command) == f"{sample.path}\n{judged}", command
+        assert sample.git("show", "HEAD:a.py") + "\n" == judged
 
 
-def test_a_commit_in_a_linked_worktree(sample, tmp_path):
+def test_a_commit_elsewhere_in_the_working_tree_or_in_a_linked_one(sample, tmp_path):
     sample.git("worktree", "add", "--quiet", "-b", "side", tmp_path / "side tree")
     linked = Sample(tmp_path / "side tree", sample.environ)
-    linked.write({"a.py": "a = 2\n"})
-    assert in_hook(linked, tmp_path, "commit", "--all") == f"{linked.path}\na = 2\n"
+    for tree, place in ((sample, sample.path / "pkg"), (linked, linked.path)):
+        tree.write({"a.py": "a = 2\n"})
+        found = in_hook(tree, tmp_path, "commit", "--all", cwd=place)
+        assert found == f"{tree.path}\na = 2\n"
 
 
 def test_a_repository_that_its_working_tree_does_not_know_of(sample, tmp_path):
@@ -354,19 +272,16 @@ def test_variables_about_one_repository_are_withheld_from_others(
 ):
     other = Sample.create(tmp_path / "other", environ)
     other.committed({"a.py": "a = 'other'\n"})
-    told = {
+    variables = {
         "GIT_DIR": str(other.path / ".git"),
         "GIT_INDEX_FILE": str(other.path / ".git/index"),
         "GIT_WORK_TREE": str(other.path),
     }
     monkeypatch.chdir(other.path)
-    for names in (("GIT_DIR",), ("GIT_INDEX_FILE",), tuple(told)):
-        repository = opened(sample, **{name: told[name] for name in names})
-        assert repository.top == sample.path
-        copy = tmp_path / ("copy" + "".join(names))
-        copy.mkdir()
-        repository.export(copy)
-        assert (copy / "a.py").read_text() == "a = 1\n"
+    for names in (("GIT_DIR",), ("GIT_INDEX_FILE",), tuple(variables)):
+        more = {name: variables[name] for name in names}
+        assert opened(sample, **more).top == sample.path
+        assert exported(sample, tmp_path, **more)["a.py"] == b"a = 1\n"
 
 
 def test_what_the_user_says_to_git_holds_and_what_changes_its_answers_does_not(sample):
@@ -390,24 +305,21 @@ def test_what_the_user_says_to_git_holds_and_what_changes_its_answers_does_not(s
 
 
 def test_where_there_is_no_repository_and_where_there_is_no_git(sample, tmp_path):
-    with pytest.raises(GitError, match="is not in a git repository: fatal: not a git repository"):
-        open_repository(tmp_path, sample.environ)
-    with pytest.raises(GitError, match=r"there is no directory .*gone"):
-        open_repository(tmp_path / "gone", sample.environ)
-    with pytest.raises(GitError, match="must be run in a work tree"):
-        open_repository(sample.path / ".git", sample.environ)
-    with pytest.raises(GitError, match="git cannot be run: No such file or directory"):
-        open_repository(tmp_path, {"PATH": str(tmp_path)})
+    for place, path, message in (
+        (tmp_path, os.environ["PATH"], "is not in a git repository: fatal: not a git repository"),
+        (tmp_path / "gone", os.environ["PATH"], "there is no directory .*gone"),
+        (sample.path / ".git", os.environ["PATH"], "must be run in a work tree"),
+        (tmp_path, str(tmp_path), "git cannot be run: No such file or directory"),
+    ):
+        with pytest.raises(GitError, match=message):
+            open_repository(place, sample.environ | {"PATH": path})
 
 
 def test_hooks_are_where_git_looks_for_them(sample, tmp_path):
     assert opened(sample).hooks() == sample.path / ".git/hooks"
     sample.git("worktree", "add", "--quiet", tmp_path / "side")
-    assert (
-        open_repository(tmp_path / "side", sample.environ)
-        .hooks()
-        .samefile(sample.path / ".git/hooks")
-    )
+    linked = open_repository(tmp_path / "side", sample.environ)
+    assert linked.hooks().samefile(sample.path / ".git/hooks")
     sample.git("config", "core.hooksPath", "my hooks")
     assert opened(sample).hooks() == sample.path / "my hooks"
 
@@ -416,77 +328,57 @@ def test_hooks_are_where_git_looks_for_them(sample, tmp_path):
 
 
 @pytest.fixture
-def library(tmp_path, environ) -> Sample:
-    made = Sample.create(tmp_path / "library", environ)
-    made.committed({"layers.py": "width = 1\n", ".gitignore": "*.so\n"})
-    return made
-
-
-def test_a_submodule_is_exported_at_the_commit_that_is_recorded(sample, library, tmp_path):
+def inner(sample, tmp_path, environ) -> Sample:
+    """A submodule that is committed."""
+    library = Sample.create(tmp_path / "library", environ)
+    library.committed({"layers.py": "width = 1\n", "a.py": "a = 'library'\n"})
     sample.git("submodule", "--quiet", "add", library.path, "lib/inner")
     sample.git("commit", "--quiet", "-m", "with a submodule")
-    inner = Sample(sample.path / "lib/inner", sample.environ)
+    return Sample(sample.path / "lib/inner", sample.environ)
+
+
+def test_a_submodule_is_exported_at_the_commit_that_is_recorded(
+    sample, inner, tmp_path, monkeypatch
+):
     inner.committed({"layers.py": "width = 2\n"})  # not recorded
     inner.write({"layers.py": "width = 3\n"})
     before = sample.state()
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    found = opened(sample, GIT_INDEX_FILE=str(sample.path / ".git/index")).export(copy)
-    assert (copy / "lib/inner/layers.py").read_text() == "width = 1\n"
+    monkeypatch.chdir(sample.path)
+    # The index of a repository is not that of its submodules.
+    repository = opened(sample, GIT_INDEX_FILE=".git/index")
+    assert repository.environ["GIT_INDEX_FILE"] == f"{sample.path}/.git/index"
+    (tmp_path / "first").mkdir()
+    found = repository.export(tmp_path / "first")
+    assert (tmp_path / "first/lib/inner/layers.py").read_text() == "width = 1\n"
     assert "lib/inner/layers.py" not in found.tracked
-    assert found.submodules["lib/inner"].tracked == (".gitignore", "layers.py")
+    assert found.submodules["lib/inner"].tracked == ("a.py", "layers.py")
     assert found.submodules["lib/inner"].repository.top == inner.path
     assert sample.state() == before
     sample.git("add", "lib/inner")
     (tmp_path / "recorded").mkdir()
     opened(sample).export(tmp_path / "recorded")
     assert (tmp_path / "recorded/lib/inner/layers.py").read_text() == "width = 2\n"
-
-
-def test_a_commit_in_a_submodule_judges_the_submodule(sample, library, tmp_path):
-    library.committed({"a.py": "a = 'library'\n"})
-    sample.git("submodule", "--quiet", "add", library.path, "inner")
-    inner = Sample(sample.path / "inner", sample.environ)
+    # A commit in the submodule judges the submodule.
     inner.write({"a.py": "a = 'changed'\n"})
     assert in_hook(inner, tmp_path, "commit", "--all") == f"{inner.path}\na = 'changed'\n"
 
 
-def test_the_index_of_a_repository_is_not_that_of_its_submodules(
-    sample, library, monkeypatch, tmp_path
-):
-    sample.git("submodule", "--quiet", "add", library.path, "inner")
-    monkeypatch.chdir(sample.path)
-    told = sample.environ | {"GIT_INDEX_FILE": ".git/index"}
-    assert (
-        open_repository(sample.path, told).environ["GIT_INDEX_FILE"] == f"{sample.path}/.git/index"
-    )
-    inner = open_repository(sample.path / "inner", told)
-    assert inner.top == sample.path / "inner"
-    assert inner.export(tmp_path).tracked == (".gitignore", "layers.py")
-
-
-def test_a_submodule_that_is_not_checked_out_is_empty(sample, library, tmp_path):
-    sample.git("submodule", "--quiet", "add", library.path, "inner")
-    sample.git("commit", "--quiet", "-m", "with a submodule")
+def test_a_submodule_that_is_not_checked_out_is_empty(sample, inner, tmp_path):  # noqa: ARG001
     sample.git("clone", "--quiet", sample.path, tmp_path / "clone")
     clone = Sample(tmp_path / "clone", sample.environ)
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    assert opened(clone).export(copy).submodules == {}
-    assert list((copy / "inner").iterdir()) == []
-    (clone.path / "inner").rmdir()
-    (tmp_path / "another").mkdir()
-    assert opened(clone).export(tmp_path / "another").submodules == {}
+    for name in ("empty", "removed"):
+        copy = tmp_path / name
+        copy.mkdir()
+        assert opened(clone).export(copy).submodules == {}
+        assert list((copy / "lib/inner").iterdir()) == []
+        shutil.rmtree(clone.path / "lib", ignore_errors=True)
 
 
-def test_a_submodule_that_lacks_the_commit_is_told_with_the_next_step(sample, library, tmp_path):
-    sample.git("submodule", "--quiet", "add", library.path, "inner")
-    sample.git("commit", "--quiet", "-m", "with a submodule")
-    commit = "1" * 40
-    sample.git("update-index", "--cacheinfo", f"160000,{commit},inner")
+def test_a_submodule_that_lacks_the_commit_is_told_with_the_next_step(sample, inner, tmp_path):  # noqa: ARG001
+    sample.git("update-index", "--cacheinfo", f"160000,{'1' * 40},lib/inner")
     expected = (
-        "the submodule inner lacks the recorded commit 111111111111; "
-        "next: git submodule update --init inner"
+        "the submodule lib/inner lacks the recorded commit 111111111111; "
+        "next: git submodule update --init lib/inner"
     )
     with pytest.raises(GitError, match=f"^{expected}$"):
         exported(sample, tmp_path)
@@ -506,5 +398,4 @@ def test_a_sparse_checkout_of_a_partial_clone_fetches_nothing(sample, tmp_path):
     clone.git("checkout", "--quiet")
     assert exported(clone, tmp_path) == {"a.py": b"a = 1\n"}
     clone.git("cat-file", "-p", "HEAD:pkg/b.py")  # which fetches it
-    (tmp_path / "again").mkdir()
-    assert exported(clone, tmp_path / "again") == {"a.py": b"a = 1\n", "pkg/b.py": b"b = 1\n"}
+    assert exported(clone, tmp_path) == {"a.py": b"a = 1\n", "pkg/b.py": b"b = 1\n"}

@@ -176,12 +176,13 @@ def is_part(steps):
 
 
 def keep_in_copy(finder):
-    """Redirect a finder that leads into the working tree to the copy that is being checked."""
+    """Redirect a finder that leads into the working tree to the copy that is being checked, if this
+    run is about one."""
     find = finder.find_spec
 
     def find_spec(fullname, path=None, target=None):
         spec = find(fullname, path, target)
-        if spec is None or not spec.has_location:
+        if spec is None or not spec.has_location or not STATE.original:
             return spec
         origin = os.path.realpath(spec.origin)
         copied = from_copy(origin)
@@ -309,11 +310,10 @@ def install_loader():
                 STATE.record.record_outside(path)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
-    if STATE.original:
-        for finder in sys.meta_path:
-            with contextlib.suppress(AttributeError, TypeError):  # it cannot be changed, or is old
-                keep_in_copy(finder)
-        sys.meta_path.append(Untracked)
+    for finder in sys.meta_path:
+        with contextlib.suppress(AttributeError, TypeError):  # it cannot be changed, or is old
+            keep_in_copy(finder)
+    sys.meta_path.append(Untracked)
 
 
 def relax_argparse():
