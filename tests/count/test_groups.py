@@ -72,3 +72,29 @@ def test_two_packages_are_imported_by_two_processes(built: Run) -> None:
 
 def test_a_group_takes_over_the_cores_of_one_that_has_ended(built: Run) -> None:
     assert max(processes(built, "many", "builders")) == 2
+
+
+def test_a_module_that_cannot_be_imported_is_not_imported_again_for_the_next_model(
+    tmp_path: Path,
+) -> None:
+    net = "import torch\nfrom pkg.registry import register\n\n"
+    net += "@register\nclass {}(torch.nn.Linear):\n    pass\n"
+    files = {
+        "pkg/__init__.py": "from .nets import a, b\nfrom .version import version\n",
+        "pkg/registry.py": "names = set()\n\ndef register(cls):\n"
+        "    assert cls.__name__ not in names, 'twice'\n    names.add(cls.__name__)\n"
+        "    return cls\n",
+        "pkg/nets/__init__.py": "",
+        "pkg/nets/a.py": net.format("A"),
+        "pkg/nets/b.py": net.format("B"),
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    calls = {
+        "pkg/nets/a.py::A(2, 3)": 9,
+        "pkg/nets/a.py::A(3, 3)": 12,
+        "pkg/nets/b.py::B(4, 3)": 15,
+    }
+    found = run(tmp_path, list(calls))
+    assert {call: found.measured(call).counts.total for call in calls} == calls

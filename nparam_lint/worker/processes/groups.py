@@ -174,6 +174,7 @@ class Importer(Parent):
         set_arguments(self.jobs[0])
         name = common_package(self.jobs)
         ready, deeper, failure = [], [], None
+        refusals = {}  # by module: what one has imported before it failed changes the next import
         if any(job.module != name for job in self.jobs):
             try:
                 check_name(self.jobs[0])
@@ -192,9 +193,12 @@ class Importer(Parent):
                 if failure:
                     check_name(job)
                     raise import_failure(job, failure)
+                if job.module in refusals:
+                    raise refusals[job.module]
                 if job.module not in self.modules:
                     self.modules[job.module] = import_target(job)
             except Failure as refusal:
+                refusals[job.module] = refusal
                 self.channel.tell(result_event(job.id, refusal.result))
             else:
                 ready.append(job)
