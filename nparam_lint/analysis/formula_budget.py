@@ -45,7 +45,7 @@ def write_budget(model: Model, text: str) -> Position | None:
         where = f"; it is what {places} defines" if is_named and places else ""
         raise Unsafe(f"{target.location} does not define {target.callable} itself{where}")
     declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
-    if any(line.arguments is None and line.text == text for line in declared):
+    if any(line.arguments is None and line.value.text == text for line in declared):
         return None
     path = session.root / target.location
     if is_outside(path, session.root, session.environ):

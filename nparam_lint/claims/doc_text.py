@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.claims import is_rest
+from nparam_lint.claims.count_words import UNIT_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
 _SUFFIX = r"(?:[kKMGT]i?B|[kKMBGT])"
 # A count, not a part of a name (`ViT-B/16`), of another number, of a share or of a size (224×224).
 COUNT = re.compile(
@@ -70,7 +70,7 @@ def unit_of(text: str) -> str:
     """The suffix that a head of a column (`Params (M)`) or a word (`million`) means; "" if none."""
     unit = _UNIT.search(text)
     word = unit[1] if unit else text
-    return _WORDS.get(word.lower().removesuffix("s"), word if unit else "")
+    return UNIT_WORDS.get(word.lower().removesuffix("s"), word if unit else "")
 
 
 def written(number: re.Match[str], unit: str = "") -> tuple[str, str]:

@@ -104,7 +104,6 @@ class Declared(Struct, frozen=True):
     arguments: str | None
     selector: Selector
     value: Value
-    text: str
     line: int
     column: int
     host: Target | None = None
@@ -320,7 +319,7 @@ def _entry(lines: Sequence[DocLine], index: int, head: int) -> tuple[Declared | 
             (arguments, host), selector, at = _prefix(text, head) if head else _entry_prefix(text)
             value, at = _value(text, at, selector.metric)
             place = place_in(parts, at)
-            return Declared(arguments, selector, value, value.text, *place, host), following
+            return Declared(arguments, selector, value, *place, host), following
         except TextError as error:
             fault = error
         is_open = isinstance(fault, Unclosed) and text[fault.offset] == "("

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import Selector, TextError
+from nparam_lint.claims import TextError
+from nparam_lint.claims.count_words import selector_of, written_value
 from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, place_in
 from nparam_lint.claims.grammar import Value, parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.claims import Selector
+    from nparam_lint.claims.grammar import Value
     from nparam_lint.ground.values import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function
@@ -56,7 +59,6 @@ _NOUN_FIRST = rf"""
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
-_EXPONENTS = {"t": 12, "g": 9, "b": 9, "m": 6, "k": 3}
 _DIGIT = re.compile("[0-9]")
 _SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
@@ -80,13 +82,6 @@ _BEFORE = r"""
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
 _LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
-_METRIC_WORDS = (  # the first that is found
-    ("nonembedding", "non_embedding"),
-    ("nontrainable", "frozen"),
-    ("frozen", "frozen"),
-    ("trainable", "trainable"),
-    ("learn", "trainable"),
-)
 _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
@@ -139,9 +134,7 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             if value is None or match.start("low") in offsets or not _is_of_class(sentence, match):
                 continue
             offsets.add(match.start("low"))
-            words = f"{groups['what'] or ''}{groups.get('what_alone') or ''}".lower()
-            words = re.sub(r"[\s_-]", "", words)
-            selector = Selector(next((m for word, m in _METRIC_WORDS if word in words), "total"))
+            selector = selector_of(f"{groups['what'] or ''}{groups.get('what_alone') or ''}")
             start = match.start("phrase") if "phrase" in groups else match.start()
             phrase = " ".join(sentence[start : match.end()].split())
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
@@ -188,23 +181,6 @@ def _value(groups: dict[str, str | None]) -> Value | None:
         return None
     declared = value.bounds().declared or 0
     return value if suffix or declared >= _SMALLEST_PLAIN else None
-
-
-def written_value(number: str, suffix: str | None) -> str:
-    """A number of a text, with its suffix or the word for it, in the notation of budgets."""
-    digits = re.sub("[,_]", "", number)
-    if suffix:
-        # `350M` may be rounded to tens of millions: two of its digits say something.
-        zeros = len(digits) - max(len(digits.rstrip("0")), 2) if digits.isdigit() else 0
-        word = re.sub(r"[\s-]", "", suffix).lower()
-        letter = "k" if word == "thousand" else word[0]
-        if zeros > 0:
-            return f"{digits[:-zeros]}e{zeros + _EXPONENTS[letter]}"
-        return f"{digits}{letter if letter == 'k' else letter.upper()}"
-    # In prose, 59880000 is a rounded number: its zeros say nothing.
-    stripped = digits.rstrip("0")
-    zeros = len(digits) - len(stripped)
-    return f"{stripped}e{zeros}" if zeros >= 3 and stripped else digits
 
 
 def _consistent(claims: list[Claim]) -> list[Claim]:

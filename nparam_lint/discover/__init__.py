@@ -6,7 +6,7 @@ Reads only: nothing of the user's is imported here, and neither is torch.
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -89,7 +89,6 @@ if TYPE_CHECKING:
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
 
 _FEW = 300
-_FIRST = 20  # files that are looked through before all others
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
 _REGISTERS_MODEL = re.compile(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
@@ -290,7 +289,6 @@ def discover(
     store: Store | None = None,
     scan: Scan = scan_source,
     timeout: float = 60.0,
-    on_found: Callable[[Definition], None] | None = None,
 ) -> Discovery:
     """Find the model classes and the factories in `files` (relative to `root`).
 
@@ -303,8 +301,7 @@ def discover(
     file that does imports it; `user_files` (named by the user) always are.
     `store`: where what a file's content says is kept for the next run; after it asked for plans,
     the caller has `SourceTree.remember` keep those too. `scan`: what reads a file; a function at
-    the top level of a module. `timeout`: seconds for one. `on_found` is told of each definition
-    that is not `elsewhere`, of the first before most files are read.
+    the top level of a module. `timeout`: seconds for one.
     """
     if importable is None:
         importable = list_importable(root)
@@ -334,31 +331,18 @@ def discover(
         elif defines:
             unhinted.append(path)
 
-    @cache
-    def look(path: str) -> tuple[list[Definition], Problem | None]:
-        try:
-            with time_limit(timeout):
-                definitions = models.definitions(path, declared_only=path in strict)
-            if on_found and path not in elsewhere:
-                for definition in definitions:
-                    on_found(definition)
-            return definitions, None
-        except TooSlow:
-            problem = too_slow(path, tree.source(path), "finding its models", timeout)
-        except RecursionError:
-            problem = left_out(path, tree.source(path), TOO_DEEP)
-        return [], problem
-
-    for path in parsed[:_FIRST] if on_found else ():
-        look(path)
     tree.scan_all(parsed)
     parsed = sorted({*parsed, *_naming_models(tree, models, unhinted)})
     definitions: list[Definition] = []
     problems: list[Problem] = []
     for path in parsed:
-        file_definitions, problem = look(path)
-        definitions += file_definitions
-        problems += [problem] if problem else []
+        try:
+            with time_limit(timeout):
+                definitions += models.definitions(path, declared_only=path in strict)
+        except TooSlow:
+            problems.append(too_slow(path, tree.source(path), "finding its models", timeout))
+        except RecursionError:
+            problems.append(left_out(path, tree.source(path), TOO_DEEP))
     run = [*parsed, *tree.run_with({*in_full, *(item.path for item in definitions)})]
     tree.scan_all(run)
     problems += [p for path in dict.fromkeys(run) if (p := tree.facts(path).problem)]

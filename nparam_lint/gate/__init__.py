@@ -31,7 +31,7 @@ from nparam_lint.gate import (
     stated_counts,
     ways,
 )
-from nparam_lint.gate.building import count_models, early_start, paths_read
+from nparam_lint.gate.building import count_models, paths_read
 from nparam_lint.gate.candidates import (
     WITH_PARAMETERS,
     Candidate,
@@ -85,7 +85,6 @@ def check(
             left_out=left_out,
             declared_only=declared_only,
             dependents=with_dependents,
-            on_found=None if static_only else early_start(session),
         )
         if source.places and with_dependents:
             # A run that builds nothing does not look for an interpreter; and what one machine

@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.config.interpreter import NoInterpreter, environments_in
+from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
 from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.run import run_orders, what_was_read
-from nparam_lint.count.worker_process import start_early
 from nparam_lint.discover import within
-from nparam_lint.discover.definitions import Definition
-from nparam_lint.gate.candidates import Candidate, may_be_built, one_reason
+from nparam_lint.gate.candidates import Candidate, one_reason
 from nparam_lint.ground.orders import Ask, ImportAttempt, Order
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import ProjectSource
-
-
-def early_start(session: Session) -> Callable[[Definition], None]:
-    """What starts the worker at the first model that can be built, before the others are known, so
-    that it imports torch meanwhile; where the config has budgets, that is done here. Only where
-    nothing is remembered of the project: then there is work for certain."""
-    settings, folder = session.settings, session.store.folder
-    is_open = settings.on == LOCAL and not (folder and Path(folder).is_dir())
-
-    def start() -> None:
-        nonlocal is_open
-        is_open = False
-        with suppress(NoInterpreter):  # reported when the interpreter is needed
-            interpreter = session.with_interpreter().interpreter
-            if interpreter and interpreter.has_torch:
-                start_early(interpreter.python, session.environ)
-
-    def begin(definition: Definition) -> None:
-        if is_open and may_be_built(definition, settings):
-            start()
-
-    if is_open and settings.budgets:
-        start()
-    return begin
 
 
 def count_models(

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from nparam_lint.claims import Target, TextError, parse_target
 from nparam_lint.claims.budget import Budget
-from nparam_lint.claims.docstring_budgets import declares
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.gate.report import Shard
@@ -213,14 +212,6 @@ def one_reason(candidate: Candidate, answer: Measurement) -> Measurement:
         return answer
     besides = f"besides: {answer.reason}" + (f" ({answer.hint})" if answer.hint else "")
     return replace(failure, hint=None if answer.missing else besides, notes=answer.notes)
-
-
-def may_be_built(definition: Definition, settings: Settings) -> bool:
-    """Whether a definition alone shows that it is built: it needs no arguments that nobody says, or
-    declares how it is built."""
-    recipe = settings.arguments.get(Target(definition.path, definition.qualname), Recipe())
-    is_declared = any(map(declares, definition.docstrings))
-    return is_declared or recipe.says_how_to_call or not _required(definition)
 
 
 def _lacks_arguments(candidate: Candidate) -> NotMeasured | None:

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.claims.stated import StatedCount
-    from nparam_lint.gate.candidates import Candidate
     from nparam_lint.gate.report import ModelReport, Report, Strength
-    from nparam_lint.ground.values import Position
+    from nparam_lint.ground.values import Position, Way
 
 # Words for sizes, by which one name has several spellings: `ViT-B/16`, `vit_base_16`; and the
 # letters for them, where these stand alone.
@@ -196,10 +195,10 @@ class ModelNames:
             measured = model.measurement
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
-            for name in _names_of(model, measured):
+            for name in names_of(model.target, model.way, measured.call):
                 self.by_key[name_key(name)].append(NamedModel(model, measured, name))
             location, _, name = model.target.partition("::")
-            if config := _config_of(model):
+            if config := _config_of(model.target, model.way):
                 self.by_path[config].append(NamedModel(model, measured, config))
             self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
         self.by_key.pop("", None)
@@ -295,21 +294,20 @@ class ModelNames:
             n += 1
 
 
-def _config_of(model: ModelReport) -> str:
+def _config_of(target: str, way: Way | None) -> str:
     """The config file that says how a model is built; "" where none does."""
-    if model.way:
-        return model.way.name if model.way.kind == "config" else ""
-    return "" if "::" in model.target else model.target
+    if way:
+        return way.name if way.kind == "config" else ""
+    return "" if "::" in target else target
 
 
-def _names_of(model: ModelReport, measured: Measured) -> Iterable[str]:
-    """What a text may call a model."""
-    base = posixpath.basename(_config_of(model))
-    names = dict.fromkeys((called(model.target), base, posixpath.splitext(base)[0]))
-    if model.way:
-        named = [model.way.name] if model.way.kind == "size" and model.way.name else []
-        named += _CHOICE.findall(measured.call)
-        names |= dict.fromkeys(named)
+def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
+    """What a text may call a model that is built by a call."""
+    base = posixpath.basename(_config_of(target, way))
+    names = dict.fromkeys((called(target), base, posixpath.splitext(base)[0]))
+    if way:
+        named = [way.name] if way.kind == "size" and way.name else []
+        names |= dict.fromkeys((*named, *_CHOICE.findall(call)))
     return names
 
 
@@ -327,11 +325,3 @@ def _path_of(name: str, document: str) -> str:
 def is_size(name: str) -> bool:
     """Whether a name says a size alone: `base`."""
     return name_key(name) in _SIZES.values()
-
-
-def names_of_candidate(candidate: Candidate) -> Iterator[str]:
-    target, recipe, way = candidate.target, candidate.build.recipe, candidate.way
-    yield called(str(target)) or posixpath.splitext(target.location)[0]
-    yield from _CHOICE.findall(f"{recipe.call} f({recipe.arguments})")
-    if way and way.name:
-        yield way.name

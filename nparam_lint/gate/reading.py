@@ -74,12 +74,11 @@ def read_source(
     left_out: Sequence[Path] = (),
     declared_only: bool = False,
     dependents: bool = False,
-    on_found: Callable[[Definition], None] | None = None,
 ) -> ProjectSource:
     """Find the models under `paths` (the whole project when empty), and what is declared.
     `left_out`: what the config says of these directories is. `dependents`: what is declared
     elsewhere in the project is wanted as well, for `with_dependents` to choose from; then a path
-    may be of any kind, or gone. `on_found`: see `discover`."""
+    may be of any kind, or gone."""
     settings, root, copy = session.settings, session.root, session.snapshot
     budgets, unread = budgets_beside(session)
     places = dict.fromkeys(place_of(path, root) for path in paths)
@@ -110,7 +109,6 @@ def read_source(
         store=session.store,
         scan=lint.scan_and_lint,
         timeout=settings.timeout,
-        on_found=on_found,
     )
     session.inputs.add_source(str(session.home), discovery.tree.files, discovery.tree.digest)
     in_scope = within(() if dependents else places)
@@ -301,7 +299,7 @@ class _Declared:
             if text := _claiming(path, content, findings):
                 lines, malformed = comment_budgets.parse_comments(path, text)
                 findings += [_unread(fault, path, path) for fault in malformed]
-                budgets = [_budget(line, target, "comment", path, line.text) for line in lines]
+                budgets = [_budget(line, target, "comment", path) for line in lines]
             if target in candidates or budgets or settings.recipe(target):
                 self.candidate(target, Position(path)).budgets += budgets
         for pattern in settings.patterns:
@@ -403,7 +401,7 @@ def budgets_beside(session: Session) -> tuple[tuple[Budget, ...], list[Finding]]
         if text := _claiming(path, content, findings):
             bound, malformed = doc_comments.parse_docs(path, text)
             findings += [_unread(fault, path, path, _BIND) for fault in malformed]
-            budgets += [_budget(b, b.target, "docs", path, b.value.text) for b in bound]
+            budgets += [_budget(b, b.target, "docs", path) for b in bound]
     return tuple(budgets), findings
 
 
@@ -433,16 +431,15 @@ def _docstring_budgets(definition: Definition, findings: list[Finding]) -> list[
                 findings.append(_unread(fault, path, definition.target))
                 continue
             target = Target(path, name, line.arguments, line.host)
-            budgets.append(_budget(line, target, "docstring", path, line.text))
+            budgets.append(_budget(line, target, "docstring", path))
     defined_at = Position(path, definition.line, definition.column)
     return [replace(budget, definition=defined_at) for budget in budgets]
 
 
-def _budget(
-    declared: Bound | Declared, target: Target, origin: Origin, path: str, text: str
-) -> Budget:
+def _budget(declared: Bound | Declared, target: Target, origin: Origin, path: str) -> Budget:
     at = Position(path, declared.line, declared.column)
-    return Budget(target, declared.selector, declared.value, text, at, origin)
+    value = declared.value
+    return Budget(target, declared.selector, value, value.text, at, origin)
 
 
 def _unread(fault: Malformed, path: str, target: str, *detail: str) -> Finding:

@@ -196,13 +196,14 @@ def named_in(stating: Stating, candidates: Iterable[Candidate]) -> list[Candidat
         for count in counts
     )
     key = " ".join(map(model_names.name_key, texts))
-    return [
-        candidate
-        for candidate in candidates
-        if any(
-            model_names.name_key(name) in key for name in model_names.names_of_candidate(candidate)
-        )
-    ]
+
+    def is_named(candidate: Candidate) -> bool:
+        recipe = candidate.build.recipe
+        call = f"{recipe.call} f({recipe.arguments})"
+        names = model_names.names_of(str(candidate.target), candidate.way, call)
+        return any(model_names.name_key(name) in key for name in names if name)
+
+    return [*filter(is_named, candidates)]
 
 
 def findings_at(

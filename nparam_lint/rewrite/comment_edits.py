@@ -56,7 +56,7 @@ def _stated(path: str, text: str) -> dict[Place, tuple[str, str]]:
         numbers, _ = parse_docs(path, text)
         return {(n.line, n.column): (n.value.text, n.unit) for n in numbers}
     budgets, _ = parse_comments(path, text)
-    return {(budget.line, budget.column): (budget.text, "") for budget in budgets}
+    return {(budget.line, budget.column): (budget.value.text, "") for budget in budgets}
 
 
 def add(path: str, text: str, values: Mapping[int, str]) -> str:
@@ -76,8 +76,8 @@ def add(path: str, text: str, values: Mapping[int, str]) -> str:
         else:
             lines[number - 1] = f"{bare.rstrip()}  {comment}{end}"
     new = "".join(lines)
-    declared = [budget.text for budget in parse_comments(path, new)[0]]
-    expected = [*(b.text for b in parse_comments(path, text)[0]), *values.values()]
+    declared = [budget.value.text for budget in parse_comments(path, new)[0]]
+    expected = [*(b.value.text for b in parse_comments(path, text)[0]), *values.values()]
     if sorted(declared) != sorted(expected) or _content(path, text) != _content(path, new):
         raise Unsafe("a comment there would change what the file says")
     return new

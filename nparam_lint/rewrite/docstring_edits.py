@@ -249,7 +249,7 @@ def _replaced(literal: str, change: Restated, start: int) -> str:
 
 def _budget(declared: Declared) -> _Budget:
     host, selector = str(declared.host or ""), str(declared.selector)
-    return declared.arguments, host, selector, declared.text
+    return declared.arguments, host, selector, declared.value.text
 
 
 def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:

@@ -37,7 +37,7 @@ def read(text: str) -> tuple[list[Declared], list[Malformed]]:
 def summary(text: str) -> list[tuple[str | None, str, str]]:
     declared, malformed = read(text)
     assert malformed == []
-    return [(budget.arguments, str(budget.selector), budget.text) for budget in declared]
+    return [(budget.arguments, str(budget.selector), budget.value.text) for budget in declared]
 
 
 def test_a_class_inside_a_model() -> None:
@@ -49,7 +49,7 @@ def test_a_class_inside_a_model() -> None:
         (in + 3) * d
     """
     declared, malformed = read(text)
-    assert [(str(budget.host), str(budget.selector), budget.text) for budget in declared] == [
+    assert [(str(budget.host), str(budget.selector), budget.value.text) for budget in declared] == [
         ("nets/gpt.py::GPT", "", "7"),
         ("GPT(n=2)", "trainable", "7M"),
         ("m.py::Net", "up", "d * 3"),
@@ -158,7 +158,7 @@ def test_a_clear_spelling_holds_all_that_a_budget_does(
 ) -> None:
     declared, malformed = read(f"A model.\n\n{line}\n")
     assert len(malformed) == (expected is None)
-    found = [(budget.arguments, str(budget.selector), budget.text) for budget in declared]
+    found = [(budget.arguments, str(budget.selector), budget.value.text) for budget in declared]
     assert found == [expected] * (expected is not None)
 
 
@@ -323,7 +323,7 @@ def test_the_word_beside_a_number_is_never_skipped(
         assert 9 <= place.column <= 9 + len(text)
     for budget in declared:  # what is read is what is written
         written = unicodedata.normalize("NFKC", f"{value}{tail}").strip("`'*).")
-        assert budget.text.rstrip(".") == written.partition("#")[0].strip(" `'*).")
+        assert budget.value.text.rstrip(".") == written.partition("#")[0].strip(" `'*).")
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_the_word_beside_a_number_is_never_skipped(
 )
 def test_malformed_lines_are_never_skipped(line: str, column: int, message: str) -> None:
     declared, malformed = read(f"A model.\n{line}\n\nnparam: 7")
-    assert [budget.text for budget in declared] == ["7"]
+    assert [budget.value.text for budget in declared] == ["7"]
     (fault,) = malformed
     assert message in fault.message
     assert (fault.line, fault.column) == (2, column)
@@ -385,12 +385,14 @@ def test_a_block_on_the_first_line_is_indented_like_the_docstring() -> None:
     lines = lines_of("nparam:\n        5M\n    Prose.\n")
     declared, malformed = parse_docstring(lines)
     assert malformed == []
-    assert [(budget.text, budget.line, budget.column) for budget in declared] == [("5M", 2, 9)]
+    assert [(budget.value.text, budget.line, budget.column) for budget in declared] == [
+        ("5M", 2, 9)
+    ]
 
 
 def test_prose_in_a_block_is_malformed() -> None:
     declared, malformed = read("nparam[bytes]: 5\nnparam:\n  about five\n  6\n")
-    assert [budget.text for budget in declared] == ["5", "6"]
+    assert [budget.value.text for budget in declared] == ["5", "6"]
     assert [(fault.line, fault.column) for fault in malformed] == [(3, 3)]
 
 
@@ -425,8 +427,8 @@ def test_columns_point_at_the_value(
     (budget,), malformed = parse_docstring([DocLine(text, 3, column)])
     assert malformed == []
     assert budget.line == 3
-    assert text[budget.column - column :].startswith(budget.text)
-    assert budget.text == value
+    assert text[budget.column - column :].startswith(budget.value.text)
+    assert budget.value.text == value
 
 
 def test_a_staircase_of_the_word_and_a_row_of_it_are_read_in_time() -> None:

@@ -181,4 +181,4 @@ def test_a_wrong_recipe_says_what_is_wrong(nparam_lint, tmp_path, entry, said):
 def test_a_comment_is_found_wherever_it_stands(lines, before):
     text = "\n".join([*lines, f"{before}# nparam: 124M"])
     declared, _ = parse_comments("a.yaml", text)
-    assert [(d.text, d.line) for d in declared] == [("124M", len(lines) + 1)]
+    assert [(d.value.text, d.line) for d in declared] == [("124M", len(lines) + 1)]

@@ -20,7 +20,7 @@ def declared(source):
     docstrings = [item.docstring for item in (*facts.classes, *facts.functions, *facts.methods)]
     docstrings += [item.init.docstring for item in facts.classes if item.init]
     found = [budget for lines in docstrings for budget in parse_docstring(lines)[0]]
-    return {(budget.line, budget.column): budget.text for budget in found}
+    return {(budget.line, budget.column): budget.value.text for budget in found}
 
 
 def rewritten(source, count, where=None):

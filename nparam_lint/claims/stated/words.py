@@ -1,22 +1,13 @@
-"""The words that call a number a count: heads of columns, keys, units; which measure they name."""
+"""The words that call a number a count: heads of columns, keys, units."""
 
 from __future__ import annotations
 
 import re
 
-from nparam_lint.claims import Selector, TextError
+from nparam_lint.claims import TextError
+from nparam_lint.claims.count_words import suffix_of, written_value
 from nparam_lint.claims.grammar import Value, parse_value
-from nparam_lint.claims.prose import written_value
 
-_MEASURES = (  # the first whose word stands in the name
-    (re.compile(r"non[-_\s]?trainable|frozen"), "frozen"),
-    (re.compile(r"trainable|learn"), "trainable"),
-    (
-        re.compile(r"non[-_\s]?embed|w/?o\.?\s+emb|without\s+embed|excl\w*\.?\s+embed"),
-        "non_embedding",
-    ),
-    (re.compile(r"activ|\bact\.?\b"), "active"),
-)
 _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
     |active|activated|frozen|non[-_\s]?embedding)"""
 _HEAD = re.compile(
@@ -34,9 +25,6 @@ _KEY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
-_UNITS = {"k": "k", "thousand": "k", "m": "M", "mil": "M", "mn": "M", "million": "M"}
-_UNITS |= {"mb": "M", "mib": "M", "megabyte": "M"}  # said of counts as often as of bytes
-_UNITS |= {"b": "B", "g": "G", "bn": "B", "billion": "B", "t": "T", "6": "M", "3": "k"}
 _CELL = re.compile(
     r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?""",
@@ -56,7 +44,7 @@ def head_unit(text: str) -> str | None:
     one, too."""
     name = text.strip(" *_`$\\:").strip()
     if head := _HEAD.fullmatch(name):
-        return _unit(head["unit"])
+        return suffix_of(head["unit"])
     key = key_unit(name)
     return key and key[0]
 
@@ -66,18 +54,7 @@ def key_unit(key: str) -> tuple[str, bool] | None:
     (`num_params`, not `params`, which may be anything); None for another key."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").strip("#_")
     match = _KEY.fullmatch(name)
-    return None if match is None else (_unit(match["unit"]), name.lower() not in _BARE_KEYS)
-
-
-def _unit(word: str | None) -> str:
-    word = (word or "").lower()
-    return _UNITS.get(word[-1:] if word[-1:].isdigit() else word.removesuffix("s"), "")
-
-
-def selector_of(words: str) -> Selector:
-    """The measure that some words name."""
-    low = words.lower()
-    return Selector(next((metric for word, metric in _MEASURES if word.search(low)), "total"))
+    return None if match is None else (suffix_of(match["unit"]), name.lower() not in _BARE_KEYS)
 
 
 def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
@@ -87,7 +64,7 @@ def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
     if match is None:
         return ()
     number = re.sub(r"[,_'\s]", "", match["number"])
-    suffix = _unit((match["suffix"] or "").rstrip(".")) or unit
+    suffix = suffix_of(match["suffix"]) or unit
     is_whole = re.fullmatch("[0-9]+", number) is not None
     if suffix:
         suffixes: tuple[str, ...] = (suffix,)
