@@ -108,53 +108,6 @@ def wrap_file_readers(torch, note):
     torch._C.PyTorchFileReader = Reader  # a class: torch.package asks what is one
 
 
-def quicken(torch):
-    """Let modules be made, and be given their parts, in less time. In nearly all assignments torch
-    looks for what is not there; where anything is unusual, it still does all of it by itself. (The
-    dictionaries are those of `Originals`.)"""
-    kind, parameter = torch.nn.Module, torch.nn.Parameter
-    make, assign = kind.__init__, kind.__setattr__
-    hooks = torch.nn.modules.module._global_module_registration_hooks
-    fresh = vars(kind())
-    containers = [(name, value.copy) for name, value in fresh.items() if hasattr(value, "copy")]
-    usual = type(fresh["_modules"])
-    plain = {type(None), bool, int, float, str, tuple, list, dict, set, type, types.FunctionType}
-
-    @functools.wraps(make)
-    def __init__(self, *args, **kwargs):
-        # Classes between this one and `object` may have a `__setattr__` that torch would call.
-        if args or kwargs or self.call_super_init or type(self).__mro__[-2] is not kind:
-            make(self, *args, **kwargs)
-            return
-        attributes = self.__dict__
-        attributes.update(fresh)
-        for name, copy in containers:
-            attributes[name] = copy()
-
-    @functools.wraps(assign)
-    def __setattr__(self, name, value):
-        get = self.__dict__.get
-        modules, parameters, buffers = get("_modules"), get("_parameters"), get("_buffers")
-        is_usual = type(modules) is type(parameters) is type(buffers) is usual
-        if is_usual and not (name in modules or name in parameters or name in buffers):
-            if type(value) in plain:
-                super(kind, self).__setattr__(name, value)
-                return
-            if name not in self.__dict__:
-                if type(value) is parameter:
-                    self.register_parameter(name, value)
-                    return
-                if isinstance(value, kind):
-                    for hook in hooks.values():
-                        replacement = hook(self, name, value)
-                        value = value if replacement is None else replacement
-                    modules[name] = value
-                    return
-        assign(self, name, value)
-
-    kind.__init__, kind.__setattr__ = __init__, __setattr__
-
-
 _COMPILER = "torch._dynamo"
 # Where torch imports it to say what the compiler must leave alone.
 _DISABLERS = ("torch._compile", "torch.compiler")

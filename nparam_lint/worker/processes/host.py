@@ -19,7 +19,6 @@ from ..torch_compat import (
     Originals,
     defer_compiler,
     number_devices,
-    quicken,
     wrap_construction,
     wrap_file_readers,
     wrap_file_writer,
@@ -66,7 +65,6 @@ def import_torch():
     import torch
 
     patch_initialisers(torch)
-    quicken(torch)
     defer_compiler(torch)
     number_devices(torch)
     patch_questions(torch)
