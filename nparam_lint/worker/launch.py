@@ -9,8 +9,8 @@ In:    two lines of JSON on standard input: the variables that only Python code 
        then stays open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 11, "torch": …, "python": …}
-       {"event": "alive"}                                        every few seconds
+       {"event": "ready", "protocol": 12, "torch": …, "python": …}
+       {"event": "alive"}                                        every second
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
        {"event": "building", "id": …}                            a model is begun
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES

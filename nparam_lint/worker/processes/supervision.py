@@ -16,7 +16,7 @@ from .children import CAN_FORK, ROOM, resident, result_event
 from .events import Done
 from .lifecycle import Blame, Start
 
-HEARTBEAT = 5.0  # seconds between two signs of life of the server
+HEARTBEAT = 1.0  # seconds between two signs of life of the server, and looks at its patience
 
 
 class SelectPoller(selectors.DefaultSelector):
@@ -79,7 +79,7 @@ class Supervision:
     def run(self, tasks, above=None, heartbeat=None):
         """Returns the processes that have done their task and wait for another one. `above`: a
         descriptor whose end means that nobody waits for the answers any more; what comes by it
-        goes to `parent.hear_above`. `heartbeat()` is called every few seconds."""
+        goes to `parent.hear_above`. `heartbeat()` is called every second."""
         self.waiting, self.above = collections.deque(tasks), above
         beat = time.monotonic()
         if above is not None:
