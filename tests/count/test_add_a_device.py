@@ -22,26 +22,6 @@ def free_bytes(torch):
 def allocated_bytes(torch):
     return next(allocated)
 """
-# What all tensors hold that there are.
-HELD = """\
-import gc
-
-LABEL = "cpu:0"
-IS_AUTOMATIC = False
-
-
-def why_absent(torch):
-    return None
-
-
-def free_bytes(torch):
-    return None
-
-
-def allocated_bytes(torch):
-    tensors = [x for x in gc.get_objects() if issubclass(type(x), torch.Tensor) and x.is_cpu]
-    return sum({x.data_ptr(): x.untyped_storage().nbytes() for x in tensors}.values())
-"""
 NET = """\
 import torch
 from torch import nn
@@ -66,7 +46,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> PackageCopy:
     (devices / "broken.py").write_text(
         DEVICE.format(absent=None, free="no").replace("return 'no'", "raise RuntimeError('no')")
     )
-    (devices / "held.py").write_text(HELD)
+    job = found.worker / "job.py"
+    text = job.read_text("utf-8")
+    assert "SECONDS_TO_GIVE_BACK = 3\n" in text
+    job.write_text(
+        text.replace("SECONDS_TO_GIVE_BACK = 3\n", "SECONDS_TO_GIVE_BACK = 0\n"), "utf-8"
+    )
     return found
 
 

@@ -61,12 +61,6 @@ def test_it_is_declared_judged_and_in_json(copy: PackageCopy) -> None:
     assert rows == {"": 10, "body": 7, "head": 3, "again": 3}
 
 
-@pytest.mark.thorough  # the test above has its counts
-def test_it_is_shown(copy: PackageCopy) -> None:
-    done = copy.run("show", "net.py::Right")
-    assert any(line.split() == ["bias", "10", "named", "bias"] for line in done.stdout.splitlines())
-
-
 def test_a_near_miss_of_it_is_suggested(copy: PackageCopy) -> None:
     (copy.project / "typo.py").write_text(NET.replace("nparam[bias]: 11", "nparam[body, biass]: 7"))
     done = copy.run("check", "--static", "typo.py")

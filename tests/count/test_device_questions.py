@@ -9,28 +9,18 @@ QUESTIONS = {
     "is_meta": "w.is_meta",
     "is_cpu": "not w.is_cpu",
     "device": "w.device.type == 'meta'",
-    "device of data": "w.data.device != torch.device('cpu')",
     "device of a new one": "torch.empty(1).device.type == 'meta'",
-    "device of the first parameter": "next(self.parameters()).device.type == 'meta'",
-    "getattr": "getattr(w, 'is_meta')",
     "a helper": "is_on_meta(w)",
-    "a method": "self.on_meta()",
-    "a lambda": "(lambda t: t.is_meta)(w)",
     "descriptor": "torch.Tensor.is_meta.__get__(w)",
     "attrgetter": "operator.attrgetter('device.type')(w) == 'meta'",
-    "any": "any(p.is_meta for p in self.parameters())",
     "text": "'meta' in repr(w)",
-    "formatted": "'meta' in f'{w}'",
     "data_ptr": "w.data_ptr() == 0",
     "storage": "w.untyped_storage().device.type == 'meta'",
     "type": "w.type() != 'torch.FloatTensor'",
     "a value": "not readable(w)",
-    "a sum": "not computable(w)",
     "an initial value": "not computable(nn.init.ones_(w), 16)",
-    "eval": "eval('w.is_meta')",
     "exec": "executed('r = w.device.type', w=w) == 'meta'",
     "dlpack": "not exported(w)",
-    "state_dict": "self.state_dict()['layer.weight'].is_meta",
 }
 MODULE = """\
 import operator
@@ -50,9 +40,9 @@ def readable(tensor):
     return True
 
 
-def computable(tensor, expected=None):
+def computable(tensor, expected):
     try:
-        return tensor.sum().item() == expected or expected is None
+        return tensor.sum().item() == expected
     except RuntimeError:
         return False
 
@@ -149,7 +139,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(root, [f"m.py::{name}" for name in (*numbered, "Buffers", "Frozen", "Raises")])
 
 
-@pytest.mark.first_cases(10)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_constructor_that_looks_at_the_device(found: Run, question: str) -> None:
     number = [*QUESTIONS].index(question)

@@ -1,10 +1,12 @@
 """Jobs that are imported in different ways, or from different packages, have processes of their
-own, which share the cores."""
+own, which share the cores; what becomes of the others where one is killed, or is left."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from worker_runs import LINUX, Run, run
+from sample_files import write_files
+from worker_runs import LINUX, Run, make_orders, run
 
 from nparam_lint.ground.orders import Build, ImportAttempt, Order, Recipe
 
@@ -29,15 +31,9 @@ MANY = [f"seconds={0.02 + number / 1e6}" for number in range(40)]  # none is lik
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("packages")
-    for name in ("few", "many"):
-        (found / name).mkdir()
-        (found / name / "__init__.py").write_text(NETS)
-    return found
-
-
-def build(root: Path) -> Run:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    root = tmp_path_factory.mktemp("packages")
+    write_files(root, {f"{name}/__init__.py": NETS for name in ("few", "many")})
     asked = [("few", ""), *(("many", arguments) for arguments in MANY)]
     jobs = [
         Order(
@@ -49,12 +45,7 @@ def build(root: Path) -> Run:
         )
         for number, (name, arguments) in enumerate(asked)
     ]
-    return run(root, jobs, environ={"NPARAM_LINT_FORK": "1"})
-
-
-@pytest.fixture(scope="module")
-def built(root: Path) -> Run:
-    return build(root)
+    return run(root, jobs)
 
 
 def processes(found: Run, name: str, path: str) -> set[int]:
@@ -74,6 +65,48 @@ def test_a_group_takes_over_the_cores_of_one_that_has_ended(built: Run) -> None:
     assert max(processes(built, "many", "builders")) == 2
 
 
+KILLS = """\
+import ctypes, os, time
+from torch import nn
+
+
+class Net(nn.Linear):
+    def __init__(self, width=3, seconds=0):
+        time.sleep(seconds)
+        super().__init__(width, 1, bias=False)
+
+
+class Kills(Net):
+    def __init__(self):
+        ctypes.CDLL(None).kill(os.getppid(), 9)
+"""
+
+
+def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path) -> None:
+    """Past the guard, through the C library."""
+    write_files(tmp_path, {"net.py": KILLS})
+    jobs = make_orders(tmp_path, ["net.py::Net", "net.py::Kills", *["net.py::Net"] * 3])
+    jobs = [replace(j, label=f"{j.id} {j.build.callable}") for j in jobs]
+    done = run(tmp_path, jobs)
+    assert done.failed("1 Kills").code in ("NPL004", "NPL005")  # it may not even be able to
+    for number in (0, 2, 3, 4):
+        assert done.measured(f"{number} Net").counts.total == 3
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, pytest.param({"NPARAM_LINT_FORK": "0"}, marks=pytest.mark.thorough)]
+)
+def test_what_is_optional_is_left_when_the_time_is_over_and_the_rest_is_not(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    write_files(tmp_path, {"nets.py": KILLS})
+    quick, slow, endless = "nets.py::Net(2)", "nets.py::Net(3, 2)", "nets.py::Net(4, 1000)"
+    targets = [quick, slow, endless]
+    done = run(tmp_path, targets, environ=environ, patience=0.1, optional={0, 2}, width=3)
+    assert [done.measured(target).counts.total for target in (quick, slow)] == [2, 3]
+    assert done.failed(endless).cause == "not_tried"
+
+
 def test_a_module_that_cannot_be_imported_is_not_imported_again_for_the_next_model(
     tmp_path: Path,
 ) -> None:
@@ -88,9 +121,7 @@ def test_a_module_that_cannot_be_imported_is_not_imported_again_for_the_next_mod
         "pkg/nets/a.py": net.format("A"),
         "pkg/nets/b.py": net.format("B"),
     }
-    for path, text in files.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write_files(tmp_path, files)
     calls = {
         "pkg/nets/a.py::A(2, 3)": 9,
         "pkg/nets/a.py::A(3, 3)": 12,

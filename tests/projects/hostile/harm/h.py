@@ -97,6 +97,10 @@ def program_found_elsewhere():
         os.environ["PATH"] = before
 
 
+def program_without_a_module():
+    os.posix_spawn("/bin/sh", ["sh", "-c", f"echo > {PLACE}/evil.txt"], {})
+
+
 def program_through_c():
     C.system(f"touch {PLACE}/evil.txt".encode())
 
@@ -415,6 +419,10 @@ def binds_locally():
 
 def connects_by_a_name():
     check(C.connect(C.socket(1, 1, 0), b"\x01\x00\0nparam-lint-%d" % PORT, 20))
+
+
+def asks_for_an_address():
+    socket.getaddrinfo("weights.invalid", 443)
 
 
 def opens_address():

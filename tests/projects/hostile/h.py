@@ -3,7 +3,6 @@
 import atexit
 import ctypes
 import os
-import pathlib
 import signal
 import socket
 import subprocess
@@ -65,11 +64,6 @@ class ExitsHard(Ok):
 
 
 class Segfaults(Ok):
-    def __init__(self):
-        ctypes.string_at(0)
-
-
-class SegfaultsDeep(Ok):
     """Its stack is longer than what a terminal shows."""
 
     def __init__(self):
@@ -165,16 +159,6 @@ class WritesTree(Ok):
         open("evil.txt", "w")
 
 
-class WritesHome(Ok):
-    def __init__(self):
-        (pathlib.Path.home() / "evil.txt").write_text("evil")
-
-
-class WritesRaw(Ok):
-    def __init__(self):
-        os.open("evil.txt", os.O_CREAT | os.O_WRONLY)
-
-
 class WritesCaught(Ok):
     def __init__(self):
         super().__init__()
@@ -184,24 +168,9 @@ class WritesCaught(Ok):
             pass
 
 
-class MakesDirectories(Ok):
-    def __init__(self):
-        os.makedirs("checkpoints/deep", exist_ok=True)
-
-
 class Renames(Ok):
     def __init__(self):
         os.rename("data.txt", "evil.txt")
-
-
-class Removes(Ok):
-    def __init__(self):
-        pathlib.Path("data.txt").unlink()
-
-
-class Truncates(Ok):
-    def __init__(self):
-        os.truncate("data.txt", 0)
 
 
 class UsesTemporary(Ok):
@@ -219,30 +188,9 @@ class Connects(Ok):
         socket.create_connection(("127.0.0.1", 9), timeout=1)
 
 
-class ConnectsRaw(Ok):
-    def __init__(self):
-        with socket.socket() as connection:
-            connection.connect(("127.0.0.1", 9))
-
-
-class Resolves(Ok):
-    def __init__(self):
-        socket.getaddrinfo("weights.invalid", 443)
-
-
 class StartsProgram(Ok):
     def __init__(self):
         subprocess.run(["touch", "evil.txt"])
-
-
-class StartsShell(Ok):
-    def __init__(self):
-        os.system("touch evil.txt")
-
-
-class Spawns(Ok):
-    def __init__(self):
-        os.posix_spawn("/bin/sh", ["sh", "-c", "echo > evil.txt"], {})
 
 
 class Threads(Ok):
@@ -327,28 +275,6 @@ class ChangesDtype(Ok):
     def __init__(self):
         torch.set_default_dtype(torch.float64)
         super().__init__()
-
-
-class PatchesName(Ok):
-    def __init__(self):
-        super().__init__()
-
-        class Wider(nn.Linear):
-            def __init__(self, inputs, outputs):
-                super().__init__(inputs, 100 * outputs)
-
-        nn.Linear = Wider
-
-
-class PatchesMethod(Ok):
-    def __init__(self):
-        super().__init__()
-        original = nn.Linear.__init__
-
-        def wider(self, inputs, outputs, *arguments, **keywords):
-            original(self, inputs, 100 * outputs, *arguments, **keywords)
-
-        nn.Linear.__init__ = wider
 
 
 class AtExit(Ok):

@@ -1,4 +1,0 @@
-WIDTH = 3
-
-while True:
-    pass

@@ -1,2 +1,0 @@
-from .bad import Bad
-from .good import Net

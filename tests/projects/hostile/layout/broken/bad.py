@@ -1,2 +1,0 @@
-class Bad:
-    def (self):

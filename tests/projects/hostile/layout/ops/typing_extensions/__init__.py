@@ -1,1 +1,0 @@
-raise RuntimeError("this is not the installed package")

@@ -1,9 +1,0 @@
-from torch import nn
-
-from pkg.width import WIDTH
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(2, WIDTH)
