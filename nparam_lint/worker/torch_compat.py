@@ -125,25 +125,12 @@ class DeferredCompiler:
     def __getattr__(self, name):
         return getattr(compiler(), name)
 
+    # A compiler that comes later does not know of these marks, and looks into the functions.
+
     def disable(self, fn=None, *args, **kwargs):
-        """A function that does the same, and that a compiler which comes later leaves alone."""
         if fn is None:
             return lambda fn: self.disable(fn, *args, **kwargs)
-        if not can_wait(fn):
-            return compiler().disable(fn, *args, **kwargs)
-        disabled = None
-
-        @functools.wraps(fn)
-        def call(*values, **options):
-            nonlocal disabled
-            really = getattr(sys.modules.get(_COMPILER), "disable", None)
-            if really is not None and disabled is None:
-                disabled = really(fn, *args, **kwargs)
-            return (disabled or fn)(*values, **options)
-
-        return call
-
-    # A compiler that comes later does not know of these marks, and looks into the functions.
+        return fn if can_wait(fn) else compiler().disable(fn, *args, **kwargs)
 
     def allow_in_graph(self, fn):
         return fn if can_wait(fn) else compiler().allow_in_graph(fn)

@@ -3,7 +3,6 @@
 import copy
 import collections
 import random
-import types
 import warnings
 
 import torch
@@ -183,30 +182,7 @@ class Nothing(nn.Module):
         self.norm = nn.LayerNorm(4, elementwise_affine=False)
 
 
-class Unused(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.used = nn.Linear(3, 3)
-        self.never = nn.Linear(100, 3)
-
-    def forward(self, x):
-        return self.used(x)
-
-
 # --- hidden ----------------------------------------------------------------------------------
-
-
-class InList(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.seen = nn.Linear(2, 2)
-        self.layers = [nn.Linear(3, 3) for _ in range(4)]
-
-
-class InDict(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.heads = {"a": nn.Linear(3, 3), "b": [nn.Parameter(torch.zeros(5))]}
 
 
 class InTuple(nn.Module):
@@ -283,29 +259,11 @@ class Frozen(nn.Module):
         self.head.bias.requires_grad = False
 
 
-class LowRank(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.base = nn.Linear(16, 16)
-        for parameter in self.base.parameters():
-            parameter.requires_grad_(False)
-        self.a = nn.Parameter(torch.zeros(2, 16))
-        self.b = nn.Parameter(torch.zeros(16, 2))
-
-
 # --- rewritten weights -----------------------------------------------------------------------
 
 
 def old_weight_norm():
     return nn.Sequential(utils.weight_norm(nn.Linear(5, 6)))
-
-
-def new_weight_norm():
-    return nn.Sequential(parametrizations.weight_norm(nn.Linear(5, 6)))
-
-
-def old_spectral_norm():
-    return nn.Sequential(utils.spectral_norm(nn.Linear(5, 6)))
 
 
 def new_spectral_norm():
@@ -333,37 +291,9 @@ def completed():
     return parametrize.register_parametrization(nn.Linear(3, 3), "weight", Completed())
 
 
-class Symmetric(nn.Module):
-    def forward(self, x):
-        return x.triu() + x.triu(1).transpose(-1, -2)
-
-
-class WithScale(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(4))
-
-    def forward(self, x):
-        return x * self.scale
-
-
-def custom_parametrization():
-    layer = nn.Linear(4, 4)
-    parametrize.register_parametrization(layer, "weight", Symmetric())
-    parametrize.register_parametrization(layer, "weight", WithScale())
-    return layer
-
-
 def pruned():
     layer = nn.Linear(6, 4)
     prune.random_unstructured(layer, "weight", amount=0.5)
-    return layer
-
-
-def pruned_for_good():
-    layer = nn.Linear(6, 4)
-    prune.l1_unstructured(layer, "weight", amount=0.5)
-    prune.remove(layer, "weight")
     return layer
 
 
@@ -440,18 +370,6 @@ class Buffers(nn.Module):
 # --- torch's own -----------------------------------------------------------------------------
 
 
-def attention():
-    return nn.MultiheadAttention(8, 2)
-
-
-def attention_kdim():
-    return nn.MultiheadAttention(8, 2, kdim=5, vdim=7)
-
-
-def attention_extras():
-    return nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True)
-
-
 def transformer():
     return nn.Transformer(8, 2, 2, 3, 16)
 
@@ -466,21 +384,6 @@ def batch_norm():
 
 def leaf():
     return nn.Linear(9, 4)
-
-
-class ExpertList(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.gate = nn.Linear(4, 3, bias=False)
-        self.experts = nn.ModuleList(nn.Linear(4, 8) for _ in range(3))
-
-
-class ExpertTensor(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.gate = nn.Linear(4, 3, bias=False)
-        self.up = nn.Parameter(torch.empty(3, 4, 8))
-        self.up_bias = nn.Parameter(torch.empty(3, 8))
 
 
 # --- hard to build on meta -------------------------------------------------------------------
@@ -627,8 +530,3 @@ class ChangesShared(nn.Module):
         registry["new%d" % len(registry)] = 1
         self.layer = nn.Linear(config.width, len(registry))
         float(torch.ones(1) * 2 + self.layer.bias.detach().sum())  # fails on meta
-
-
-def namespace_config(width=3):
-    config = types.SimpleNamespace(width=width)
-    return nn.Linear(config.width, config.width)
