@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
 
 import pytest
 from sample_files import write_files
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from nparam_lint.worker.building.devices import take_turn
+from nparam_lint.worker.state import STATE
 
 NET = """\
 import torch
@@ -38,17 +36,14 @@ WHATS = {  # name -> (at the top of the file, in the constructor, parameters)
     "draws": ("", "self.d = torch.randn(3, generator=torch.Generator('cuda'), device='cuda')", 12),
     "runs": ("", "self.b = nn.Linear(len(self.a.cuda()(torch.zeros(5, 3).cuda())), 1)", 18),
 }
-WAITING = """\
-import sys
-from nparam_lint.worker.building.devices import take_turn
-from nparam_lint.worker.state import STATE
 
-STATE.temporary = sys.argv[1]
-told = []
-take_turn("gpu", sys.argv[2] == "alone", lambda: told or told.append(print("waits", flush=True)))
-print("builds", flush=True)
-sys.stdin.read()
-"""
+
+class Waits(Exception):
+    pass
+
+
+def tell_that_it_waits():
+    raise Waits
 
 
 @pytest.fixture
@@ -103,19 +98,11 @@ def test_large_ones_are_built_one_after_the_other(on_gpu):
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere one is built after the other")
 @pytest.mark.parametrize(
     ("first", "second", "waits"),
-    [("alone", "alone", True), ("alone", "", True), ("", "alone", True), ("", "", False)],
+    [(True, True, True), (True, False, True), (False, True, True), (False, False, False)],
 )
-def test_whose_turn_it_is(first: str, second: str, waits: bool, tmp_path: Path) -> None:
-    def start(word: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", WAITING, str(tmp_path), word]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8")
-
-    with start(first) as one:
-        assert one.stdout
-        assert one.stdout.readline() == "builds\n"
-        with start(second) as other:
-            assert other.stdout
-            assert other.stdout.readline() == ("waits\n" if waits else "builds\n")
-            one.communicate()
-            assert other.communicate()[0] == ("builds\n" if waits else "")
+def test_whose_turn_it_is(first, second, waits, tmp_path, monkeypatch):
+    """Whether one waits until another has ended, where either wants to be alone."""
+    monkeypatch.setattr(STATE, "temporary", str(tmp_path))
+    take_turn("gpu", first, tell_that_it_waits)
+    with pytest.raises(Waits) if waits else nullcontext():
+        take_turn("gpu", second, tell_that_it_waits)
