@@ -74,7 +74,6 @@ _LONGEST = (
     "cache/test_replay.py",
     "count/test_run.py",
     "count/test_staying.py",
-    "cli/test_cli_solve.py",
     "cli/test_cli_diff.py",
     "docs/test_page_commands.py",
 )

@@ -137,8 +137,9 @@ class CaseSolver:
         for _ in range(ROUNDS):
             more = replace(aim, number=aim.number + SPARE)
             active, growing, passive = self.active, self.growing, self.passive
-            search = Searching(self.count, self.requirements, active, growing, more, passive).run()
-            answer.is_cut, answer.limits, answer.points = search.cut, search.limits, []
+            search = Searching(self.count, self.requirements, active, growing, more, passive)
+            search.run()
+            answer.is_cut, answer.limits, answer.points = search.is_cut, search.limits, []
             for solution, values, outcome in self.outcomes(search.solutions):
                 if isinstance(outcome, Built) and outcome.total == solution.count:
                     answer.points.append(Met(values, outcome.total, outcome.call))

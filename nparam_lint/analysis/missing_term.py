@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.analysis.closed_forms.compiled_form import polynomial_of
 from nparam_lint.analysis.closed_forms.derive import derive
+from nparam_lint.analysis.closed_forms.expressions import polynomial_of
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, variable_of
+from nparam_lint.analysis.closed_forms.observations import variable_of
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.claims.expression import Formula
@@ -38,7 +38,7 @@ def missing_term(budget: Budget, session: Session) -> str:
         if not isinstance(first, Measured) or model.why_unknown(first):
             return ""
         rows = [row for row in first.variables if row.value is not None or row.choices]
-        forms = derive(BuildHistory(model.build, list(map(variable_of, rows))), model)
+        forms = derive(model.history([*map(variable_of, rows)]), model)
     except (NothingBuilt, UsageError, ArithmeticError):
         return ""
     closed = (form for form in forms if isinstance(form, ClosedForm))

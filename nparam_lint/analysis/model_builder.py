@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.observations import Built, NamedParameter, Outcome, Point
+from nparam_lint.analysis.closed_forms.observations import (
+    BuildHistory,
+    Built,
+    NamedParameter,
+    Outcome,
+    Point,
+    Variable,
+)
 from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import discover
@@ -63,13 +70,14 @@ class Model:
         self.ask = Ask(parameters=True, metric=selector.metric, origins=has_index)
         self.origins: Set[str] = frozenset()  # of what only the selected module has
         self.environment: Environment | None = None
+        self.call: Point = {}  # the arguments that it has as it is named
         # What was built: of several of one name, the one that Python uses.
         self.definition: Definition | None = None
         self.defined_at: tuple[str, ...] = ()
 
     def first(self) -> Measurement:
         """As the target names it, or else as the project builds it; with the arguments that could
-        be varied. Raises UsageError for a selector that matches nothing."""
+        be varied. Raises UsageError for a name, or a selector, that matches nothing."""
         measurement = self.as_named()
         source = self.candidate.needs_way(measurement) and built_in_a_way(
             self.candidate, self.source.session
@@ -79,7 +87,10 @@ class Model:
             build = dataclasses.replace(way.build, device=self.candidate.build.device)
             self.candidate = replace(self.candidate, build=build, way=way.way)
             measurement = self.as_named()
-        if isinstance(measurement, Measured) and not selected(self.selector, measurement.modules):
+        if isinstance(measurement, NotMeasured):
+            if measurement.is_misnamed:
+                raise UsageError(measurement.reason)
+        elif not selected(self.selector, measurement.modules):
             paths = [row.path for row in measurement.modules if row.path]
             raise UsageError(unmatched(self.selector.module, measurement.call, paths))
         return measurement
@@ -91,6 +102,7 @@ class Model:
         if isinstance(measurement, Measured):
             self.definition = self.candidate.used(measurement)
             self.defined_at = measurement.definitions
+            self.call = {row.name: row.value for row in measurement.variables}
             if self.ask.origins:
                 parameters = _named(measurement)
                 inside = {place for part in self.selected(parameters) for place in part}
@@ -100,6 +112,10 @@ class Model:
             if measurement.rung == "meta":  # what fails from now on fails for its arguments
                 self.candidate = self.candidate.with_build(device="meta only")
         return measurement
+
+    def history(self, variables: Sequence[Variable]) -> BuildHistory:
+        """For builds with other values of these; all else stays as in the call."""
+        return BuildHistory(self.build, variables, self.call)
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""

@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.arguments import told_apart
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable
+from nparam_lint.analysis.closed_forms.observations import Variable
 from nparam_lint.analysis.closed_forms.requirements import Requirements, pinned_rule
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.arguments import Arguments
+    from nparam_lint.analysis.closed_forms.observations import BuildHistory
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.analysis.solutions import Met, Question
     from nparam_lint.claims import Selector, Target
@@ -53,39 +54,39 @@ def solve(
     selector: Selector,
 ) -> TargetAnswers:
     """`text`: the target as it was written. Raises UsageError and NoInterpreter."""
-
-    def unsolved(why: str, names: Sequence[str] | None, call: str = "") -> TargetAnswers:
-        return TargetAnswers([Solved(text, n, call, reason=why) for n in question.budgets], names)
-
     with reused_worker():
         try:
             model = Model(session, target, selector)
             first = model.first()
             if not isinstance(first, Measured):
-                if first.is_misnamed:
-                    raise UsageError(first.reason)
                 why = first.reason
                 if first.missing:
                     values = ", ".join(f"{name}=…" for name in first.missing)
                     why += f"; next: give them values: {text.partition('(')[0]}({values})"
-                return unsolved(why, None)
+                return TargetAnswers([Solved(text, n, reason=why) for n in question.budgets], None)
             names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
-            if unknown := model.why_unknown(first):
-                return unsolved(unknown, names, first.call)
-            arguments = _arguments(question, first, text)
-            # Floats are only followed where there is no complete form with those of the call.
-            rows = [row for row in first.variables if type(row.value) is int]
-            floats = [row for row in first.variables if type(row.value) is float]
-            derived = _forms(rows, arguments, model, text)
-            if floats and (derived.why or any(form.left_out for form in derived.forms)):
-                more = _forms([*rows, *floats], arguments, model, text)
-                derived = derived if more.why and not derived.why else more
-            if why := derived.why:
-                return unsolved(why, names, first.call)
-            solver = _Solver(question, arguments, Solved(text, 0, first.call), derived)
-            return TargetAnswers([solver.to(budget) for budget in question.budgets], names)
+            return TargetAnswers(answers_of(question, text, model, first), names)
         except NothingBuilt as error:
             raise UsageError(str(error)) from None
+
+
+def answers_of(question: Question, text: str, model: Model, first: Measured) -> list[Solved]:
+    """For each budget. `first`: the model as it is called. Raises UsageError."""
+    why = model.why_unknown(first)
+    if not why:
+        arguments = _arguments(question, first, text)
+        # Floats are only followed where there is no complete form with those of the call.
+        rows = [row for row in first.variables if type(row.value) is int]
+        floats = [row for row in first.variables if type(row.value) is float]
+        derived = _forms(rows, arguments, model, text)
+        if floats and (derived.why or any(form.left_out for form in derived.forms)):
+            more = _forms([*rows, *floats], arguments, model, text)
+            derived = derived if more.why and not derived.why else more
+        why = derived.why
+    if why:
+        return [Solved(text, budget, first.call, reason=why) for budget in question.budgets]
+    solver = _Solver(question, arguments, Solved(text, 0, first.call), derived)
+    return [solver.to(budget) for budget in question.budgets]
 
 
 def refuse_unknown(question: Question, every: Sequence[TargetAnswers]) -> None:
@@ -117,7 +118,7 @@ class _Forms(NamedTuple):
 
 def _forms(rows: Sequence[VariableRow], arguments: Arguments, model: Model, text: str) -> _Forms:
     variables = [Variable(row.name, row.value, row.holder) for row in rows]
-    history = BuildHistory(model.build, variables)
+    history = model.history(variables)
     forms: list[ClosedForm] = []
     derived = derive(history, model)
     for form in derived:

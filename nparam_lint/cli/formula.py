@@ -13,7 +13,6 @@ from nparam_lint.analysis import formula_budget
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
-    BuildHistory,
     Built,
     Value,
     Variable,
@@ -97,16 +96,12 @@ def _derived(result: FormulaResult, model: Model, names: str | None) -> FormulaR
     """With the form, derived in as many runs of the worker as it takes. Raises NothingBuilt."""
     first = model.first()
     if not isinstance(first, Measured):
-        if first.is_misnamed:
-            raise UsageError(first.reason)
         return replace(result, reason=first.reason, missing=first.missing)
     if why := model.why_unknown(first):
         return replace(result, call=first.call, cases=(NoForm(why),))
     way, variables = model.candidate.way, _variables(first, names)
-    call = {row.name: row.value for row in first.variables}
-    history = BuildHistory(model.build, variables, call)
-    shown = first.call
-    if any(differs(variable.base, call[variable.name]) for variable in variables):
+    history, shown = model.history(variables), first.call
+    if any(differs(variable.base, model.call[variable.name]) for variable in variables):
         ((_, built),) = history.build([{}])
         shown = built.call if isinstance(built, Built) else shown
     cases, also_matter = derive_all(history, model, every_combination=bool(names))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variable, variable_of
+from nparam_lint.analysis.closed_forms.observations import Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
@@ -99,8 +99,6 @@ def run(options: Namespace) -> int:
                     model = Model(shown, replace(target, arguments=called), selector)
             first = model.first()
             if not isinstance(first, Measured):
-                if first.is_misnamed:
-                    raise UsageError(first.reason)
                 common.tell(f"{options.target}: {first.reason}")
                 return 1
             rows = {row.name: row for row in first.variables}
@@ -112,9 +110,7 @@ def run(options: Namespace) -> int:
                 for name in configurations.names
             ]
             if not options.built:
-                call = {row.name: row.value for row in first.variables}
-                history = BuildHistory(model.build, variables, call)
-                forms, _ = derive_all(history, model, every_combination=True)
+                forms, _ = derive_all(model.history(variables), model, every_combination=True)
             # It keeps nothing of what it builds: a sweep is too much for a cache.
             uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
             model.source = replace(model.source, session=uncached)

@@ -12,9 +12,9 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     NOWHERE,
     NoPolynomial,
     compiled,
-    polynomial_of,
     substituted,
 )
+from nparam_lint.analysis.closed_forms.expressions import polynomial_of
 from nparam_lint.analysis.closed_forms.growth import growing
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements

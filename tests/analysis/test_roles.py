@@ -43,171 +43,205 @@ def measured(parameters, types, ties=()):
     return Measured("M()", tuple(modules), parameters=tuple(rows))
 
 
-def role(name, types, shape=(4, 4), **beside):
-    """The role of one parameter; `beside`: others, `__` for `.`, as name=shape."""
-    others = {key.replace("__", "."): value for key, value in beside.items()}
-    found = find_roles(measured({name: shape, **others}, types))
+def role(name, types, shape=(4, 4), beside=None):
+    """The role of one parameter; `beside`: others. Its module is a Linear, if nothing is said."""
     path = name.rpartition(".")[0]
-    (only,) = {part.role for part in found.parts if part.path == path}
+    parts = find_roles(measured({name: shape, **(beside or {})}, {path: "Linear"} | types)).parts
+    (only,) = {part.role for part in parts if part.path == path}
     return only
 
 
-# --- the layer's own class ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "shape", "expected"),
-    [
-        ("Embedding", (10, 4), "embedding"),
-        ("EmbeddingBag", (10, 4), "embedding"),
-        ("OPTLearnedPositionalEmbedding", (10, 4), "embedding"),
-        ("LSTM", (16, 4), "recurrent"),
-        ("GRUCell", (12, 4), "recurrent"),
-        ("MultiheadAttention", (12, 4), "attention"),
-        ("LayerNorm", (3, 8, 8), "norm"),
-        ("LlamaRMSNorm", (4,), "norm"),
-        ("BatchNormAct2d", (4,), "norm"),
-        ("Conv2d", (4, 3, 3, 3), "convolution"),
-        ("ConvTranspose2d", (4, 3, 2, 2), "convolution"),
-        ("Linear", (4, 4), "other"),
-        ("PReLU", (1,), "other"),
-        ("Bilinear", (4, 4, 4), "other"),
-    ],
-)
-def test_the_class_of_the_layer(kind, shape, expected):
-    assert role("body.layer.weight", {"body.layer": kind}, shape) == expected
-
-
-def test_a_subclass_of_a_recurrent_layer_is_known_by_its_parameters():
-    assert role("core.weight_ih_l0", {"core": "FusedGates"}, (16, 4)) == "recurrent"
-    assert role("core.weight_hr_l1_reverse", {"core": "FusedGates"}, (16, 4)) == "recurrent"
-    assert role("core.weight", {"core": "FusedGates"}, (16, 4)) == "other"
-
-
-def test_a_class_that_is_only_called_norm_is_none_where_its_weight_is_a_matrix():
-    assert role("body.ada.weight", {"body.ada": "AdaptiveNorm"}, (8, 4)) == "other"
-    assert role("body.ada.weight", {"body.ada": "AdaptiveNorm"}, (4, 1, 1)) == "norm"
-
-
-def test_a_norm_of_an_unknown_class_is_known_by_its_name():
-    assert role("h.0.ln_1.g", {"h.0.ln_1": "Affine"}, (4,)) == "norm"
-    assert role("h.0.scale.g", {"h.0.scale": "Affine"}, (4,)) == "other"
-    assert role("h.0.norm.weight", {"h.0.norm": "Linear"}, (1, 4)) == "other"
-
-
-def test_reparametrised_layers_are_what_they_were_before():
-    types = {"body.conv": "ParametrizedConv1d", "body.conv.parametrizations": "ModuleDict"}
-    name = "body.conv.parametrizations.weight.original1"
-    assert role(name, types, (4, 4, 3)) == "convolution"
-    assert role(name, {"body.conv": "ParametrizedLinear"}) == "other"
-
-
-# --- what is around a Linear layer --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "types", "expected"),
-    [
-        ("h.0.attn.c_proj.weight", {}, "attention"),
-        ("layers.0.self_attn.o_proj.weight", {}, "attention"),
-        ("h.0.x.out.weight", {"h.0.x": "CausalSelfAttention"}, "attention"),
-        ("h.0.x.out.weight", {"h.0.x": "MultiHeadAttn"}, "attention"),
-        ("h.0.q_proj.weight", {}, "attention"),
-        ("h.0.mlp.c_fc.weight", {}, "feed-forward"),
-        ("h.0.feed_forward.w1.weight", {}, "feed-forward"),
-        ("h.0.x.fc.weight", {"h.0.x": "GptNeoxMLP"}, "feed-forward"),
-        ("h.0.x.fc.weight", {"h.0.x": "T5LayerFF"}, "feed-forward"),
-        ("h.0.x.fc.weight", {"h.0.x": "DeepseekV3MoE"}, "feed-forward"),
-        ("h.0.mlp.experts.3.w1.weight", {}, "feed-forward"),
-        ("h.0.cell.x2h.weight", {"h.0.cell": "MyLSTMCell"}, "recurrent"),
-        ("rnn.layers.0.gates.weight", {"rnn": "DeepLSTM", "rnn.layers.0": "Gate"}, "recurrent"),
-        ("patch_embed.proj.weight", {}, "embedding"),
-        ("to_patch_embedding.2.weight", {}, "embedding"),
-        ("x.mlp.0.weight", {"x": "TimestepEmbedder", "x.mlp": "Sequential"}, "embedding"),
-        ("lm_head.dense.weight", {}, "output"),
-        ("cls.predictions.transform.dense.weight", {}, "output"),
-        ("classifier.6.weight", {}, "output"),
-        ("fc.weight", {}, "output"),
-        ("h.0.fc.weight", {}, "other"),
-        ("downsample.reduction.weight", {}, "other"),
-        ("h.0.adaLN_modulation.1.weight", {}, "other"),
-        ("bbox_embed.0.weight", {}, "other"),
-        ("h.0.se.attn.weight", {"h.0.se.attn": "SEModule"}, "other"),
-    ],
-)
-def test_a_linear_layer_belongs_to_what_is_around_it(name, types, expected):
-    types = {name.rpartition(".")[0]: "Linear"} | types
-    assert role(name, types) == expected
-
-
-def test_the_nearest_decides():
-    types = {"m": "BertAttention", "m.mlp.fc": "Linear", "n": "Mlp", "n.attn.fc": "Linear"}
-    assert role("m.mlp.fc.weight", types) == "feed-forward"
-    assert role("n.attn.fc.weight", types) == "attention"
-
-
-def test_the_class_of_the_whole_model_says_what_a_part_of_its_name_would_not():
-    assert role("fc1.weight", {"": "MLP", "fc1": "Linear"}) == "feed-forward"
-    assert role("w.weight", {"": "CausalSelfAttention", "w": "Linear"}) == "attention"
-    assert role("w.weight", {"": "AttentionUNet", "w": "Linear"}) == "other"
-    assert role("w.weight", {"": "TextEmbedding", "w": "Linear"}) == "other"
-    assert role("w.weight", {"": "ClassifierHead", "w": "Linear"}) == "other"
-
-
-def test_an_mlp_in_a_head_is_output_but_not_that_of_a_block_in_a_head():
-    types = {"mask_head": "MLP", "mask_head.layers.0": "Linear"}
-    assert role("mask_head.layers.0.weight", types) == "output"
-    types = {"mtp_head.block.attn": "Attention", "mtp_head.block.mlp.fc": "Linear"}
-    beside = {"mtp_head__block__attn__w": (4, 4)}
-    assert role("mtp_head.block.mlp.fc.weight", types, **beside) == "feed-forward"
-
-
-def test_fc_is_output_at_the_top_unless_it_is_one_of_several():
-    types = {"fc": "Linear", "fc2": "Linear", "fc_norm": "LayerNorm"}
-    assert role("fc.weight", types, fc2__weight=(4, 4)) == "other"
-    assert role("fc.weight", types, fc_norm__weight=(4,)) == "output"
-
-
-# --- what stands beside it ----------------------------------------------------------------------
-
+# One parameter: its role, its name, the classes of modules, its shape, and others beside it.
+BERT = {"layer.0.output.LayerNorm": "LayerNorm", "layer.0.attention": "BertAttention"}
 BLOCK = {"layer.self_attn": "MultiheadAttention", "layer.fc1": "Linear", "layer.fc2": "Linear"}
+IN_PROJECTION = {"layer.self_attn.in_proj_weight": (12, 4)}
+NARROW, WIDE = {"layer.fc2.weight": (4, 2)}, {"layer.fc2.weight": (4, 16)}
+SEQUENTIAL = {"block": "Sequential", "block.0": "Linear", "block.2": "Linear"}
+CHAIN = {"x.net": "Sequential"} | {f"x.net.{number}": "Linear" for number in range(3)}
+CHAINED = {"x.net.1.weight": (5, 5), "x.net.2.weight": (3, 5)}
+TOP = {"fc": "Linear", "fc2": "Linear", "fc_norm": "LayerNorm"}
+LAST = {"h.0": "LayerNorm", "to_words": "Linear", "first": "Linear"}
+ONE_OF_MANY = {"h.0.weight": (4,)}
+CASES = {
+    "the class of the layer itself": [
+        *(
+            (role, "body.layer.weight", {"body.layer": kind}, shape)
+            for kind, shape, role in [
+                ("Embedding", (10, 4), "embedding"),
+                ("EmbeddingBag", (10, 4), "embedding"),
+                ("OPTLearnedPositionalEmbedding", (10, 4), "embedding"),
+                ("LSTM", (16, 4), "recurrent"),
+                ("GRUCell", (12, 4), "recurrent"),
+                ("MultiheadAttention", (12, 4), "attention"),
+                ("LayerNorm", (3, 8, 8), "norm"),
+                ("LlamaRMSNorm", (4,), "norm"),
+                ("BatchNormAct2d", (4,), "norm"),
+                ("Conv2d", (4, 3, 3, 3), "convolution"),
+                ("ConvTranspose2d", (4, 3, 2, 2), "convolution"),
+                ("Linear", (4, 4), "other"),
+                ("PReLU", (1,), "other"),
+                ("Bilinear", (4, 4, 4), "other"),
+                # One that is only called norm is none where its weight is a matrix.
+                ("AdaptiveNorm", (8, 4), "other"),
+                ("AdaptiveNorm", (4, 1, 1), "norm"),
+            ]
+        ),
+    ],
+    "a subclass of a recurrent layer is known by its parameters": [
+        ("recurrent", "core.weight_ih_l0", {"core": "FusedGates"}, (16, 4)),
+        ("recurrent", "core.weight_hr_l1_reverse", {"core": "FusedGates"}, (16, 4)),
+        ("other", "core.weight", {"core": "FusedGates"}, (16, 4)),
+    ],
+    "a norm of an unknown class is known by its name": [
+        ("norm", "h.0.ln_1.g", {"h.0.ln_1": "Affine"}, (4,)),
+        ("other", "h.0.scale.g", {"h.0.scale": "Affine"}, (4,)),
+        ("other", "h.0.norm.weight", {"h.0.norm": "Linear"}, (1, 4)),
+    ],
+    "reparametrised layers are what they were before": [
+        (
+            "convolution",
+            "conv.parametrizations.weight.original1",
+            {"conv": "ParametrizedConv1d", "conv.parametrizations": "ModuleDict"},
+            (4, 4, 3),
+        ),
+        (
+            "other",
+            "body.conv.parametrizations.weight.original1",
+            {"body.conv": "ParametrizedLinear"},
+        ),
+    ],
+    "a Linear layer belongs to what is around it": [
+        ("attention", "h.0.attn.c_proj.weight", {}),
+        ("attention", "layers.0.self_attn.o_proj.weight", {}),
+        ("attention", "h.0.x.out.weight", {"h.0.x": "CausalSelfAttention"}),
+        ("attention", "h.0.x.out.weight", {"h.0.x": "MultiHeadAttn"}),
+        ("attention", "h.0.q_proj.weight", {}),
+        ("feed-forward", "h.0.mlp.c_fc.weight", {}),
+        ("feed-forward", "h.0.feed_forward.w1.weight", {}),
+        ("feed-forward", "h.0.x.fc.weight", {"h.0.x": "GptNeoxMLP"}),
+        ("feed-forward", "h.0.x.fc.weight", {"h.0.x": "T5LayerFF"}),
+        ("feed-forward", "h.0.x.fc.weight", {"h.0.x": "DeepseekV3MoE"}),
+        ("feed-forward", "h.0.mlp.experts.3.w1.weight", {}),
+        ("recurrent", "h.0.cell.x2h.weight", {"h.0.cell": "MyLSTMCell"}),
+        ("recurrent", "rnn.layers.0.gates.weight", {"rnn": "DeepLSTM", "rnn.layers.0": "Gate"}),
+        ("embedding", "patch_embed.proj.weight", {}),
+        ("embedding", "to_patch_embedding.2.weight", {}),
+        ("embedding", "x.mlp.0.weight", {"x": "TimestepEmbedder", "x.mlp": "Sequential"}),
+        ("output", "lm_head.dense.weight", {}),
+        ("output", "cls.predictions.transform.dense.weight", {}),
+        ("output", "classifier.6.weight", {}),
+        ("output", "fc.weight", {}),
+        ("other", "h.0.fc.weight", {}),
+        ("other", "downsample.reduction.weight", {}),
+        ("other", "h.0.adaLN_modulation.1.weight", {}),
+        ("other", "bbox_embed.0.weight", {}),
+        ("other", "h.0.se.attn.weight", {"h.0.se.attn": "SEModule"}),
+    ],
+    "the nearest decides": [
+        ("feed-forward", "m.mlp.fc.weight", {"m": "BertAttention"}),
+        ("attention", "n.attn.fc.weight", {"n": "Mlp"}),
+    ],
+    "the class of the whole model says what a part of its name would not": [
+        ("feed-forward", "fc1.weight", {"": "MLP"}),
+        ("attention", "w.weight", {"": "CausalSelfAttention"}),
+        ("other", "w.weight", {"": "AttentionUNet"}),
+        ("other", "w.weight", {"": "TextEmbedding"}),
+        ("other", "w.weight", {"": "ClassifierHead"}),
+    ],
+    "an MLP in a head is output, but not that of a block in a head": [
+        ("output", "mask_head.layers.0.weight", {"mask_head": "MLP"}),
+        (
+            "feed-forward",
+            "mtp_head.block.mlp.fc.weight",
+            {"mtp_head.block.attn": "Attention"},
+            (4, 4),
+            {"mtp_head.block.attn.w": (4, 4)},
+        ),
+    ],
+    "fc is output at the top unless it is one of several": [
+        ("other", "fc.weight", TOP, (4, 4), {"fc2.weight": (4, 4)}),
+        ("output", "fc.weight", TOP, (4, 4), {"fc_norm.weight": (4,)}),
+    ],
+    "two layers beside an attention are its feed-forward; a gate is none": [
+        ("feed-forward", "layer.fc1.weight", BLOCK, (2, 4), NARROW | IN_PROJECTION),
+        ("other", "layer.fc1.weight", BLOCK, (2, 4), NARROW),
+        ("feed-forward", "layer.fc1.weight", BLOCK, (16, 4), WIDE),
+        ("other", "layer.fc1.weight", BLOCK, (8, 4), WIDE | IN_PROJECTION),
+        ("other", "layer.fc1.weight", BLOCK, (16, 4), IN_PROJECTION),
+    ],
+    "a Sequential that widens and narrows is a feed-forward": [
+        ("feed-forward", "block.0.weight", SEQUENTIAL, (16, 4), {"block.2.weight": (4, 16)}),
+        ("other", "block.0.weight", SEQUENTIAL, (2, 4), {"block.2.weight": (4, 2)}),
+        ("other", "block.0.weight", SEQUENTIAL, (16, 4), {"block.2.weight": (8, 16)}),
+        ("feed-forward", "x.net.0.weight", CHAIN, (5, 2), CHAINED),
+        ("other", "x.net.0.weight", CHAIN, (6, 2), CHAINED),
+    ],
+    "the last layer of a model is its output, unless it is all that there is": [
+        ("output", "to_words.weight", LAST, (9, 4), ONE_OF_MANY),
+        ("other", "to_words.weight", LAST, (4, 4), ONE_OF_MANY),
+        ("other", "first.weight", LAST, (9, 4), {**ONE_OF_MANY, "to_words.w": (3, 4)}),
+        ("other", "to_words.weight", LAST, (9, 4)),
+    ],
+    "a state space is recurrent": [
+        ("recurrent", "h.0.in_proj.weight", {"h.0": "Mixer"}, (8, 4), {"h.0.A_log": (8, 2)}),
+    ],
+    "pointwise convolutions are the Linear layers of what is around them": [
+        (role, f"{path}.weight", {path.rpartition(".")[0]: around, path: "Conv2d"}, shape)
+        for path, around, shape, role in [
+            ("h.attn.qkv", "Attention2d", (12, 4, 1, 1), "attention"),
+            ("h.attn.qkv", "Attention2d", (12, 4, 3, 3), "convolution"),
+            ("h.mlp.fc1", "ConvMlp", (16, 4, 1, 1), "feed-forward"),
+            ("h.mlp.dw", "ConvMlp", (16, 1, 3, 3), "convolution"),
+        ]
+    ],
+    "a convolution that cuts patches embeds, and a backbone inside does not": [
+        (expected, f"{path}.weight", {"patch_embed": around, path: "Conv2d"}, shape)
+        for path, around, shape, expected in [
+            ("patch_embed.proj", "PatchEmbed", (4, 3, 16, 16), "embedding"),
+            ("patch_embed.backbone.conv", "HybridEmbed", (4, 3, 7, 7), "convolution"),
+        ]
+    ],
+    "Conv1D of GPT-2 is a Linear layer": [
+        ("feed-forward", "h.0.mlp.c_fc.weight", {"h.0.mlp.c_fc": "Conv1D"}, (4, 16)),
+        ("other", "h.0.c_fc.weight", {"h.0.c_fc": "Conv1D"}, (4, 16)),
+    ],
+    "parameters that a module holds itself": [
+        (role, f"part.{name}", {"part": kind}, (8, 4))
+        for name, kind, role in [
+            ("pos_embed", "VisionTransformer", "embedding"),
+            ("cls_token", "VisionTransformer", "embedding"),
+            ("class_embedding", "VisionTransformer", "embedding"),
+            ("positional_embedding", "CLIP", "embedding"),
+            ("text_projection", "CLIP", "output"),
+            ("logit_scale", "CLIP", "other"),
+            ("relative_position_bias_table", "WindowAttention", "attention"),
+            ("rel_pos_h", "Attention", "attention"),
+            ("gate_up_proj", "GptOssExperts", "feed-forward"),
+            ("gamma", "LayerScale", "other"),
+        ]
+    ],
+}
 
 
-def test_two_layers_beside_an_attention_are_its_feed_forward():
-    attention = {"layer__self_attn__in_proj_weight": (12, 4)}
-    narrow, wide = {"layer__fc2__weight": (4, 2)}, {"layer__fc2__weight": (4, 16)}
-    assert role("layer.fc1.weight", BLOCK, (2, 4), **narrow, **attention) == "feed-forward"
-    assert role("layer.fc1.weight", BLOCK, (2, 4), **narrow) == "other"  # a gate
-    assert role("layer.fc1.weight", BLOCK, (16, 4), **wide) == "feed-forward"
-    assert role("layer.fc1.weight", BLOCK, (8, 4), **wide, **attention) == "other"
-    assert role("layer.fc1.weight", BLOCK, (16, 4), **attention) == "other"
+@pytest.mark.parametrize("subject", CASES)
+def test_the_role_of_a_parameter(subject):
+    for expected, *case in CASES[subject]:
+        assert role(*case) == expected, case
 
 
 def test_berts_intermediate_and_output():
-    names = {
-        "layer.0.attention.self.query.weight": (4, 4),
-        "layer.0.attention.output.dense.weight": (4, 4),
-        "layer.0.intermediate.dense.weight": (16, 4),
-        "layer.0.output.dense.weight": (4, 16),
-        "layer.0.output.LayerNorm.weight": (4,),
+    roles = {
+        "layer.0.attention.self.query.weight": ((4, 4), "attention"),
+        "layer.0.attention.output.dense.weight": ((4, 4), "attention"),
+        "layer.0.intermediate.dense.weight": ((16, 4), "feed-forward"),
+        "layer.0.output.dense.weight": ((4, 16), "feed-forward"),
+        "layer.0.output.LayerNorm.weight": ((4,), "norm"),
     }
-    types = {"layer.0.output.LayerNorm": "LayerNorm", "layer.0.attention": "BertAttention"}
-    found = find_roles(measured(names, types))
-    counts = {part.path: part.role for part in found.parts}
-    assert counts == {
-        "layer.0.attention.self.query": "attention",
-        "layer.0.attention.output.dense": "attention",
-        "layer.0.intermediate.dense": "feed-forward",
-        "layer.0.output.dense": "feed-forward",
-        "layer.0.output.LayerNorm": "norm",
+    shapes = {name: shape for name, (shape, _) in roles.items()}
+    parts = find_roles(measured(shapes, BERT)).parts
+    assert {f"{part.path}.weight": part.role for part in parts} == {
+        name: expected for name, (_, expected) in roles.items()
     }
-
-
-def test_a_sequential_that_widens_and_narrows_is_a_feed_forward_and_a_gate_is_none():
-    types = {"block": "Sequential", "block.0": "Linear", "block.2": "Linear"}
-    assert role("block.0.weight", types, (16, 4), block__2__weight=(4, 16)) == "feed-forward"
-    assert role("block.0.weight", types, (2, 4), block__2__weight=(4, 2)) == "other"
-    assert role("block.0.weight", types, (16, 4), block__2__weight=(8, 16)) == "other"
 
 
 # --- shapes, where no name says anything ----------------------------------------------------------
@@ -280,85 +314,19 @@ def test_an_attention_and_a_feed_forward_that_stand_beside_each_other():
 
 def test_the_output_of_an_attention_that_is_known_by_a_name():
     types = {f"h.0.{name}": "Linear" for name in ("qkv", "z", "up")}
-    beside = {"h__0__qkv__weight": (12, 4), "h__0__up__weight": (16, 4)}
-    assert role("h.0.z.weight", types, (4, 4), **beside) == "attention"
-    assert role("h.0.z.weight", types, (4, 16), **beside) == "feed-forward"
-    assert role("h.0.z.weight", types, (4, 5), **beside) == "other"
+    beside = {"h.0.qkv.weight": (12, 4), "h.0.up.weight": (16, 4)}
+    assert role("h.0.z.weight", types, (4, 4), beside) == "attention"
+    assert role("h.0.z.weight", types, (4, 16), beside) == "feed-forward"
+    assert role("h.0.z.weight", types, (4, 5), beside) == "other"
 
 
 def test_names_come_before_shapes():
     types = {f"head.{name}": "Linear" for name in FUSED}
-    beside = {f"head__{name}__weight": shape for name, shape in FUSED.items() if name != "up"}
-    assert role("head.up.weight", types, (16, 4), **beside) == "output"
+    beside = {f"head.{name}.weight": shape for name, shape in FUSED.items() if name != "up"}
+    assert role("head.up.weight", types, (16, 4), beside) == "output"
     types = {f"h.se.{name}": "Linear" for name in FUSED} | {"h": "MixerAttention"}
-    beside = {f"h__se__{name}__weight": shape for name, shape in FUSED.items() if name != "up"}
-    assert role("h.se.up.weight", types, (16, 4), **beside) == "attention"
-
-
-def test_linear_layers_after_each_other_are_a_feed_forward():
-    types = {"x.net": "Sequential"} | {f"x.net.{number}": "Linear" for number in range(3)}
-    chain = {"x__net__1__weight": (5, 5), "x__net__2__weight": (3, 5)}
-    assert role("x.net.0.weight", types, (5, 2), **chain) == "feed-forward"
-    assert role("x.net.0.weight", types, (6, 2), **chain) == "other"
-
-
-def test_the_last_layer_of_a_model_is_its_output():
-    types = {"h.0": "LayerNorm", "to_words": "Linear", "first": "Linear"}
-    assert role("to_words.weight", types, (9, 4), h__0__weight=(4,)) == "output"
-    assert role("to_words.weight", types, (4, 4), h__0__weight=(4,)) == "other"
-    assert role("first.weight", types, (9, 4), h__0__weight=(4,), to_words__w=(3, 4)) == "other"
-    assert role("to_words.weight", types, (9, 4)) == "other"  # all that there is
-
-
-def test_a_state_space_is_recurrent():
-    types = {"h.0": "Mixer", "h.0.in_proj": "Linear"}
-    assert role("h.0.in_proj.weight", types, (8, 4), h__0__A_log=(8, 2)) == "recurrent"
-
-
-# --- convolutions -------------------------------------------------------------------------------
-
-
-def test_pointwise_convolutions_are_the_linear_layers_of_what_is_around_them():
-    types = {"h.attn": "Attention2d", "h.attn.qkv": "Conv2d", "h.mlp": "ConvMlp"}
-    assert role("h.attn.qkv.weight", types, (12, 4, 1, 1)) == "attention"
-    assert role("h.attn.qkv.weight", types, (12, 4, 3, 3)) == "convolution"
-    types = {"h.mlp": "ConvMlp", "h.mlp.fc1": "Conv2d", "h.mlp.dw": "Conv2d"}
-    assert role("h.mlp.fc1.weight", types, (16, 4, 1, 1)) == "feed-forward"
-    assert role("h.mlp.dw.weight", types, (16, 1, 3, 3)) == "convolution"
-
-
-def test_a_convolution_that_cuts_patches_embeds_and_a_backbone_inside_does_not():
-    types = {"patch_embed": "PatchEmbed", "patch_embed.proj": "Conv2d"}
-    assert role("patch_embed.proj.weight", types, (4, 3, 16, 16)) == "embedding"
-    types = {"patch_embed": "HybridEmbed", "patch_embed.backbone.conv": "Conv2d"}
-    assert role("patch_embed.backbone.conv.weight", types, (4, 3, 7, 7)) == "convolution"
-
-
-def test_conv1d_of_gpt_2_is_a_linear_layer():
-    assert role("h.0.mlp.c_fc.weight", {"h.0.mlp.c_fc": "Conv1D"}, (4, 16)) == "feed-forward"
-    assert role("h.0.c_fc.weight", {"h.0.c_fc": "Conv1D"}, (4, 16)) == "other"
-
-
-# --- parameters that a module holds itself ------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "expected"),
-    [
-        ("pos_embed", "VisionTransformer", "embedding"),
-        ("cls_token", "VisionTransformer", "embedding"),
-        ("class_embedding", "VisionTransformer", "embedding"),
-        ("positional_embedding", "CLIP", "embedding"),
-        ("text_projection", "CLIP", "output"),
-        ("logit_scale", "CLIP", "other"),
-        ("relative_position_bias_table", "WindowAttention", "attention"),
-        ("rel_pos_h", "Attention", "attention"),
-        ("gate_up_proj", "GptOssExperts", "feed-forward"),
-        ("gamma", "LayerScale", "other"),
-    ],
-)
-def test_parameters_that_a_module_holds_itself(name, kind, expected):
-    assert role(f"part.{name}", {"part": kind}, (8, 4)) == expected
+    beside = {f"h.se.{name}.weight": shape for name, shape in FUSED.items() if name != "up"}
+    assert role("h.se.up.weight", types, (16, 4), beside) == "attention"
 
 
 # --- ties, sums, groups -------------------------------------------------------------------------

@@ -29,9 +29,13 @@ def asked(*conditions):
 
 
 def search(count, requirements, unknowns, growing, budget, goal, number, **more):
-    return Searching(
-        count, requirements, unknowns, growing, Aim(budget, goal, number, **more)
-    ).run()
+    aim = Aim(budget, goal, number, **more)
+    return searched(Searching(count, requirements, unknowns, growing, aim))
+
+
+def searched(search):
+    search.run()
+    return search
 
 
 def every(budget, holds, goal, high):
@@ -61,7 +65,7 @@ def test_those_found_are_the_best_of_all(budget, goal, step, divided, growing, n
     assert [abs(s.count - budget) for s in found.solutions] == best[:number]
     assert all(s.count == count(**s.point) for s in found.solutions)
     assert len({tuple(s.point.values()) for s in found.solutions}) == len(found.solutions)
-    assert not found.cut
+    assert not found.is_cut
 
 
 def test_what_cannot_be_nearer_is_not_looked_at():
@@ -84,7 +88,7 @@ def test_what_there_was_no_time_for_is_said():
     found = search(
         lambda n, d: n * d, asked("n > 5"), unknowns, growing, 36, "closest", 3, until=until
     )
-    assert found.cut
+    assert found.is_cut
     assert time.monotonic() - until < 1
     assert dict(found.solutions[0].point) == {"n": 6, "d": 6}
 
@@ -93,7 +97,7 @@ def test_what_makes_no_difference_meets_the_conditions():
     unknowns, heads = [Unknown("n", 2, 2), Unknown("d", 1, 100)], Unknown("heads", 2, 5, base=4)
     requirements = Requirements({}, ["n", "d", "heads"], {}, rules_of("d % heads == 0"))
     aim = Aim(count(2, 49), "closest", 4)
-    found = Searching(count, requirements, unknowns, BOTH, aim, [heads]).run()
+    found = searched(Searching(count, requirements, unknowns, BOTH, aim, [heads]))
     assert [(one.point["d"], one.point["heads"]) for one in found.solutions] == [
         (48, 4),
         (50, 5),

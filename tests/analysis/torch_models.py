@@ -44,12 +44,12 @@ def asking(make, **base):
     """Asks for models that `make` builds, from these arguments unless a point says otherwise."""
 
     def ask(points):
-        return [_outcome(make, {**base, **point}) for point in points]
+        return [_outcome(make, {**base, **point}, point) for point in points]
 
     return ask
 
 
-def _outcome(make, arguments):
+def _outcome(make, arguments, point):
     try:
         with built_on_meta():
             model = make(**arguments)
@@ -58,11 +58,13 @@ def _outcome(make, arguments):
         return NotMeasured("NPL004", reason, cause="raised")
     named = model.named_parameters()
     rows = (ParameterRow(name, tuple(p.shape), str(p.dtype), p.requires_grad) for name, p in named)
-    return Built(tuple(rows))
+    order = [name for name in inspect.signature(make).parameters if name in point]
+    values = ", ".join(f"{name}={point[name]}" for name in order)
+    return Built(tuple(rows), f"{make.__name__}({values})")
 
 
 class InProcess:
-    """Builds with traced numbers as the worker does, in this process."""
+    """A model that is built in this process; with traced numbers as the worker does."""
 
     def __init__(self, make, hints=()):
         self.make, self.hints = make, hints
@@ -70,6 +72,12 @@ class InProcess:
 
     def selected(self, parameters):
         return [range(len(parameters))]
+
+    def why_unknown(self, _):
+        return None
+
+    def history(self, variables):
+        return BuildHistory(asking(self.make), variables)
 
     def trace(self, batches, base, seconds):
         return [self.traced(points, base, seconds) for points in batches]
@@ -145,3 +153,22 @@ def told(form: ClosedForm, order, point):
         except FormulaError:  # budgets have fewer functions
             found.append(found[0])
     return found
+
+
+def held_against(make, forms, points, tries):
+    """Hold the forms, and what is written of them, against models that are built at the points
+    that one of them holds at, as many as `tries`; gives how many there were."""
+    known = 0
+    for point in points:
+        at_point = [form for form in forms if holds(form, point)]
+        try:
+            real = count(make, **point) if at_point else 0
+        except (ValueError, AssertionError, RuntimeError, LookupError, ZeroDivisionError):
+            continue
+        ways = 2 if any(isinstance(v, float) for v in point.values()) else 4  # budgets are exact
+        for form in at_point:
+            assert told(form, [*form.base], point)[:ways] == [real] * ways, point
+        known += bool(at_point)
+        if known == tries:
+            break
+    return known

@@ -182,11 +182,6 @@ def test_the_budgets_of_what_is_compared_are_not_judged(compare):
     assert "NPL001" not in compare(GPT).stdout
 
 
-def test_the_same_model_twice(compare):
-    out = compare(GPT, GPT, COLUMNS="80").stdout
-    assert re.search(r"^against A +\+0\n +\+0\.00 %$", out, re.MULTILINE)
-
-
 @pytest.mark.parametrize("format", ["json", "markdown"])
 @pytest.mark.parametrize(
     ("arguments", "told"),
@@ -218,18 +213,6 @@ def test_a_python_without_torch_is_an_error(compare, without_torch):
     assert "no model can be built with" in document["error"]
 
 
-def test_an_unknown_format_names_those_that_there_are(compare):
-    said = "compare has no format 'sarif'; it has text, concise, json, markdown, html"
-    assert said in compare(GPT, "--format", "sarif", code=2).stderr
-
-
-def test_an_output_file_gets_the_document_and_standard_output_the_text(compare, tmp_path):
-    file = tmp_path / "out.json"
-    done = compare(GPT, "--format", "json", "--output-file", file)
-    assert json.loads(file.read_text())["summary"]["measured"] == 1
-    assert done.stdout.startswith("A  nets/models.py::GPT\n")
-
-
 # --- how far apart ----------------------------------------------------------------------------
 
 LSTM, LARGE = "nets/models.py::LSTM(hidden=6)", "nets/models.py::GPT(layers=3)"
@@ -247,12 +230,6 @@ C larger than B           +630  +26.40 %
     )
 
 
-@pytest.mark.parametrize("within", ["11.3%", "242", "1k"])
-def test_totals_that_are_near_enough_are_one_line(compare, within):
-    done = compare(GPT, LSTM, "--within", within, "-q", COLUMNS="80")
-    assert done.stdout.endswith(f"\n\nwithin {within}: B is larger than A by 242 (+11.29 %)\n")
-
-
 def test_what_is_to_be_within_is_data_too(compare):
     done = compare(LSTM, GPT, LARGE, "--within", "20%", "--format", "json", code=1)
     document = json.loads(done.stdout)
@@ -264,15 +241,6 @@ def test_what_is_to_be_within_is_data_too(compare):
     ]
     document = json.loads(compare(LSTM, GPT, LARGE, "--format", "json").stdout)
     assert (document["within"], document["pairs"]) == (None, [])
-
-
-def test_one_that_cannot_be_built_is_near_to_none(compare):
-    models = ("nets/models.py::Broken", GPT, LSTM)
-    done = compare(*models, "--within", "20%", "--format", "concise", code=1)
-    assert (
-        done.stdout.splitlines()[-1] == f"within 20%: {LSTM} is larger than {GPT} by 242 (+11.29 %)"
-    )
-    assert "within" not in compare(*models[:2], "--within", "20%", code=1).stdout
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.analysis.closed_forms.compiled_form import read
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
+from nparam_lint.analysis.closed_forms.expressions import read
 from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, PointTest, PointValue

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from fractions import Fraction
-from functools import cache, partial, reduce
+from functools import cache
 from math import lcm, prod
 from typing import TYPE_CHECKING, Any
 
@@ -24,17 +23,13 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     quotient,
     rounded,
 )
-from nparam_lint.claims import read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.claims.expression import Formula
-
     Count = Callable[..., int]
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
-_MOST_POWER = 16  # the largest exponent that is multiplied out
 _NAMES: dict[str, Any] = {  # that forms may have beside those of arguments
     "__builtins__": {},
     "math": math,
@@ -165,51 +160,4 @@ def _power_of_two(exponent: Polynomial) -> Polynomial:
             return Polynomial.constant(number)
         case ((((str() as name, 1),), coefficient),) if coefficient == constant.denominator == 1:
             return Polynomial.generator(power_of_two(name)) * number
-    raise NoPolynomial
-
-
-def polynomial_of(formula: Formula) -> Polynomial:
-    """Raises NoPolynomial."""
-    return read(read_expression(formula.text))
-
-
-def read(node: ast.expr) -> Polynomial:
-    """The polynomial that an expression denotes. Raises NoPolynomial."""
-    match node:
-        case ast.Name(id=name):
-            return Polynomial.generator(name)
-        case ast.Subscript() | ast.Attribute():
-            return Polynomial.generator(ast.unparse(node))
-        case ast.Constant(value=int() | float() as value) if repr(value)[0].isdigit():  # not True
-            return Polynomial.constant(Fraction(repr(value)))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -read(operand)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _combined(read(left), op, read(right))
-        case ast.Call(func=ast.Name(id="ceil" | "floor" as kind), args=[argument]):
-            return applied(kind, read(argument), ONE)
-        case ast.Call(func=ast.Name(id="max" | "min" as kind), args=[_, *_] as values):
-            return reduce(partial(applied, kind), map(read, values))
-    raise NoPolynomial
-
-
-def _combined(first: Polynomial, op: ast.operator, second: Polynomial) -> Polynomial:
-    number = second.number
-    match op:
-        case ast.Add():
-            return first + second
-        case ast.Sub():
-            return first - second
-        case ast.Mult():
-            return first * second
-        case ast.Div() if number:
-            return first * Fraction(1, number)
-        case ast.FloorDiv() if second != ZERO:
-            return applied("floor", first, second)
-        case ast.Mod() if second != ZERO:
-            return first - second * applied("floor", first, second)
-        case ast.Pow() if first.number == 2 and number is None:
-            return applied("**", first, second)
-        case ast.Pow() if number is not None and number in range(_MOST_POWER + 1):
-            return first ** int(number)
     raise NoPolynomial

@@ -1,4 +1,4 @@
-"""What traced numbers recorded, read: rows of a table as polynomials.
+"""What traced numbers recorded, and what is written in a formula, read as polynomials.
 
 Numbers are exact as far as Python's own result is: whole numbers, and quotients of two of them that
 are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). What is rounded twice
@@ -7,19 +7,24 @@ are rounded at once (`int(8*d/3)` is `8*d//3` as long as `d` is below 2**50). Wh
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from fractions import Fraction
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.analysis.closed_forms.compiled_form import applied
+from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
 from nparam_lint.analysis.closed_forms.signs import is_positive
+from nparam_lint.claims import read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from nparam_lint.claims.expression import Formula
 
 Row = tuple[str | int, ...]
 _EXACT: dict[str, Callable[..., Polynomial]] = {
@@ -29,7 +34,7 @@ _EXACT: dict[str, Callable[..., Polynomial]] = {
     "neg": operator.neg,
 }
 _DYADIC = 1 << 20  # the largest power of two by which whole numbers are divided exactly
-_MOST_POWER = 12
+_MOST_POWER = 12  # the largest exponent that is multiplied out
 _KEEPING = frozenset("+ - * // % ** & | ^ << >> abs max min neg invert".split())  # of whole numbers
 _WHOLE = frozenset("trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count".split())
 
@@ -157,8 +162,6 @@ def _shortened(top: Polynomial, bottom: Polynomial) -> Quotient:
 
 
 def _applied(kind: Kind, first: Polynomial, second: Polynomial) -> Polynomial | None:
-    if second == ONE:  # nothing to round
-        return first
     try:
         return applied(kind, first, second)
     except ArithmeticError:
@@ -196,3 +199,47 @@ def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
         case ">>" if isinstance(number, int) and 0 <= number <= 64:
             return _applied("floor", first, Polynomial.constant(1 << number))
     return None
+
+
+# --- what is written --------------------------------------------------------------------------
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+
+
+def polynomial_of(formula: Formula) -> Polynomial:
+    """Raises NoPolynomial."""
+    return read(read_expression(formula.text))
+
+
+def read(node: ast.expr) -> Polynomial:
+    """The polynomial that an expression denotes, in which a quotient is exact. Raises
+    NoPolynomial."""
+    match node:
+        case ast.Name(id=name):
+            return Polynomial.generator(name)
+        case ast.Subscript() | ast.Attribute():
+            return Polynomial.generator(ast.unparse(node))
+        case ast.Constant(value=int() | float() as value) if repr(value)[0].isdigit():  # not True
+            return Polynomial.constant(Fraction(repr(value)))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -read(operand)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            number = read(right).number
+            if number:
+                return read(left) * Fraction(1, number)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            combination = _of_whole(_OPERATORS[type(op)], [read(left), read(right)])
+            if isinstance(combination, Polynomial):
+                return combination
+        case ast.Call(func=ast.Name(id="ceil" | "floor" as kind), args=[argument]):
+            return applied(kind, read(argument), ONE)
+        case ast.Call(func=ast.Name(id="max" | "min" as kind), args=[_, *_] as values):
+            return reduce(partial(applied, kind), map(read, values))
+    raise NoPolynomial

@@ -11,7 +11,7 @@ from itertools import product
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
@@ -60,17 +60,6 @@ class Solution(Struct, frozen=True):
 
     point: Mapping[str, int]
     count: int
-
-
-class Search(Struct, frozen=True):
-    """What was found. `combinations`: so many of all unknowns but the one that is solved for were
-    looked at; `cut`: whether there were more than there was time for; `limits`: of the unknowns
-    that had none."""
-
-    solutions: tuple[Solution, ...]
-    combinations: int
-    cut: bool = False
-    limits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 # --- limits -----------------------------------------------------------------------------------
@@ -130,7 +119,11 @@ class Searching:
     """Looks for the best solutions; of equally good ones, those nearest to the proportions of the
     call. `count`: of the unknowns, in their order; `growing`: those of which more never gives less:
     the one among them that ranges widest is found by bisection for all values of the others, and
-    what cannot be nearer is left out. `passive`: unknowns that only conditions are about."""
+    what cannot be nearer is left out. `passive`: unknowns that only conditions are about.
+
+    `solutions`: the best first; `combinations`: so many of all unknowns but the one that is solved
+    for were looked at; `is_cut`: there were more than there was time for; `limits`: of the unknowns
+    that had none."""
 
     def __init__(
         self,
@@ -166,7 +159,8 @@ class Searching:
         self.choices = [_nearest_first(u) for u in self.passive]
         self.best: list[tuple[int, Fraction, int, Solution]] = []
         self.turn = count_up()
-        self.combinations = 0
+        self.solutions: list[Solution] = []
+        self.combinations, self.is_cut = 0, False
 
     def count_of(self, name: str) -> Callable[[int], int]:
         """The count as a function of one unknown, the others as they are."""
@@ -182,15 +176,15 @@ class Searching:
         last = _last(self.count_of(unknown.name), unknown.low, high, BEYOND * self.budget)
         return min(high, max(last, unknown.low + LEAST))
 
-    def run(self) -> Search:
-        cut = any(len(values) == MANY for values in self.choices)
+    def run(self) -> None:
+        self.is_cut = any(len(values) == MANY for values in self.choices)
         try:
             if self.requirements.hold({}):
                 self.descend(0, {})
         except TimeoutError:
-            cut = True
+            self.is_cut = True
         best = sorted(self.best, reverse=True)  # no two are of one turn
-        return Search(tuple(s for *_, s in best), self.combinations, cut, self.limits)
+        self.solutions = [solution for *_, solution in best]
 
     @property
     def reach(self) -> int | None:
