@@ -122,22 +122,6 @@ class Model:
         builds = self._builds([(self._at(point), self.ask) for point in points])
         return list(map(self._outcome, builds))
 
-    def counts(self, points: Sequence[Point]) -> list[int | NotMeasured]:
-        """As `build`, where only the count is wanted."""
-        if self.selector.module:
-            return [o.total if isinstance(o, Built) else o for o in self.build(points)]
-        metric, ask = self.selector.metric, dataclasses.replace(self.ask, parameters=False)
-        counts: list[int | NotMeasured] = []
-        for measurement in self._builds([(self._at(point), ask) for point in points]):
-            if isinstance(measurement, NotMeasured):
-                counts.append(measurement)
-            elif (count := measurement.counts.of(metric)) is not None:
-                counts.append(count)
-            else:
-                why = self.why_unknown(measurement) or f"{metric} is unknown"
-                counts.append(NotMeasured("NPL004", why, cause="raised"))
-        return counts
-
     def _at(self, point: Point) -> Candidate:
         return self.candidate.with_build(vary=tuple(point.items()))
 

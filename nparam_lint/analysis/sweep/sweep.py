@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
-from nparam_lint.analysis.closed_forms.observations import differs
+from nparam_lint.analysis.closed_forms.observations import Built, differs
 from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.count.measured import NotMeasured
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.form_records import Derived
-    from nparam_lint.analysis.closed_forms.observations import Point, Value
+    from nparam_lint.analysis.closed_forms.observations import Outcome, Point, Value
     from nparam_lint.analysis.model_builder import Model
 
 CHUNK = 2048  # configurations that are counted together
@@ -101,7 +101,7 @@ class Sweep:
         places = [place for place, row in enumerate(rows) if row.count is None]
         by_form_places = [place for place, row in enumerate(rows) if row.count is not None]
         places += self.chance.sample(by_form_places, min(checks, len(by_form_places)))
-        outcomes = self.model.counts([chunk[place] for place in places])
+        outcomes = self.model.build([chunk[place] for place in places])
         for place, outcome in zip(places, outcomes, strict=True):
             if rows[place].count is not None:
                 self.check(rows[place], outcome)
@@ -111,20 +111,20 @@ class Sweep:
                 reason = re.sub(call, "", " ".join(outcome.reason.split()))
                 rows[place] = SweepRow(chunk[place], None, "built", reason)
             else:
-                rows[place] = SweepRow(chunk[place], outcome, "built")
+                rows[place] = SweepRow(chunk[place], outcome.total, "built")
         return rows
 
-    def check(self, row: SweepRow, outcome: int | NotMeasured) -> None:
+    def check(self, row: SweepRow, outcome: Outcome) -> None:
         """Compare what the form says with what was built."""
-        if isinstance(outcome, int):
-            what = f"has {outcome:,}"
+        if isinstance(outcome, Built):
+            what = f"has {outcome.total:,}"
         elif outcome.cause in _TOO_LARGE:
             self.tally.unchecked += 1
             return
         else:
             what = f"cannot be built: {outcome.reason}"
         self.tally.checked += 1
-        if outcome != row.count:
+        if not isinstance(outcome, Built) or outcome.total != row.count:
             where = ", ".join(f"{name}={value!r}" for name, value in row.point.items())
             raise Mismatch(
                 f"the closed form is wrong at {where}: it gives {row.count:,}, the model that was "
