@@ -66,7 +66,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 _LONGEST = (
     "hooks/test_pre_commit.py",
     "cache/test_recall.py",
-    "cache/test_changes.py",
+    "cache/test_properties.py",
     "count/test_survival.py",
     "plugins/test_pytest_plugin.py",
     "hooks/test_projects.py",

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shutil
 import subprocess
-import textwrap
+import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from sample_files import write_files
+
+from nparam_lint.cache import replay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
 
 def net(imports: str, width: object, name: str = "Net") -> str:
     """The source of a model with `4 * width + 4` parameters."""
     return (
-        f"import torch.nn as nn\n{textwrap.dedent(imports)}\n"
+        f"import torch.nn as nn\n{imports}\n"
         f"class {name}(nn.Module):\n"
         "    def __init__(self):\n"
         "        super().__init__()\n"
         f"        self.a = nn.Linear({width}, 4)\n"
     )
-
-
-def write(root: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text))
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -45,9 +46,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def swap(path: Path, old: str, new: str) -> None:
     """The same, by putting another file in its place."""
     other = path.with_name(path.name + ".new")
-    other.write_text(path.read_text())
-    state = path.stat()
-    os.utime(other, ns=(state.st_atime_ns, state.st_mtime_ns))
+    shutil.copy2(path, other)
     edit(other, old, new)
     other.replace(path)
 
@@ -58,21 +57,51 @@ def link(path: Path, target: str) -> None:
     path.symlink_to(target)
 
 
-def new_repository(root: Path) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+def new_environment(place: Path, width: int = 4) -> Path:
+    """An environment that has all that ours has, and a package `extra` of its own: the directory
+    that packages are installed in."""
+    python = Path(os.path.realpath(sys.executable))
+    version = ".".join(map(str, sys.version_info[:3]))
+    config = f"home = {python.parent}\ninclude-system-site-packages = false\nversion = {version}\n"
+    write_files(place, {"pyvenv.cfg": config})
+    link(place / "bin/python", str(python))
+    site = place / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
+    ours = "\n".join(path for path in sys.path if path.endswith("site-packages"))
+    write_files(site, {"ours.pth": ours + "\n"})
+    install(site, width, "1.0")
+    return site
+
+
+def install(site: Path, width: int, version: str) -> None:
+    for old in site.glob("extra*"):
+        shutil.rmtree(old)
+    metadata = f"Name: extra\nVersion: {version}\n"
+    write_files(
+        site,
+        {"extra/__init__.py": f"W = {width}\n", f"extra-{version}.dist-info/METADATA": metadata},
+    )
+
+
+def replayed(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) -> Any:
+    """The last answer to a command, if it is given again: its exit code, and what is printed."""
+    output, before = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), Path.cwd()
+    with mock.patch.dict(os.environ, environ, clear=True), redirect_stdout(output):
+        os.chdir(root)
+        try:
+            code = replay(arguments, os.environ, lambda *_: None)
+        finally:
+            os.chdir(before)
+    return None if code is None else (code, output.buffer.getvalue().decode())
 
 
 def without_cache(text: str) -> Any:
     """What a command printed, without what may depend on the cache; JSON as what it says."""
     if text.startswith("{"):
-        said = json.loads(text)
-        for model in said.get("models", ()):
+        document = json.loads(text)
+        for record in (*document.get("models", ()), document.get("summary", {})):
             for name in ("cached", "seconds"):
-                model.pop(name, None)
-        for name in ("cached", "seconds"):
-            said.get("summary", {}).pop(name, None)
-        return said
+                record.pop(name, None)
+        return document
     text = re.sub(r" \([\d,]+ from the cache\)|, from the cache", "", text)
     return re.sub(r"\d+\.\d+ ?s\b( =+)?$", "… s", text, flags=re.MULTILINE)
 
@@ -85,7 +114,6 @@ class Answer:
     code: int
     report: dict[str, Any]
     recalled: frozenset[str]
-    errors: str
 
     @property
     def totals(self) -> dict[str, int | None]:
@@ -95,28 +123,10 @@ class Answer:
 
 def answer(done: subprocess.CompletedProcess[str]) -> Answer:
     assert "Traceback" not in done.stderr, done.stderr
-    report = json.loads(done.stdout)
-    recalled = frozenset(m["target"] for m in report["models"] if m["cached"])
-    assert report["summary"].pop("cached") == len(recalled)
-    for model in report["models"]:
-        del model["cached"]
-        model.pop("seconds", None)  # a class inside another model took none of its own
-    report["summary"].pop("seconds", None)
-    return Answer(done.returncode, report, recalled, done.stderr)
-
-
-def differences(one: Answer, other: Answer) -> list[str]:
-    """Where two answers differ, with what each says there: whole reports are too long to read."""
-    pairs = [("exit code", one.code, other.code), ("", one.report, other.report)]
-    found: list[str] = []
-    for where, a, b in pairs:  # grows while it is walked
-        if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
-            pairs += [(f"{where}.{key}", a[key], b[key]) for key in a]
-        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-            pairs += [(f"{where}[{i}]", x, y) for i, (x, y) in enumerate(zip(a, b, strict=True))]
-        elif a != b:
-            found.append(f"{where}: {a!r} != {b!r}")
-    return found
+    document = json.loads(done.stdout)
+    recalled = frozenset(m["target"] for m in document["models"] if m["cached"])
+    assert document["summary"]["cached"] == len(recalled)
+    return Answer(done.returncode, without_cache(done.stdout), recalled)
 
 
 @dataclass
@@ -129,20 +139,25 @@ class Checker:
     arguments: tuple[object, ...] = ()
     environ: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, files: Mapping[str, str], run: Any, place: Path, *arguments: object) -> Checker:
+        """One of a repository with these files."""
+        root = place / "project"
+        root.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+        write_files(root, files)
+        return cls(run, root, place / "cache", arguments)
+
     def check(self, *more: object) -> Answer:
         environ = {"NPARAM_LINT_CACHE": str(self.cache), **self.environ}
-        given = ("check", *self.arguments, *more, "--format", "json")
-        return answer(self.run(*given, cwd=self.root, **environ))
-
-    def both(self) -> tuple[Answer, Answer]:
-        """What a run says that remembers, and what one says that does not."""
-        return self.check(), self.check("--no-cache")
+        arguments = ("check", *self.arguments, *more, "--format", "json")
+        return answer(self.run(*arguments, cwd=self.root, **environ))
 
     def agree(self) -> Answer:
-        """Both, and a third that remembers the first, say the same; returns the first."""
-        cached, anew = self.both()
+        """A run that remembers, one that does not, and one that remembers the first say the same;
+        returns the first."""
+        cached, anew = self.check(), self.check("--no-cache")
         assert anew.recalled == frozenset()
-        assert cached.totals == anew.totals
-        assert differences(cached, anew) == []
-        assert differences(self.check(), anew) == []
+        assert cached.report == anew.report
+        assert self.check().report == anew.report
         return cached

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cache_project import Answer, Checker, net, new_repository, write
+from cache_project import Answer, Checker, net
 
 from nparam_lint.worker.building.kernel_guard import landlock_version
 
@@ -56,7 +56,9 @@ DOORS = {
     "os.path.samefile": "w = os.path.samefile(D + '/link', F)",
     "io.FileIO": "w = io.FileIO(F).read()",
     "io.open": "w = io.open(F).read()",
+    "io.open if there": "w = text(D + '/file')",
     "io.open_code": "w = io.open_code(F).read()",
+    "glob.glob": "import glob; w = glob.glob(D + '/*/b')",
     "mmap.mmap": "f = open(F); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); w = m[:]",
     "pathlib.Path.exists": "w = (P / 'new').exists()",
     "pathlib.Path.glob": "w = len([*P.glob('d/*')])",
@@ -235,6 +237,10 @@ with contextlib.suppress(ImportError):
 D = {!r}
 F, P = D + "/w.txt", Path(D)
 
+def text(path):
+    with contextlib.suppress(OSError):
+        return open(path).read()
+
 def w(self):
     {}
     return zlib.crc32(repr(w).encode()) % 997
@@ -249,20 +255,17 @@ def answers(
     """Of a project with a model for each, and one that reads nothing: two before the change, and
     one after it."""
     top = tmp_path_factory.mktemp("doors")
-    root, data = top / "project", top / "project" / "data"
     command = [sys.executable, "-W", "ignore", "-c", CONTENTS]
     subprocess.run(command, cwd=top, check=True, capture_output=True)
-    new_repository(root)
-    write(root, {"nothing.py": net("", 16)})
+    data = top / "project" / "data"
+    files = {"nothing.py": net("", 16)}
     for number, name in enumerate(THERE):
-        shutil.copytree(top / "before", data / str(number), symlinks=True)
-        source = HERE.format(str(data / str(number)), DOORS[name])
-        write(root, {f"m{number}.py": net(source, "w(self)")})
-    checker = Checker(nparam_lint, root, top / "cache")
+        files[f"m{number}.py"] = net(HERE.format(str(data), DOORS[name]), "w(self)")
+    checker = Checker.of(files, nparam_lint, top)
+    shutil.copytree(top / "before", data, symlinks=True)
     first, again = checker.check(), checker.check()
     shutil.rmtree(data)
-    for number in range(len(THERE)):
-        shutil.copytree(top / "after", data / str(number), symlinks=True)
+    shutil.copytree(top / "after", data, symlinks=True)
     return first, again, checker.check()
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import shutil
 import subprocess
 import sys
-from contextlib import redirect_stdout
-from dataclasses import dataclass
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import pytest
-from cache_project import edit, net, new_repository, without_cache, write
+from cache_project import Checker, answer, edit, link, net, new_environment, replayed, without_cache
+from sample_files import write_files
 
-from nparam_lint.cache import replay
 from nparam_lint.cache.store import PARTIAL, TAG
 
 if TYPE_CHECKING:
@@ -25,126 +22,91 @@ if TYPE_CHECKING:
 
     from conftest import Command
 
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere no answer is kept")
+
 # What any run imports that reads the project, checks a measurement or lints a file.
 HEAVY = {
     "argparse",
-    "libcst",
     "msgspec",
     "subprocess",
     "dataclasses",
     "pathlib",
     "nparam_lint.cli.common",  # which `main` imports when it is read
 }
-# Takes longer than a fiftieth of a second to read.
-SLOW = "import torch\n" + "x = [1, 2, 3, f(4)]\n" * 4_000
 READING = "import os\nW = len(open(os.path.join(os.path.dirname(__file__), 'w.txt')).read())"
-FILES = {"a.py": net("", 16), "b.py": net(READING, "W"), "w.txt": "x" * 8, "data/x": ""}
+FILES = {
+    "a.py": net("", 16),
+    "b.py": net(READING, "W"),
+    "w.txt": "x" * 8,
+    "data/x": "",
+    "nparam-lint.toml": 'extend = "../base.toml"\n',
+    "../base.toml": "",
+    "../other.toml": "",
+    ".gitignore": "/.venv/\n",
+}
 PAST = (1_600_000_000, 1_600_000_000)
+JSON = ("check", "--format", "json")
 
 
-@dataclass(frozen=True)
 class Project:
     """Two models, one of which reads a file, in a repository, and a cache of its own."""
 
-    root: Path
-    environ: dict[str, str]
-    nparam_lint: Command
+    def __init__(self, place: Path, environ: dict[str, str], nparam_lint: Command) -> None:
+        self.checker = Checker.of(FILES, nparam_lint, place)
+        self.root, self.cache = self.checker.root, self.checker.cache
+        self.environ = environ | {"NPARAM_LINT_CACHE": str(self.cache)}
 
-    def begin(self) -> None:
-        """All files as they were at first, long ago."""
-        for path in self.root.iterdir():
-            if path.name != ".git":
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-        (self.root / ".git/info/exclude").unlink(missing_ok=True)
-        write(self.root, FILES)
-        for path in [*self.root.rglob("*"), self.root]:
-            os.utime(path, PAST)
-
-    def replayed(self, *options: str, **more: str) -> str | None:
+    def replayed(self, *options: str) -> str | None:
         """The last answer to a command, if it is given again."""
-        output, before = io.TextIOWrapper(io.BytesIO(), "utf-8", newline=""), Path.cwd()
-        environ = mock.patch.dict(os.environ, self.environ | more, clear=True)
-        with environ, redirect_stdout(output):
-            os.chdir(self.root)
-            try:
-                code = replay(options, os.environ, lambda *_: None)
-            finally:
-                os.chdir(before)
-        return None if code is None else output.buffer.getvalue().decode()
-
-    def ask(self, *options: str, **more: str) -> str:
-        done = self.nparam_lint(*options, cwd=self.root, **self.environ | more)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.stdout
+        last = replayed(self.root, options, self.environ)
+        return last and last[1]
 
     def keep(self, *options: str) -> str:
         """Ask until the answer is kept: what was changed less than 50 ms before a run began is not
         relied upon."""
         for _ in range(50):
-            text = self.ask(*options)
+            done = self.checker.run(*options, cwd=self.root, **self.environ)
             if (again := self.replayed(*options)) is not None:
-                assert without_cache(again) == without_cache(text)
+                assert without_cache(again) == without_cache(done.stdout)
                 return again
         raise AssertionError("no answer was kept")
 
 
-@pytest.fixture(scope="module")
-def project(
-    tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str], nparam_lint: Command
-) -> Project:
-    top = tmp_path_factory.mktemp("replay")
-    new_repository(top / "project")
-    more = {"NPARAM_LINT_CACHE": str(top / "cache")}
-    return Project(top / "project", environ | more, nparam_lint)
-
-
-def imported(project: Project, *options: str, **more: str) -> tuple[set[str], int, str]:
-    """The modules that a run in a process of its own imports; its exit code, and what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "nparam_lint", *options],
-        cwd=project.root,
-        env=project.environ | more,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    lines = done.stderr.splitlines()
-    modules = {line.rpartition("|")[2].strip() for line in lines if "|" in line}
-    return modules, done.returncode, done.stdout
+@pytest.fixture
+def project(tmp_path: Path, environ: dict[str, str], nparam_lint: Command) -> Project:
+    return Project(tmp_path, environ, nparam_lint)
 
 
 def test_nothing_heavy_is_imported_where_nothing_changed(project: Project) -> None:
     """The exit code and the text are those of the run; another environment is another question. Of
     models that are declared, of which there is none: nothing is built."""
-    project.begin()
-    write(project.root, {"nparam-lint.toml": '[budgets]\n"a.py::Gone" = 1\n'})
-    os.utime(project.root / "nparam-lint.toml", PAST)
+    write_files(project.root, {"nparam-lint.toml": '[budgets]\n"a.py::Gone" = 1\n'})
     options = ("--declared", "--format", "concise")
-    modules, *first = imported(project, *options)
-    assert modules >= HEAVY - {"libcst"}
-    assert first[0] == 1
-    assert "NPL008" in first[1]
-    for _ in range(50):  # until the answer is kept
-        modules, *again = imported(project, *options)
-        assert again == first
-        if not HEAVY & modules:
-            break
-    else:
-        raise AssertionError("no answer was kept")
-    for more, is_kept in (
-        ({"SOMETHING": "else"}, True),
-        ({"HF_HOME": "/elsewhere"}, False),
-        ({"SHLVL": "7"}, True),
-    ):
-        assert (not HEAVY & imported(project, *options, **more)[0]) == is_kept, more
-    assert imported(project, *options, "--no-c")[0] >= HEAVY - {"libcst"}
 
+    def run(*more: str, **environ: str) -> tuple[bool, int, str]:
+        """Whether what is heavy is imported; the exit code, and what is printed."""
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "nparam_lint", *options, *more],
+            cwd=project.root,
+            env=project.environ | environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        lines = done.stderr.splitlines()
+        modules = {line.rpartition("|")[2].strip() for line in lines if "|" in line}
+        heavy = HEAVY & modules
+        assert heavy in (HEAVY, set())
+        return bool(heavy), done.returncode, done.stdout
 
-def totals(text: str) -> dict[str, int | None]:
-    models = json.loads(text)["models"]
-    return {model["target"]: (model["counts"] or {}).get("total") for model in models}
+    is_built, code, text = run()
+    assert (is_built, code) == (True, 1)
+    assert "NPL008" in text
+    project.keep(*options)
+    assert run() == run(SOMETHING="else") == run(SHLVL="7") == (False, code, text)
+    assert run(HF_HOME="/elsewhere") == run("--no-c") == (True, code, text)
 
 
 SAME: dict[str, Callable[[Path], object]] = {
@@ -153,81 +115,129 @@ SAME: dict[str, Callable[[Path], object]] = {
     "a directory touched": lambda root: os.utime(root / "data"),
     "made and removed": lambda root: [(root / "new.py").touch(), (root / "new.py").unlink()],
 }
-A, B, NEW = {"a.py::Net": 68}, {"b.py::Net": 36}, net("", 3)
-# What is changed, and the totals then.
-OTHER: dict[str, tuple[Callable[[Path], object], dict[str, int | None]]] = {
-    "edited, same size and times": (
-        lambda root: edit(root / "a.py", "16", "32"),
-        {"a.py::Net": 132} | B,
-    ),
-    "a file that was read": (lambda root: write(root, {"w.txt": "x" * 9}), A | {"b.py::Net": 40}),
-    "a new file": (lambda root: write(root, {"c.py": NEW}), A | B | {"c.py::Net": 16}),
+# What is changed, one thing after the other; the models that have another total then, or are gone;
+# the exit code.
+OTHER: dict[str, tuple[Callable[[Path], object], dict[str, int | None], int]] = {
+    "edited, same size and times": (lambda root: edit(root / "a.py", "16", "32"), {"a": 132}, 0),
+    "a file that was read": (lambda root: write_files(root, {"w.txt": "x" * 9}), {"b": 40}, 0),
+    "a new file": (lambda root: write_files(root, {"c.py": net("", 3)}), {"c": 16}, 0),
     "a new file in a directory without one": (
-        lambda root: write(root, {"data/c.py": NEW}),
-        A | B | {"data/c.py::Net": 16},
+        lambda root: write_files(root, {"data/d.py": net("", 3)}),
+        {"data/d": 16},
+        0,
     ),
-    "a file less": (lambda root: (root / "a.py").unlink(), B),
-    "a budget in the config": (
-        lambda root: write(root, {"nparam-lint.toml": '[budgets]\n"a.py::Net" = 1\n'}),
-        A | B,
+    "a file less": (lambda root: (root / "c.py").unlink(), {"c": None}, 0),
+    "a config that is extended": (
+        lambda root: write_files(root, {"../base.toml": '[budgets]\n"a.py::Gone" = 1\n'}),
+        {},
+        1,
     ),
-    "a file that git ignores": (lambda root: write(root, {".gitignore": "a.py\n"}), B),
-    "a file that git excludes": (lambda root: write(root, {".git/info/exclude": "a.py\n"}), B),
-    "a module that shadows": (
-        lambda root: write(root, {"torch.py": ""}),
-        A | B,  # the worker takes its own
+    "a file that git ignores": (
+        lambda root: write_files(root, {".gitignore": "/.venv/\nb.py\n"}),
+        {"b": None},
+        1,
+    ),
+    "a link to another config": (lambda root: link(root / "../base.toml", "other.toml"), {}, 0),
+    "a file that git excludes": (
+        lambda root: write_files(root, {".git/info/exclude": "data\n"}),
+        {"data/d": None},
+        0,
+    ),
+    "another budget": (
+        lambda root: write_files(root, {"nparam-lint.toml": '[budgets]\n"a.py::Net" = 132\n'}),
+        {},
+        0,
+    ),
+    "a module that shadows": (  # the worker takes its own
+        lambda root: write_files(root, {"torch.py": ""}),
+        {},
+        0,
     ),
 }
 
 
-JSON = ("--format", "json")
-
-
-def test_what_did_not_change_anything(project: Project) -> None:
-    """One after the other."""
-    project.begin()
+def test_what_may_change_the_answer_and_what_may_not(project: Project) -> None:
+    totals: dict[str, int | None] = {"a": 68, "b": 36}
     before = project.keep(*JSON)
-    assert totals(before) == A | B
-    for name, change in SAME.items():
-        change(project.root)
+    for name, same in SAME.items():
+        same(project.root)
         assert project.replayed(*JSON) == before, name
+    for name, (change, changes, code) in OTHER.items():
+        change(project.root)
+        assert project.replayed(*JSON) is None, name
+        totals |= changes
+        found = answer(project.checker.run(*JSON, cwd=project.root, **project.environ))
+        there = {f"{model}.py::Net": total for model, total in totals.items() if total}
+        assert (found.totals, found.code) == (there, code), name
+        project.keep(*JSON)
 
 
-@pytest.mark.parametrize("name", OTHER)
-def test_what_may_change_the_answer(project: Project, name: str) -> None:
-    project.begin()
+@pytest.mark.thorough
+@pytest.mark.parametrize("variable", ["", "VIRTUAL_ENV"])
+def test_an_environment_that_gets_torch(project: Project, tmp_path: Path, variable: str) -> None:
+    place = tmp_path / "active" if variable else project.root / ".venv"
+    ours = new_environment(place) / "ours.pth"
+    paths = ours.read_text()
+    ours.unlink()
+    if variable:
+        project.environ[variable] = str(place)
     project.keep(*JSON)
-    change, expected = OTHER[name]
-    change(project.root)
+    ours.write_text(paths)
     assert project.replayed(*JSON) is None
-    assert totals(project.ask(*JSON)) == expected
+    done = project.checker.run(*JSON, cwd=project.root, **project.environ)
+    assert json.loads(done.stdout)["environment"]["python"] == str(place / "bin" / "python")
 
 
-def test_answers_alone_do_not_fill_the_disk(project: Project, nparam_lint_process: Command) -> None:
-    project.begin()
+def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
     project.keep(*JSON)
-    (folder,) = {p.parent for p in Path(project.environ["NPARAM_LINT_CACHE"]).glob("v1/*/run-*")}
+    (folder,) = {path.parent for path in project.cache.glob("v1/*/run-*")}
     partial = folder / f"run-0.0123456789abcdef{PARTIAL}"
     partial.touch()
     for path in (partial, *folder.parent.rglob(TAG)):
         os.utime(path, PAST)
     before = {path.name for path in folder.iterdir()}
     # Another question, and no build can see it.
-    nparam_lint_process(*JSON, cwd=project.root, **project.environ | {"COLUMNS": "77"})
+    project.checker.run(*JSON, cwd=project.root, **project.environ | {"COLUMNS": "77"})
     now = {path.name for path in folder.iterdir()}
     assert before - now == {partial.name}
     assert [name.partition("-")[0] for name in now - before] == ["run"]
 
 
-@pytest.mark.parametrize("ignored", ["NPL101", "NPL003"])
-def test_what_was_not_read_in_time_is_read_again(
-    project: Project, tmp_path: Path, ignored: str
-) -> None:
-    """No answer is kept that rests on less than all files, whether it tells so or must not."""
-    project.begin()
-    (project.root / "a.py").write_text(SLOW)
+def test_what_was_not_read_in_time_is_read_again(project: Project) -> None:
+    """No answer is kept that rests on less than all files, also where that must not be told."""
+    # Takes longer than a fiftieth of a second to read.
+    (project.root / "a.py").write_text("import torch\n" + "x = [1, 2, 3, f(4)]\n" * 4_000)
+    time.sleep(0.06)
     for timeout, kept in (("0.01", 0), ("60", 1)):
-        options = ("--static", "--timeout", timeout, "--ignore", ignored)
-        text = project.ask(*options, NPARAM_LINT_CACHE=str(tmp_path))
-        assert ("NPL003" in text) == (not kept and ignored != "NPL003")
-        assert len([*tmp_path.rglob("run-*")]) == kept
+        options = ("--static", "--timeout", timeout, "--ignore", "NPL003")
+        project.checker.run(*options, cwd=project.root, **project.environ)
+        assert len([*project.cache.rglob("run-*")]) == kept
+
+
+@pytest.mark.thorough
+def test_what_is_staged_while_the_index_is_copied(
+    tmp_path: Path, nparam_lint_process: Command
+) -> None:
+    """A run that looks at an index that is no more must not speak for the next one."""
+    # To copy these takes longer than the 50 ms that are not relied upon.
+    files = {f"data/{i}": str(i) * 1_000_000 for i in range(10, 60)}
+    checker = Checker.of(files | {"a.py": net("", 4)}, nparam_lint_process, tmp_path)
+    wrong = net("", 4).replace(":\n", ':\n    """nparam: about 20"""\n', 1)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    more = {"NPARAM_LINT_CACHE": str(checker.cache), "TMPDIR": str(copies)}
+    staged = ("check", "--staged", "--static", "--format", "json")
+
+    def add() -> None:
+        subprocess.run(["git", "add", "."], cwd=checker.root, check=True)
+
+    add()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(checker.run, *staged, cwd=checker.root, **more)
+        while not first.done() and not [*copies.glob("*/data")]:
+            time.sleep(0.001)
+        write_files(checker.root, {"a.py": wrong})
+        add()
+    assert first.result().returncode == 0  # it saw what was staged at first
+    done = checker.run(*staged, cwd=checker.root, **more)
+    assert done.returncode == 1, done.stdout

@@ -10,17 +10,19 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from cache_project import Checker, edit, net, new_repository, write
+from cache_project import Checker, edit, net, new_environment
+from sample_files import write_files
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import Store
+from nparam_lint.count.reasons import in_words
 from nparam_lint.repository import project_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from conftest import Command
 
 FILES = {
     "a.py": net("import extra, os", "extra.W + len(os.environ['HOME'] and 'x')"),
@@ -35,33 +37,24 @@ def git(root: Path, *words: str) -> None:
     subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
 
 
-def new_environment(place: Path) -> Path:
-    """An environment with all that ours has and a package of its own, made anew: files of now."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
-    site = next(place.glob("lib/python3*/site-packages"))
-    (site / "ours.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
-    write(site, {"extra/__init__.py": "W = 4\n", "extra-1.0.dist-info/METADATA": "Name: extra\n"})
-    return place
-
-
 @pytest.fixture
-def cloned(tmp_path: Path, nparam_lint: Callable[..., Any]) -> tuple[Checker, Checker]:
+def cloned(tmp_path: Path, nparam_lint: Command) -> tuple[Checker, Checker]:
     """A project that was checked, and a fresh clone of it at another path, with an environment at
     another path and a copy of the cache, all of whose files are new."""
-    origin, cache = tmp_path / "nets", tmp_path / "cache"
-    new_repository(origin)
-    write(origin, FILES)
+    first = Checker.of(FILES, nparam_lint, tmp_path, "--python", tmp_path / "one")
+    first.environ["HOME"] = str(tmp_path)
+    new_environment(tmp_path / "one")
+    origin = first.root
     git(origin, "remote", "add", "origin", "https://me:pw@host.example/team/nets.git")
     git(origin, "add", ".")
     git(origin, "commit", "-qm", "x")
-    first = Checker(nparam_lint, origin, cache, ("--python", new_environment(tmp_path / "one")))
-    first.environ["HOME"] = str(tmp_path)
     assert first.check().totals == TOTALS
     clone, copy = tmp_path / "builds" / "12" / "n", tmp_path / "restored"
     git(tmp_path, "clone", "-q", str(origin), str(clone))
     git(clone, "remote", "set-url", "origin", "git@host.example:fork/nets")
-    shutil.copytree(cache, copy, copy_function=shutil.copyfile)
-    environment = new_environment(tmp_path / "elsewhere" / "two")
+    shutil.copytree(first.cache, copy, copy_function=shutil.copyfile)
+    environment = tmp_path / "elsewhere" / "two"
+    new_environment(environment)
     second = Checker(nparam_lint, clone, copy, ("--python", environment))
     second.environ["HOME"] = str(tmp_path / "builds")
     return first, second
@@ -80,17 +73,6 @@ def test_a_fresh_clone_with_yesterdays_cache(cloned: tuple[Checker, Checker]) ->
     assert clone.agree().totals == {"a.py::Net": 28, "b.py::Net": 40}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="environments look otherwise")
-@pytest.mark.thorough
-def test_another_package_is_another_key(cloned: tuple[Checker, Checker]) -> None:
-    _, clone = cloned
-    site = next(Path(str(clone.arguments[1])).glob("lib/python3*/site-packages"))
-    (site / "extra-1.0.dist-info").rename(site / "extra-1.1.dist-info")
-    assert clone.check("--why-built").recalled == frozenset()
-    (site / "extra-1.1.dist-info").rename(site / "extra-1.0.dist-info")
-    assert clone.check().recalled == TOTALS.keys()
-
-
 @pytest.mark.parametrize(
     ("url", "name"),
     [
@@ -100,7 +82,7 @@ def test_another_package_is_another_key(cloned: tuple[Checker, Checker]) -> None
     ],
 )
 def test_what_a_project_is_called(tmp_path: Path, url: str, name: str) -> None:
-    new_repository(tmp_path)
+    git(tmp_path, "init", "-q")
     assert project_name(tmp_path) == str(tmp_path)
     git(tmp_path, "remote", "add", "origin", url)
     assert project_name(tmp_path) == name
@@ -114,6 +96,7 @@ WRITER = """
 import sys
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import Store
+from nparam_lint.count.reasons import in_words
 base, own = sys.argv[1:]
 for number in range(20):
     facts = FactCache(Store(base, "nets", shared=True), "facts", int)
@@ -133,7 +116,7 @@ def test_several_writers_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_clones_that_run_at_once(
-    cloned: tuple[Checker, Checker], nparam_lint_process: Callable[..., Any]
+    cloned: tuple[Checker, Checker], nparam_lint_process: Command
 ) -> None:
     """What each of them measures is known afterwards."""
     first, second = (replace(one, run=nparam_lint_process) for one in cloned)
@@ -152,37 +135,27 @@ def test_clones_that_run_at_once(
 
 
 @pytest.fixture
-def project(tmp_path: Path, nparam_lint: Callable[..., Any]) -> Checker:
-    root = tmp_path / "project"
-    new_repository(root)
-    write(root, {"part/a.py": net("", 4)})
-    checker = Checker(nparam_lint, root, Path())  # what names the cache is what is tested
-    checker.environ["NPARAM_LINT_CACHE"] = ""
-    return checker
+def project(tmp_path: Path, nparam_lint: Command) -> Checker:
+    return Checker.of({"part/a.py": net("", 4)}, nparam_lint, tmp_path)
 
 
-@pytest.mark.thorough
-def test_a_relative_path_in_the_config_starts_at_the_config(project: Checker) -> None:
-    write(project.root, {"nparam-lint.toml": 'cache = "../kept"\n'})
-    here = replace(project, root=project.root / "part")
-    assert here.check("--config", project.root / "nparam-lint.toml").totals == {
+def test_where_the_config_and_the_environment_say(project: Checker, tmp_path: Path) -> None:
+    """A path in the config starts at the config; the environment outranks it."""
+    write_files(project.root, {"nparam-lint.toml": 'cache = "../kept"\n'})
+    git(project.root, "add", ".")
+    project.environ["NPARAM_LINT_CACHE"] = ""
+    inside = replace(project, root=project.root / "part")
+    assert inside.check("--config", project.root / "nparam-lint.toml").totals == {
         "part/a.py::Net": 20
     }
-    assert [*(project.root.parent / "kept").glob("v1/*/model-*")]
-    assert project.check().recalled == {"part/a.py::Net"}
-    subprocess.run(["git", "add", "."], cwd=project.root, check=True)
+    assert [*tmp_path.glob("kept/v1/*/model-*")]
     assert project.check("--staged").recalled == {"part/a.py::Net"}
-
-
-def test_the_environment_outranks_the_config(project: Checker) -> None:
-    write(project.root, {"nparam-lint.toml": 'cache = "../kept"\n'})
     project.environ["NPARAM_LINT_CACHE"] = "../other"
-    project.check()
-    assert not (project.root.parent / "kept").exists()
-    assert [*(project.root.parent / "other").glob("v1/*/model-*")]
+    assert project.check().recalled == frozenset()
+    assert [*tmp_path.glob("other/v1/*/model-*")]
 
 
-def test_the_old_name_is_an_error(project: Checker, nparam_lint: Callable[..., Any]) -> None:
+def test_the_old_name_is_an_error(project: Checker, nparam_lint: Command) -> None:
     for command in ("check", "clean"):
         done = nparam_lint(command, cwd=project.root, NPARAM_LINT_CACHE_DIR="/x")
         assert done.returncode == 2
@@ -198,27 +171,18 @@ def test_only_a_directory_that_is_named_may_be_writable_for_others(tmp_path: Pat
     assert Store(base, "nets", shared=True).load("name") == b"body"
 
 
-def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    """No file may be larger than nothing: every write fails, as on a full disk."""
-    limited = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
-        "from nparam_lint.cache.store import Store; s = Store(sys.argv[1], 'nets', shared=True);"
-        "print(s.save('name', b'body'), s.trouble)"
-    )
-    base = tmp_path / "full"
-    done = subprocess.run(
-        [sys.executable, "-c", limited, str(base)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("False ")
-    assert "File too large" in done.stdout
-    assert not [*base.rglob("*.partial")]
+def test_a_cache_that_cannot_be(project: Checker, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("not a directory")
+    for _ in range(2):
+        answer = project.check()
+        assert (answer.totals, answer.recalled) == ({"part/a.py::Net": 20}, frozenset())
+    assert (tmp_path / "cache").read_text() == "not a directory"
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_cache_that_can_only_be_read(project: Checker) -> None:
-    project.environ["NPARAM_LINT_CACHE"] = str(project.root.parent / "kept")
     project.check()
-    folders = [*(project.root.parent / "kept").rglob("*/"), project.root.parent / "kept"]
+    folders = [*project.cache.rglob("*/"), project.cache]
     for folder in folders:
         folder.chmod(0o555)
     assert project.check().recalled == {"part/a.py::Net"}
@@ -226,48 +190,69 @@ def test_a_cache_that_can_only_be_read(project: Checker) -> None:
         folder.chmod(0o755)
 
 
+@pytest.mark.thorough
+def test_what_ran_out_of_time_is_tried_again(nparam_lint: Command, tmp_path: Path) -> None:
+    slow = net("import os, time", "(time.sleep(60 * os.path.exists('slow')), 4)[1]")
+    files = {"a.py": slow, "slow": "", "nparam-lint.toml": '[budgets]\n"a.py::Net" = 20\n'}
+    checker = Checker.of(files, nparam_lint, tmp_path)
+    for _ in range(2):
+        answer = checker.check("--timeout", "1")
+        assert (answer.code, answer.recalled) == (1, frozenset())
+    (checker.root / "slow").unlink()
+    assert checker.check("--timeout", "60").code == 0
+
+
 # --- why a model is built again -------------------------------------------------------------------
 
 
-def test_why_a_model_is_built(project: Checker) -> None:
-    project.environ["NPARAM_LINT_CACHE"] = str(project.root.parent / "kept")
-    imports = "import os\ntry:\n    import wide\nexcept ImportError:\n    os.getenv('FOO')"
-    write(
-        project.root,
-        {"b.py": net(imports, 4), "c.py": net("from w import W", "W"), "w.py": "W = 4"},
-    )
+WORDS = [
+    ("code\0net.py", "1", "2", "net.py changed"),
+    ("content\0conf/a.yaml", None, "1", "conf/a.yaml is new"),
+    ("content\0conf/a.yaml", "1", None, "conf/a.yaml is gone"),
+    ("readlink\0current", "a", "b", "current is something else"),
+    ("names\0.", "1", "2", "what the project's directory contains changed"),
+    ("entries/wide\0.", None, ":wide/", "wide/ is new"),
+    ("entries/wide\0net", ":wide.py", ":wide/", "wide/ is new, wide.py is gone in net"),
+    ("importable\0wide", "True", "False", "wide is gone"),
+    (
+        "installed\0//python/lib/python3.11/site-packages/x/a.py",
+        "1",
+        None,
+        "x/a.py, which is installed, is gone",
+    ),
+    ("installed\0//home/x", "1", "2", "~/x, which is installed, changed"),
+    (
+        "distributions\0//python/lib/site-packages",
+        "1",
+        "2",
+        "which packages …/python/lib/site-packages contains changed",
+    ),
+    ("env\0FOO", "1", None, "the environment variable FOO is not set any more"),
+    ("env\0*", "1", "2", "the environment changed, and the build reads all of it"),
+    ("machine\0cores", "1", "2", "the machine has another number of cores"),
+]
 
-    def reasons(*more: object) -> dict[str, str]:
-        report = project.check("--why-built", *more).report
-        return {m["target"]: m["why_built"] for m in report["models"] if "why_built" in m}
 
-    never = "never built before, or its measurement was not kept"
-    assert set(reasons().values()) == {never}
-    assert reasons() == {}
+@pytest.mark.parametrize(("query", "old", "new", "words"), WORDS)
+def test_a_change_in_words(query: str, old: str | None, new: str | None, words: str) -> None:
+    assert in_words(query, old, new) == words
+
+
+def test_why_a_model_is_built(project: Checker, nparam_lint: Command) -> None:
+    sources = {f"n{i}.py": net("from w import W", "W") for i in range(4)}
+    write_files(project.root, {**sources, "w.py": "W = 4"})
+
+    def said(*command: object, **variables: str) -> str:
+        environ = {"NPARAM_LINT_CACHE": str(project.cache), **variables}
+        text = nparam_lint(*command, "--why-built", cwd=project.root, **environ).stdout
+        return " ".join(text.partition(" models: ")[0].split())
+
+    all_five = "n0.py::Net, n1.py::Net and 3 other models "
+    assert all_five + "never built before, or its measurement was not kept" in said("check")
+    assert "nothing all measurements are from the cache" in said("check")
     edit(project.root / "w.py", "4", "5")
-    assert reasons() == {"c.py::Net": "w.py changed"}
-    project.environ["FOO"] = "1"
-    assert set(reasons().values()) == {"the environment variable FOO is set"}
-    write(project.root, {"wide/x.py": ""})
-    assert set(reasons().values()) == {"wide/ is new"}
-    project.environ["HF_HOME"] = "/elsewhere"
-    assert set(reasons().values()) == {"the environment variable HF_HOME is set"}
-    assert set(reasons("--no-cache").values()) == {"the cache is not used"}
-
-
-@pytest.mark.thorough
-def test_why_in_a_report(project: Checker, nparam_lint: Callable[..., Any]) -> None:
-    environ = {"NPARAM_LINT_CACHE": str(project.root.parent / "kept")}
-    write(
-        project.root,
-        {f"n{i}.py": net("from w import W", "W") for i in range(4)} | {"w.py": "W = 4"},
-    )
-    nparam_lint("check", cwd=project.root, **environ)
-    edit(project.root / "w.py", "4", "5")
-    done = nparam_lint("check", "--why-built", cwd=project.root, **environ)
-    assert "  n0.py::Net, n1.py::Net and 2 other models  w.py changed" in done.stdout
-    done = nparam_lint("check", "--why-built", cwd=project.root, **environ)
-    assert "  nothing  all measurements are from the cache" in done.stdout
-    edit(project.root / "w.py", "5", "6")
-    done = nparam_lint("show", "n0.py::Net", "--why-built", cwd=project.root, **environ)
-    assert "built because" in done.stdout
+    assert "n0.py::Net, n1.py::Net and 2 other models w.py changed" in said("check")
+    everywhere = said("check", HF_HOME="/elsewhere")
+    assert all_five + "the environment variable HF_HOME is set" in everywhere
+    assert all_five + "the cache is not used" in said("check", "--no-cache")
+    assert "built because" in said("show", "n0.py::Net")
