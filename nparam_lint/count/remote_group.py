@@ -70,8 +70,8 @@ def describe(name: str | None) -> dict[str, str | None]:
     return facts
 
 
-def run_group(request: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """Build one group of orders. `data`: the bundle of the project.
+def run_group(request: dict[str, Any], bundle: bytes) -> dict[str, Any]:
+    """Build one group of orders. `bundle`: the project.
 
     Returns the worker's frames and why they end, or the `fault` that kept it from its work; the
     `facts` about the machine, `where` in the engine's words it is, and the `seconds` it took."""
@@ -81,30 +81,30 @@ def run_group(request: dict[str, Any], data: bytes) -> dict[str, Any]:
     answer: dict[str, Any] = {"where": engine.here(), "facts": facts, "fault": facts["fault"]}
     if answer["fault"] is None:
         try:
-            with unpacked(data, request["digest"]) as tree:
-                answer |= _built(request, str(facts["interpreter"]), tree, engine.is_wanted)
-        except (OSError, ValueError, CannotStart) as error:
+            with unpacked(bundle, request["inside"]) as place:
+                answer |= _built(request, str(facts["interpreter"]), place, engine.is_wanted)
+        except (OSError, CannotStart) as error:
             answer["fault"] = str(error)
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 place = tempfile.gettempdir()
                 answer["fault"] = (
                     f"the disk of {place} is full: {shutil.disk_usage(place).free >> 10:,} KB are "
-                    f"free, and the project takes {len(data) >> 10:,} KB packed; next: make room "
+                    f"free, and the project takes {len(bundle) >> 10:,} KB packed; next: make room "
                     "there, or set TMPDIR for its worker"
                 )
     return answer | {"seconds": time.monotonic() - start}
 
 
 def _built(
-    request: dict[str, Any], python: str, tree: Path, is_wanted: Callable[[], bool]
+    request: dict[str, Any], python: str, place: Path, is_wanted: Callable[[], bool]
 ) -> dict[str, Any]:
     snapshot = None
     if request["copied"] is not None:
         home, untracked = request["copied"]
-        top = tree / request["inside"].partition("/")[0]
+        top = place / request["inside"].partition("/")[0]
         snapshot = Snapshot(top, Path(home), (), (), untracked=tuple(untracked))
     session = Session(
-        Settings(tree / request["inside"], **request["limits"]),
+        Settings(place / request["inside"], **request["limits"]),
         {**os.environ, **request["environ"]},
         snapshot,
         interpreter=Interpreter(python, "on that machine"),

@@ -85,7 +85,7 @@ class _Run:
         inside = root.name or "root"
         if snapshot:  # its own name is another in each run
             inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
-        self.bundle = pack(root, inside, list_buildable(root, snapshot))
+        self.bundle = pack(root, list_buildable(root, snapshot))
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
         self.first = dict([*interpreters(self.address, settings.remote_python).items()][:1])
@@ -99,8 +99,7 @@ class _Run:
         self.request = {
             "engine": engine_of(self.address),
             "python": settings.remote_python,
-            "digest": self.bundle.digest,
-            "inside": self.bundle.inside,
+            "inside": inside,
             "root": str(root),
             "copied": snapshot and (str(snapshot.home), snapshot.untracked),
             "environ": sent_environment(session.environ),
@@ -132,7 +131,7 @@ class _Run:
         """The answers to all orders."""
         groups = self._grouped(orders)
         try:
-            self.shared = self.machines.share(self.bundle.data)
+            self.shared = self.machines.share(self.bundle)
             for group in groups:
                 self._submit(group)
             meanwhile()
@@ -157,8 +156,8 @@ class _Run:
         by the very machine that is gone, or hangs."""
         request = {**self.request, "orders": [asdict(order) for order in group.orders]}
         is_slow = bool(group.futures)
-        data = self.bundle.data if is_slow or group.tries else self.shared
-        call = call_of(remote_group.NAME, request, data)
+        bundle = self.bundle if is_slow or group.tries else self.shared
+        call = call_of(remote_group.NAME, request, bundle)
         submit = self.machines.submit_to_idle if is_slow else self.machines.submit
         try:
             future: Future[Any] = submit(*call)

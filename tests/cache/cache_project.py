@@ -57,6 +57,14 @@ def link(path: Path, target: str) -> None:
     path.symlink_to(target)
 
 
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a directory: path → content, None for what is no file."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
 def new_environment(place: Path, width: int = 4) -> Path:
     """An environment that has all that ours has, and a package `extra` of its own: the directory
     that packages are installed in."""

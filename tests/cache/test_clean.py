@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cache_project import new_environment, tree
 
 from nparam_lint.cache.housekeeping import clean, survey, trim
 from nparam_lint.cache.store import NOWHERE, PARTIAL, TAG, Store, digest
@@ -38,14 +39,6 @@ def fill(base: Path, *projects: str) -> Store:
         assert store.save("one", b"1")
         assert store.save("two", b"2" * 5000)
     return store
-
-
-def tree(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a directory: path → content, None for what is no file."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
-        for path in folder.rglob("*")
-    }
 
 
 def test_it_removes_what_is_kept_of_all_projects(clean_up, base):
@@ -208,15 +201,12 @@ def test_what_may_not_be_removed_is_named_with_the_reason():
         assert len(survey(str(base)).files) == 4
 
 
-@pytest.mark.thorough
-def test_doctor_says_where_it_is_how_large_and_why_there_is_none(
-    nparam_lint_process, base, tmp_path
-):
+def test_doctor_says_where_it_is_how_large_and_why_there_is_none(nparam_lint, base, tmp_path):
     bare = tmp_path / "venv"  # without torch, which is quicker
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    (new_environment(bare) / "ours.pth").unlink()
 
     def row(*arguments: str, **environ: str) -> str:
-        done = nparam_lint_process("doctor", "--python", bare, *arguments, cwd=tmp_path, **environ)
+        done = nparam_lint("doctor", "--python", bare, *arguments, cwd=tmp_path, **environ)
         assert (done.returncode, done.stderr) == (2, "")
         (found,) = re.findall(r"^cache +(.+)$", done.stdout, re.MULTILINE)
         return str(found)

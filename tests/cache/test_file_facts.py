@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import shutil
 from pathlib import Path
 from unittest import mock
 
@@ -112,14 +110,6 @@ def test_every_sample_project_reads_the_same(project, base, name):
     same(project(name), base)
 
 
-@pytest.mark.thorough
-def test_this_project_reads_the_same(tmp_path, base):
-    own = Path(__file__).parents[2]
-    for part in ("nparam_lint/discover", "nparam_lint/count", "tests/discover"):
-        shutil.copytree(own / part, tmp_path / "p" / part)
-    same(tmp_path / "p", base)
-
-
 def test_the_same_content_at_two_places_is_at_its_own_place_in_each(root, base):
     write(root, {"other/broken.py": BROKEN})
     found = same(root, base)
@@ -133,16 +123,6 @@ def test_the_same_content_at_two_places_is_at_its_own_place_in_each(root, base):
         Position("broken.py", 2, 9),
         Position("other/broken.py", 2, 9),
     ]
-
-
-def test_an_edit_of_the_same_size_and_time_is_seen(root, base):
-    before = same(root, base)
-    state = (root / "pkg/net.py").stat()
-    write(root, {"pkg/net.py": NET.replace("Net", "Set")})
-    os.utime(root / "pkg/net.py", ns=(state.st_atime_ns, state.st_mtime_ns))
-    after = same(root, base)
-    assert {"pkg/net.py::Net", "pkg/heir.py::Heir"} <= {d.target for d in before[2]}
-    assert [d.target for d in after[2]] == ["copy/net.py::Net", "pkg/net.py::Set"]
 
 
 def test_a_file_that_moves_takes_its_facts_along(root, base):
@@ -160,17 +140,6 @@ def test_half_a_surrogate_pair_is_no_obstacle(root, base):
     compiled, found = parsed(root, base)
     assert [source for source in compiled if "ud800" in source] == compiled
     assert "odd.py::A" in found
-
-
-@pytest.mark.skipif(os.name == "nt", reason="such names cannot be made there")
-def test_a_name_that_is_no_text_is_no_obstacle(root, base):
-    name = os.fsdecode(b"\xff.py")
-    try:
-        (root / name).write_text(NET)
-    except OSError:
-        pytest.skip("such names cannot be made on this file system")
-    found = same(root, base)
-    assert f"{name}::Net" in {d.target for d in found[2]}
 
 
 EDITS = st.lists(
@@ -240,23 +209,12 @@ def test_the_past_of_a_project_does_not_pile_up(root, base):
 # --- what cannot be believed --------------------------------------------------------------------
 
 
-def damaged(body):
-    return body[:-1] + bytes([body[-1] ^ 1])
-
-
 @pytest.mark.parametrize("name", ["facts", "imports"])
-@pytest.mark.parametrize(
-    "damage",
-    [
-        damaged,
-        pytest.param(lambda body: body[:50], marks=pytest.mark.thorough),
-        pytest.param(lambda _: b"", marks=pytest.mark.thorough),
-    ],
-)
-def test_a_damaged_entry_was_never_there(root, base, name, damage):
+def test_a_damaged_entry_was_never_there(root, base, name):
     _, found = parsed(root, base)
     path = entry(base, root, name)
-    path.write_bytes(damage(path.read_bytes()))
+    body = path.read_bytes()
+    path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     same(root, base)
     assert parsed(root, base) == [[], found]
 

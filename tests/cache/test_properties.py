@@ -26,7 +26,6 @@ from hypothesis import strategies as st
 from sample_files import write_files
 from sample_repository import GIT, Sample
 
-from nparam_lint.cache.store import digest
 from nparam_lint.count import worker_process
 
 if TYPE_CHECKING:
@@ -175,7 +174,6 @@ class World:
     neutral: Mapping[str, str]  # the environment of `run`
     top: Path
     environ: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, Any] = field(default_factory=dict)  # state and command → without a cache
 
     @property
     def root(self) -> Path:
@@ -218,28 +216,6 @@ class World:
             code, text = last
             return code, without_cache(text), ""
         return _said(self.run(*command, *more, cwd=self.root, **environ))
-
-    def anew(self, command: Sequence[str]) -> Any:
-        """The same without a cache; found out once for each state of the world."""
-        key = digest(repr(command).encode(), *self._state())
-        if key not in self.answers:
-            self.answers[key] = self.ask(command, "--no-cache")
-        return self.answers[key]
-
-    def _state(self) -> list[bytes]:
-        index = ["git", "ls-files", "--stage", "-z"]
-        parts = [subprocess.run(index, cwd=self.root, check=True, capture_output=True).stdout]
-        parts.append(repr(sorted(self.environ.items())).encode())
-        for folder in (self.root, self.top / "project.out", self.top / "one" / "lib"):
-            for path in sorted(folder.rglob("*")):
-                if ".git" in path.parts or "__pycache__" in path.parts:
-                    continue
-                parts.append(str(path).encode())
-                if path.is_symlink():
-                    parts.append(bytes(path.readlink()))
-                elif path.is_file():
-                    parts.append(path.read_bytes())
-        return parts
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -350,36 +326,23 @@ class Upgrade(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """One of the cache's files gets another content, or goes."""
-
-    number: int
-    kind: str
-
-    def happen(self, world: World) -> None:
-        files = sorted(path for path in world.cache.rglob("*") if path.is_file())
-        if not files:
-            return
-        path = files[self.number % len(files)]
-        if self.kind == "removed":
-            path.unlink()
-        else:
-            other = files[(self.number + 1) % len(files)]
-            path.write_bytes(DAMAGE[self.kind](path.read_bytes(), other.read_bytes()))
-
-
-class Loss(NamedTuple):
-    """Entries of one kind are gone, or all entries are damaged."""
+    """Entries of the cache whose names begin so get another content, or go; `number`: one of them.
+    What nparam-lint is, under a name without a dash, a process reads and writes but once."""
 
     kind: str
+    beginning: str = ""
+    number: int | None = None
 
     def happen(self, world: World) -> None:
-        # What nparam-lint is, under a name without a dash, a process reads and writes but once.
-        entries = [path for path in world.cache.rglob("*-*") if path.is_file()]
-        for path in entries:
-            if self.kind in DAMAGE:
-                path.write_bytes(DAMAGE[self.kind](path.read_bytes(), b""))
-            elif path.name.startswith(self.kind):
+        paths = sorted(path for path in world.cache.rglob(f"{self.beginning}*-*") if path.is_file())
+        if self.number is not None and paths:
+            paths = [paths[self.number % len(paths)]]
+        bodies = [path.read_bytes() for path in paths]
+        for path, body, other in zip(paths, bodies, reversed(bodies), strict=True):
+            if self.kind == "removed":
                 path.unlink()
+            else:
+                path.write_bytes(DAMAGE[self.kind](body, other))
 
 
 class Meanwhile(NamedTuple):
@@ -437,7 +400,10 @@ def left_behind(number: int, reader: str, width: int) -> list[Told]:
     ]
 
 
-LOSSES = ("shared", "inputs", "model", "a flipped bit")
+DAMAGES = (
+    *(Damage("removed", name) for name in ("shared", "inputs", "model")),
+    Damage("a flipped bit"),
+)
 STORY = [
     Told(Write("net/config.py", "WIDTH = 6\n", "kept"), {"configured": 6}, ["configured"]),
     Told(Write("net/config.py", "WIDTH = 4\n", "swapped"), {"configured": 4}, []),
@@ -460,8 +426,8 @@ STORY = [
     *left_behind(1, "registered", 4),
     *left_behind(2, "variable", 6),
     *left_behind(3, "late_directory", 4),
-    *(Told(Loss(kind), {}, [*MODELS, "company"]) for kind in LOSSES),
-    Told(Loss("run"), {}, []),
+    *(Told(damage, {}, [*MODELS, "company"]) for damage in DAMAGES),
+    Told(Damage("removed", "run"), {}, []),
     found("widths/__init__.py", "shadowed"),
     found("fast.py", "optional"),
     found("p/fast.py", "optional_part"),
@@ -501,7 +467,7 @@ def test_a_history(world: World) -> None:
     Write("net/config.py", "WIDTH = 6\n").happen(world)
     for command in COMMANDS[3:4] + COMMANDS[-4:]:
         for _ in range(2):  # the second time from what it has kept itself
-            assert world.ask(command) == world.anew(command)
+            assert world.ask(command) == world.ask(command, "--no-cache")
 
 
 def stem(target: str) -> str:
@@ -549,7 +515,7 @@ rare = st.one_of(
     st.builds(Variable, st.just("NPARAM_LINT_FORK"), st.sampled_from(["0", None])),
     st.builds(Interpreter, st.sampled_from(["one", "two"])),
     st.builds(Upgrade, st.sampled_from([4, 6, 8]), st.booleans()),
-    st.builds(Damage, st.integers(0, 99), st.sampled_from([*DAMAGE, "removed"])),
+    st.builds(Damage, st.sampled_from([*DAMAGE, "removed"]), st.just(""), st.integers(0, 99)),
     st.builds(
         Meanwhile,
         st.sampled_from([0.05, 0.2, 0.5, 1.0, 1.5]),
@@ -594,4 +560,4 @@ def test_a_run_that_remembers_says_what_one_says_that_does_not(
             done = subprocess.CompletedProcess(step.command, process.returncode, output, errors)
             said.append(_said(done))
         said.append(world.ask(step.command))
-        assert said == [world.anew(step.command)] * len(said)
+        assert said == [world.ask(step.command, "--no-cache")] * len(said)

@@ -103,23 +103,28 @@ def forks(project: Project) -> int:
     return sum(process.idle < process.age - 0.2 for process in project.staying())
 
 
-def test_the_next_run_is_built_in_a_fork_of_it(staying: Project) -> None:
-    pid = staying.stayed().pid
-    assert forks(staying) == 0
-    time.sleep(0.5)
-    staying.change(net(total=12, width=4))
-    done = staying.run()
-    assert done.returncode == 1
-    assert "Net has 16 parameters, declared 12" in done.stdout
-    assert forks(staying) == 1
-    assert staying.stayed().pid == pid
-
-
-def test_a_run_without_the_setting_starts_none(project: Project) -> None:
-    del project.environ["NPARAM_LINT_RESIDENT"]
-    assert project.run().returncode == 0
+def test_one_life(project: Project) -> None:
+    """None starts without the setting; then the next run is built in a fork of it, doctor shows it,
+    and clean ends it."""
+    assert project.run(NPARAM_LINT_RESIDENT="").returncode == 0
     assert project.staying() == []
     assert not (project.root.parent / "cache" / "resident").exists()
+    project.change(net(total=16, width=4))
+    assert project.run().returncode == 0
+    pid = project.stayed().pid
+    assert forks(project) == 0
+    time.sleep(0.5)
+    project.change(net(total=12, width=5))
+    done = project.run()
+    assert done.returncode == 1
+    assert "Net has 20 parameters, declared 12" in done.stdout
+    assert forks(project) == 1
+    (line,) = re.findall("resident .*", project.run("doctor").stdout)
+    assert f"process {pid}: " in line
+    done = project.run("clean")
+    assert "ended 1 worker that stayed" in done.stdout
+    wait_until(lambda: has_ended(pid), 5)
+    assert "none: the next run that builds" in project.run("doctor").stdout
 
 
 @pytest.mark.thorough
@@ -312,16 +317,6 @@ except (BrokenPipeError, ConnectionResetError):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert done.stdout == "answer b''\n", done.stderr
-
-
-def test_doctor_shows_it_and_clean_ends_it(staying: Project) -> None:
-    first = staying.stayed()
-    (line,) = re.findall("resident .*", staying.run("doctor").stdout)
-    assert f"process {first.pid}: " in line
-    done = staying.run("clean")
-    assert "ended 1 worker that stayed" in done.stdout
-    wait_until(lambda: has_ended(first.pid), 5)
-    assert "none: the next run that builds" in staying.run("doctor").stdout
 
 
 @pytest.mark.thorough
