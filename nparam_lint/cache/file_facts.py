@@ -8,7 +8,7 @@ import sys
 import time
 import zlib
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -75,10 +75,8 @@ class FactCache(Generic[_Value]):
     def save(self, room: int) -> None:
         """Write the entry if there is more in it than was read: at most `room` values, those first
         to go that have not been used for longest."""
-        if self._used_keys:
-            self._store.keep(partial(self._write, room))
-
-    def _write(self, room: int) -> None:
+        if not self._used_keys:
+            return
         if not self._has_more:
             self._store.note_use(self._entry)
             return

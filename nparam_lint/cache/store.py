@@ -15,7 +15,7 @@ from nparam_lint.ground.facts import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 VERSION = "v1"  # of the layout; what another one wrote is left alone until `clean`
 TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the directory
@@ -102,8 +102,7 @@ class Store:
     several runs at a time each reads a whole one; its first bytes are the digest of the rest, and
     of where it belongs.
 
-    `saved`: how many bytes were kept so far. `late`: what is still to be done to keep something, if
-    that is to wait for `catch_up`; else None. `trouble`: why the last entry was not, in words.
+    `saved`: how many bytes were kept so far. `trouble`: why the last entry was not, in words.
     """
 
     def __init__(self, base: str | None, project: str, *, shared: bool = False) -> None:
@@ -115,7 +114,6 @@ class Store:
         self.top = os.path.join(base, VERSION) if base else ""
         self.folder = os.path.join(self.top, name) if base else ""
         self.saved = 0
-        self.late: list[Callable[[], None]] | None = None
         self.trouble = "" if base else NOWHERE
         self._project, self._shared = name.encode(), shared
         self._usable: bool | None = None if base else False
@@ -159,18 +157,6 @@ class Store:
             _remove(partial)  # an interrupted run leaves here, too
         self.saved += _DIGEST + len(body)
         return True
-
-    def keep(self, work: Callable[[], None]) -> None:
-        """Do what keeps something, now or when there is time for it."""
-        if self.late is None:
-            work()
-        else:
-            self.late.append(work)
-
-    def catch_up(self) -> None:
-        """Do what has waited for that."""
-        while self.late:
-            self.late.pop(0)()
 
     def beside(self, name: str) -> Store:
         """Another part of the same cache."""

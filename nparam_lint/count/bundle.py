@@ -1,4 +1,4 @@
-"""The files of a project as one bundle, which another machine unpacks for as long as it needs it."""
+"""The files of a project as one bundle, unpacked on another machine while it is needed."""
 
 from __future__ import annotations
 

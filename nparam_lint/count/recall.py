@@ -16,7 +16,6 @@ import zlib
 from contextlib import suppress
 from functools import cache
 from glob import glob
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -301,14 +300,6 @@ class MeasurementCache:
                 self.is_reliable = False
             self.files[path] = ImportedFile(file.source, earlier.imports | file.imports)
         self.shared = self._merged(self.shared, news.facts)
-        if self.store.late is None:  # nobody is to wait at the end for the thousands of a package
-            Thread(target=self._read_ahead, args=[news.facts], daemon=True).start()
-
-    def _read_ahead(self, facts: Facts) -> None:
-        for query in facts:
-            question, _, place = query.partition("\0")
-            if question == "state":
-                self.state.answer(fact("installed", place))
 
     def learn(self, order: Order, measurement: Measurement, body: bytes, inputs: bytes) -> None:
         """Add an answer of the worker, with what it depends on; `inputs` is empty if it may depend

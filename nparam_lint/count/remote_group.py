@@ -86,9 +86,9 @@ def run_group(request: dict[str, Any], bundle: bytes) -> dict[str, Any]:
         except (OSError, CannotStart) as error:
             answer["fault"] = str(error)
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-                place = tempfile.gettempdir()
+                disk = tempfile.gettempdir()
                 answer["fault"] = (
-                    f"the disk of {place} is full: {shutil.disk_usage(place).free >> 10:,} KB are "
+                    f"the disk of {disk} is full: {shutil.disk_usage(disk).free >> 10:,} KB are "
                     f"free, and the project takes {len(bundle) >> 10:,} KB packed; next: make room "
                     "there, or set TMPDIR for its worker"
                 )

@@ -8,7 +8,6 @@ The worker is not trusted: an answer that is missing, truncated, forged or of an
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import ValidationError
@@ -75,8 +74,8 @@ def run_orders(
         answers = _ask_worker(session, names, unknown, cache, meanwhile, optional)
         answers.measurements.update(measurements)
     if cache:
-        cache.store.keep(partial(cache.save, answers.torch, answers.python, answers.guards))
-        cache.store.keep(cache.state.installed.save)
+        cache.save(answers.torch, answers.python, answers.guards)
+        cache.state.installed.save()
     if cache and cache.entry_count == len(orders):
         cache.tell_inputs(session.inputs, str(session.home))
     elif orders:  # some of them rest on nothing that is known

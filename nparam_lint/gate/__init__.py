@@ -239,7 +239,6 @@ def with_lines_of(place: str, report: Report, session: Session) -> Report:
     of the project that lead to it."""
     if report.error or _has_lines_of(place, report):
         return report
-    session.store.catch_up()  # the same are asked for again
     others = _models_that_reach(place, session)
     return others if _has_lines_of(place, others) else report
 

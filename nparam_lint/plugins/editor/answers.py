@@ -90,8 +90,7 @@ def check_file(
 ) -> FileAnswer:
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
-    file is not looked at. `folders`: what FileListings know. What was measured is kept once the
-    store of the session is to catch up."""
+    file is not looked at. `folders`: what FileListings know."""
     text = read_lines(path)
     if not inside:
         alone = Session(Settings(path.parent), environ, list_below=lambda _: [path.name])
@@ -102,7 +101,6 @@ def check_file(
     if answer.problem or answer.report.findings:
         return answer
     session, problem = replace(answer.session, progress=progress, list_below=listing), ""
-    session.store.late = []
     try:
         report = check(
             session, [path], static_only=not builds, with_dependents=False, analysis=ANALYSIS

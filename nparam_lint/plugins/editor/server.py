@@ -103,7 +103,6 @@ class EditorServer(LanguageServer):
             if not self.builds.is_stale:
                 self._later(self._show, path, answer)
                 self.builds.give_way()
-            answer.session.store.catch_up()
 
         self.builds.want(("file", path), work, rank)
 
