@@ -15,6 +15,7 @@ from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, in_order, match, with_one
 from nparam_lint.changes.module_changes import compare_modules
 from nparam_lint.changes.records import Base, DiffReport, ModelDiff
+from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.module_tree import link
 from nparam_lint.gate.report import ModelReport, Report
@@ -186,7 +187,7 @@ def _with_findings(model: ModelDiff, report: Report) -> ModelDiff:
         failures = tuple(f for f in report.findings if (f.code, f.target) == key)
         return replace(model, findings=failures)
     stale = [f for f in report.findings if f.code == "NPL008"]
-    stale = [f for f in stale if f.target.partition("(")[0] == model.bare]
+    stale = [f for f in stale if without_arguments(f.target) == model.bare]
     return replace(model, findings=tuple(stale), explained=False if stale else model.explained)
 
 

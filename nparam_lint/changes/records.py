@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Environment, Measured, Measurement, ModuleRow, NotMeasured
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position, Way
@@ -79,7 +80,7 @@ class ModelDiff(Struct, frozen=True):
     @property
     def bare(self) -> str:
         """The target without its arguments."""
-        return self.target.partition("(")[0]
+        return without_arguments(self.target)
 
     @property
     def total_before(self) -> int | None:

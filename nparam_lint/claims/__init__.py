@@ -128,6 +128,12 @@ class Target(Struct, frozen=True):
         return self.host or self
 
 
+def without_arguments(target: str) -> str:
+    """A target's text without its arguments; a folder may have a bracket in its name."""
+    location, sign, call = target.partition("::")
+    return location + sign + call.partition("(")[0]
+
+
 class Selector(Struct, frozen=True):
     """Which count of a model: a metric, of the modules that a path or glob matches ("": all)."""
 

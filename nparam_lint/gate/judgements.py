@@ -75,29 +75,23 @@ class Outcomes(Struct, frozen=True):
             (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
         ]
         kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
-        built_targets = {_bare(model.target) for model, _ in hosts}
+        built_targets = {model.bare for model, _ in hosts}
         reports = [
             replace(
                 model,
                 top_level=isinstance(model.measurement, Measured)
                 and model.host is None
                 and model.measurement.type not in kinds
-                and built_targets.isdisjoint(containment.users.get(_bare(model.target), ())),
+                and built_targets.isdisjoint(containment.users.get(model.bare, ())),
             )
             for model in reports
         ]
         # A model whose budgets have arguments may fail without them, which need not be reported;
         # and of one that has been built in one way, no other need be told.
-        settled = {_bare(m.target) for m in reports if m.declared}
+        settled = {m.bare for m in reports if m.declared}
         settled |= {m.target for m in reports if m.way}
         failures = [(at, why) for _, at, why in sorted(self.failures, key=itemgetter(0))]
         return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in settled]
-
-
-def _bare(target: str) -> str:
-    """A target without its arguments."""
-    location, sign, call = target.partition("::")
-    return location + sign + call.partition("(")[0]
 
 
 def judge_models(
@@ -315,7 +309,7 @@ def said_once(findings: Sequence[Finding], models: Iterable[ModelReport]) -> lis
         target
         for model in models
         if isinstance(model.measurement, Measured)
-        for target in (_bare(model.target), *(row.target for row in model.measurement.inside))
+        for target in (model.bare, *(row.target for row in model.measurement.inside))
     }
     return [
         item

@@ -80,14 +80,9 @@ class NamedModel(Struct, frozen=True):
     name: str
 
     @property
-    def callable(self) -> str:
-        """The class or factory, without arguments."""
-        return self.report.target.partition("(")[0]
-
-    @property
     def has_arguments(self) -> bool:
         """Whether it is declared with arguments."""
-        return self.report.way is None and self.report.target != self.callable
+        return self.report.way is None and self.report.target != self.report.bare
 
     @property
     def is_default(self) -> bool:
@@ -97,12 +92,12 @@ class NamedModel(Struct, frozen=True):
     @property
     def is_class(self) -> bool:
         """Whether it is called after its class, rather than after a factory."""
-        return self.measured.type.rpartition(".")[2] == called(self.callable)
+        return self.measured.type.rpartition(".")[2] == called(self.report.target)
 
     @property
     def is_named_by_class(self) -> bool:
         """Whether this is the name of its class, for which its defaults stand."""
-        return self.is_class and name_key(self.name) == name_key(called(self.callable))
+        return self.is_class and name_key(self.name) == name_key(called(self.report.target))
 
     @property
     def spellings(self) -> set[str]:
@@ -217,7 +212,7 @@ class ModelNames:
             return Binding(models, "certain", "its tensors have the names of this model's")
         if count.definition:
             target = f"{at.path}::{count.definition}"
-            models = [model for model in self.models if model.callable == target]
+            models = [model for model in self.models if model.report.bare == target]
             return Binding(models, "certain", "it stands in the model's docstring")
         if count.is_name:
             for name in count.names:
@@ -266,8 +261,8 @@ class ModelNames:
 
     def beside(self, model: NamedModel) -> list[NamedModel]:
         """The models that are defined in the same file."""
-        file = model.callable.partition("::")[0]
-        return [m for m in self.models if m.callable.startswith(f"{file}::")]
+        file = model.report.bare.partition("::")[0]
+        return [m for m in self.models if m.report.bare.startswith(f"{file}::")]
 
     def _begun(self, name: str) -> Sequence[NamedModel]:
         """The models whose names begin with this name, or this with theirs."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.findings import BudgetResult, Finding
@@ -39,6 +40,11 @@ class ModelReport(Struct, frozen=True):
     host: Measured | None = None
     inside: tuple[Inside, ...] = ()
     is_declarable: bool = True
+
+    @property
+    def bare(self) -> str:
+        """The target without its arguments."""
+        return without_arguments(self.target)
 
 
 class FailedWay(Struct, frozen=True):

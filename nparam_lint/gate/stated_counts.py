@@ -356,8 +356,8 @@ def _is_of(
     way to build it was tried."""
     if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
         return True
-    is_one = len({m.callable for m in models}) == 1 and any(m.is_default for m in models)
-    return is_one and model.callable not in names.unsure
+    is_one = len({m.report.bare for m in models}) == 1 and any(m.is_default for m in models)
+    return is_one and model.report.bare not in names.unsure
 
 
 def _is_any_size(model: NamedModel, near: Iterable[NamedModel], count: StatedCount) -> bool:
@@ -374,13 +374,13 @@ def _is_near(model: NamedModel, at: Position, count: StatedCount) -> bool:
     """Whether a text means this model by its name, rather than what it is a part of, or has as a
     part. About a downstream task it often has another head, or none. What is called an encoder is
     no model, unless the text calls it that. And `base` is that of a model of the same folder."""
-    file = model.callable.partition("::")[0]
+    file = model.report.bare.partition("::")[0]
     is_here = within([parent(at.path)])(file) or not model_names.is_size(model.name)
     task = _tasks(parent(file))
     text_tasks = _tasks(parent(at.path), *count.above[:1], *count.heads)
     is_of_task = task <= text_tasks and bool(task) == bool(text_tasks)
     text = (*count.names, *count.sentence, *count.above, *count.heads)
-    called = (posixpath.basename(file), model_names.called(model.callable))
+    called = (posixpath.basename(file), model_names.called(model.report.target))
     is_whole = at.path == file or _parts(*called) <= _parts(*text)
     return is_here and is_of_task and is_whole
 

@@ -163,7 +163,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     for model in report.models:  # one table for what is the same, one for the variants of a model
         measured = model.measurement
         if isinstance(measured, Measured) and sum(row.total > 0 for row in measured.modules) > 1:
-            name = model.target.partition("(")[0]
+            name = model.bare
             is_asked = model.top_level and not model.because and (every or model.declared)
             is_new = is_asked and name not in names and measured.modules not in tables
             if is_new or _is_broken(model):
@@ -221,7 +221,7 @@ def _next_step(report: Report) -> Iterator[Block]:
         yield Text(f"Nothing is declared yet. {text}")
         return
     else:
-        name, at = clean(best.target.partition("::")[2].partition("(")[0]), best.position
+        name, at = clean(best.bare.partition("::")[2]), best.position
         where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
         line = f"nparam: {total_of(best):_}"
     text = f"Nothing is declared yet. To hold a count, write it in {where}:"

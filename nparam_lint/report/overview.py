@@ -55,7 +55,7 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
     for group in groups.values():
         group.parts = dict.fromkeys(sorted(of_type.inside(group.ways)))
     for model in (model for model in models if not model.top_level):
-        bare, kind = bare_target(model), getattr(model.measurement, "type", "")
+        bare, kind = model.bare, getattr(model.measurement, "type", "")
         target = bare if bare in groups else _stands_for(model, report, of_type)
         around = users.get(bare, ())
         product = of_type.target(kind, model)
@@ -67,7 +67,7 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
         else:
             parts = dict.fromkeys(sorted(of_type.inside([model])))
             groups[bare] = Group(bare, [model], parts)
-    targets = groups.keys() | {bare_target(m) for m in report.models if total_of(m) is not None}
+    targets = groups.keys() | {m.bare for m in report.models if total_of(m) is not None}
     instances = grouped(report.inside, lambda inside: id(inside.model))
     for group in groups.values():
         group.parts |= {
@@ -79,15 +79,11 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
     return list(groups.values())
 
 
-def bare_target(model: ModelReport) -> str:
-    return model.target.partition("(")[0]
-
-
 class TypeIndex:
     """Finds the target of a class that the worker names in full: `nets.gpt.Block`."""
 
     def __init__(self, report: Report) -> None:
-        targets = {bare_target(model) for model in report.models if "::" in model.target}
+        targets = {model.bare for model in report.models if "::" in model.target}
         targets |= {target for target, _ in report.skipped}
         targets |= {*report.containment.users, *report.containment.returns.values()}
         self._by_name: dict[str, list[tuple[str, str]]] = {}
@@ -119,7 +115,7 @@ class TypeIndex:
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     """The class that a factory made or a config file describes, where the project has it."""
-    bare, kind = bare_target(model), getattr(model.measurement, "type", "")
+    bare, kind = model.bare, getattr(model.measurement, "type", "")
     if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
         return bare
     return of_type.target(kind, model) or report.containment.returns.get(bare) or bare
@@ -139,7 +135,7 @@ def overview(
     if not options.verbose:  # those that a reader looks for
 
         def rank(group: Group) -> tuple[bool, bool, int]:
-            is_named = any(bare_target(way) in report.named for way in group.ways)
+            is_named = any(way.bare in report.named for way in group.ways)
             return not is_named, "/" in group.target, -group.largest
 
         ordered = sorted(groups, key=rank)
@@ -265,28 +261,28 @@ def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelR
 def _is_function(model: ModelReport) -> bool:
     """Whether it is a function that makes a model of another name."""
     kind = getattr(model.measurement, "type", "")
-    return bare_target(model).rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
+    return model.bare.rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
 
 
 def _kind(model: ModelReport, target: str) -> str:
     """That of its way; `factory`: a function that returns the model; "" is the model itself."""
     if model.way is not None:
         return model.way.kind
-    return "" if bare_target(model) == target else "factory"
+    return "" if model.bare == target else "factory"
 
 
 def place_of_way(model: ModelReport, target: str) -> str:
     """How and where the repository builds it: `tiny (whisper/__init__.py:18)`."""
     way, call = model.way, clean(getattr(model.measurement, "call", ""))
     if way is None:
-        return "with its defaults" if call.endswith("()") and bare_target(model) == target else call
+        return "with its defaults" if call.endswith("()") and model.bare == target else call
     return clean(way.place)
 
 
 def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
     """`8 sizes (nets/vit.py:12 … 19)`; `5 functions (vit_tiny … vit_huge)`."""
     if kind in ("", "factory"):
-        places = [bare_target(way).partition("::")[2] for way in ways]
+        places = [way.bare.partition("::")[2] for way in ways]
     else:
         places = [str(way.way.position) for way in ways if way.way]
     start, end = clean(places[0]), clean(places[-1])

@@ -17,6 +17,7 @@ from nparam_lint.claims import (
     parse_selected,
     parse_selector,
     parse_target,
+    without_arguments,
 )
 
 PROPERTY = settings(max_examples=60)
@@ -68,6 +69,7 @@ targets = called | st.builds(Target, locations, dotted, st.none(), hosts)
 )
 def test_reads_selected_targets(text: str, target: Target, selector: Selector) -> None:
     assert parse_selected(text) == (target, selector)
+    assert without_arguments(str(target)) == str(target.bare)
 
 
 @pytest.mark.parametrize(

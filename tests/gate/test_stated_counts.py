@@ -249,6 +249,12 @@ TABLE = "| model | params |\n|--|--|\n"
 # The files of each case; what is found stands in the lines that say "wrong".
 CASES = {
     "docstrings": {"my_encoder.py": "\n".join(documented())},
+    "a folder with a bracket": {
+        "net (1)/near.py": TORCH
+        + model_class(
+            "NearNet", "self.fc = nn.Linear(9, 10)", doc="1,200 parameters. <!-- wrong -->"
+        )
+    },
     "rounded up": {"span.py": SPAN, "span_a.md": "SpanNet has 1.00M parameters."},
     "as its family has": {"span_b.md": "SpanNet has only 7M parameters."},
     "what is built of a class, below its name": {"span_c.md": f"{TABLE}| SpanNet | 7M |"},

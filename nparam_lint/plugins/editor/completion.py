@@ -40,7 +40,7 @@ def proposals(
     """`before`: the line up to the cursor; `above`: the lines above it; `place`: the file."""
     definition = _definition(before, above)
     target = f"{place}::{definition}"
-    mine = (m.measurement for m in models if m.target.partition("(")[0] == target)
+    mine = (m.measurement for m in models if m.bare == target)
     measured = next((one for one in mine if isinstance(one, Measured)), None)
     if match := _SELECTOR.search(before):
         return [*_selectors(match.start("word"), measured)]

@@ -65,7 +65,7 @@ class FileNotes(Struct, frozen=True, dict=True):
                 continue
             # As `covering` orders them, whose first one the lines are shown of.
             models.sort(key=lambda m: (m.way is not None, -(total_of(m) or 0)))
-            target = models[0].target.partition("(")[0]
+            target = models[0].bare
             is_declared = any(model.declared for model in models)
             notes[line] = DefinitionNote(target, _title(models), tuple(models), is_declared)
         for line, note in (*self._inside(), *self._skipped()):
