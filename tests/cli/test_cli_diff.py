@@ -14,6 +14,7 @@ import pytest
 from processes import has_reader, reading, wait_until
 from sample_repository import AWKWARD, GIT, Sample
 
+# Five models, and what became of them.
 GPT = '''\
 import torch.nn as nn
 
@@ -81,6 +82,14 @@ FILES = {
     "nets/vit.py": VIT,
     "nparam-lint.toml": CONFIG,
 }
+WIDER = GPT.replace("4 * d", "5 * d")
+
+
+def layer(name, size, docstring=""):
+    """A model of one layer."""
+    head = f"import torch.nn as nn\n\n\nclass {name}(nn.Linear):\n"
+    head += f'    """{docstring}"""\n\n' if docstring else ""
+    return f"{head}    def __init__(self):\n        super().__init__({size})\n"
 
 
 @pytest.fixture
@@ -114,104 +123,76 @@ def models(text):
 
 # --- what changed -----------------------------------------------------------------------------
 
+# More models: what they were, and what they are.
+ALSO = {
+    # a budget that was changed with its model
+    "explained.py": [
+        layer("Explained", "3, 4", "nparam: 16"),
+        layer("Explained", "3, 5", "nparam: 20"),
+    ],
+    # a finding that is ignored where it stands
+    "ignored.py": [
+        layer("Ignored", "3, 4"),
+        layer("Ignored", "3, 5").replace("Linear):", "Linear):  # nparam: ignore[NPL014]"),
+    ],
+    # a declared model that is not measured any more, and one that nobody declares
+    "lost.py": [
+        layer("Lost", "3, 4", "nparam: 16") + layer("Bare", "3, 4"),
+        (layer("Lost", "3, d", "nparam: 16") + layer("Bare", "3, d")).replace("self)", "self, d)"),
+    ],
+    # a file that cannot be parsed has lost no model
+    "broken.py": [layer("Unread", "3, 4"), layer("Unread", "3, 4") + "def broken(:\n"],
+    # what the base lacks is not for git to add now
+    "lacking.py": ["from helper import WIDTH\n" + layer("Lacking", "3, WIDTH")] * 2,
+}
 
-def test_everything_that_can_happen_between_a_commit_and_the_working_tree(sample, diff):
+
+def test_everything_that_can_happen_between_a_commit_and_the_working_tree(sample, diff, expected):
+    said = {}
+
+    def note(*arguments, name="", **more):
+        text = diff(*arguments, COLUMNS="120", **more)
+        text = re.sub(r"\s·\s+[0-9.]+\s+s$", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^/.* · torch .*$", "INTERPRETER", text, flags=re.MULTILINE)
+        words = " ".join(["diff", *arguments, name])
+        said[words.strip()] = re.sub(r"\([0-9a-f]{7}\)", "(COMMIT)", text)
+
+    sample.committed({name: then for name, (then, _) in ALSO.items()})
+    os.utime(sample.path / "nets" / "gpt.py", (1, 1))  # which git would note in the index
+    note("HEAD", name="where nothing changed")
+    assert sample.git("status", "--porcelain") == ""
+
+    sample.add({"nets/gpt.py": WIDER})
+    sample.write({"nets/gpt.py": GPT.replace("4 * d", "6 * d"), "nets/more.py": CONV})
+    note("HEAD", "--staged", name="where more is not staged")
+    note(
+        "HEAD",
+        "nets/gpt.py",
+        "nets/more.py",
+        "--format",
+        "concise",
+        name="of which a part is staged",
+    )
+    sample.write({"nets/more.py": None})
+
     sample.git("mv", "nets/vit.py", "nets/vision.py")
     conv = CONV[: CONV.index("class Old")] + CONV[CONV.index("class Needs") :]
-    conv = conv.replace("self.encoder", "self.backbone")
-    probe = CONV[CONV.index("class Old") : CONV.index("class Needs")].replace("Old", "Probe")
+    gpt = WIDER.replace("        self.head.weight = self.wte.weight\n", "")
     sample.write(
         {
-            "nets/gpt.py": GPT.replace("        self.head.weight = self.wte.weight\n", ""),
-            "nets/conv.py": conv,
-            "nets/new.py": "import torch.nn as nn\n" + probe.replace("(3, 4)", "(3, 5)"),
+            "nets/gpt.py": gpt,
+            "nets/conv.py": conv.replace("self.encoder", "self.backbone"),
+            "nets/new.py": layer("Probe", "3, 5"),
             "nparam-lint.toml": CONFIG.replace("vit.py", "vision.py").replace("depth=2", "depth=3"),
+            "helper.py": "WIDTH = 4\n",
         }
+        | {name: now for name, (_, now) in ALSO.items()}
     )
-    found = models(diff("HEAD", "--format", "json"))
-    assert {target: (m["status"], m["delta"]) for target, m in found.items()} == {
-        "nets/conv.py::Net": ("changed", 0),
-        "nets/conv.py::Old": ("removed", None),
-        "nets/gpt.py::Block": ("same", 0),
-        "nets/gpt.py::GPT": ("changed", 1_600),
-        "nets/new.py::Probe": ("added", None),
-        "nets/vision.py::ViT": ("renamed", 20),
-    }
-    (head,) = found["nets/gpt.py::GPT"]["modules"]
-    assert (head["path"], head["delta"], head["after"]["source"]) == (
-        "head",
-        1_600,
-        "nets/gpt.py:21",
-    )
-    assert head["notes"] == ["no longer tied: weight = wte.weight"]
-    (renamed,) = found["nets/conv.py::Net"]["modules"]
-    assert (renamed["status"], renamed["before"]["path"], renamed["path"]) == (
-        "renamed",
-        "encoder",
-        "backbone",
-    )
-    vit = found["nets/vision.py::ViT"]
-    assert (vit["before_target"], vit["evidence"]) == ("nets/vit.py::ViT", "git renamed the file")
-    assert vit["notes"] == ["built as ViT(depth=3, dim=4), before as ViT(depth=2, dim=4)"]
-
-
-def test_the_report_for_people_and_the_exit_code_with_a_tolerance(sample, diff):
-    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
-    text = diff("HEAD", "nets/gpt.py", "--tolerance", "0.5%", code=1, COLUMNS="80")
-    report, _, summary = text.partition("\n\n2 models: ")
-    assert (
-        report
-        == f"""\
-HEAD ({sample.git("rev-parse", "HEAD")[:7]}) → working tree
-
-nets/gpt.py
-  ~ Block  2,128 → 2,656    +528  (+24.81 %)
-  ~ GPT    5,856 → 6,912  +1,056  (+18.03 %)  NPL014
-
-nets/gpt.py::GPT
-  module      type      before    after    change  source
-────────────  ──────  ────────  ───────  ────────  ─────────────
-~ h.0…1.fc    Linear     1,088    1,360  2 × +272  nets/gpt.py:7
-~ h.0…1.proj  Linear     1,040    1,296  2 × +256  nets/gpt.py:8
-
-nets/gpt.py:11:1  NPL014  GPT has 6,912 parameters, 5,856 at HEAD: +1,056
-    (+18.03 %); the budget 5_856 (nets/gpt.py:14) was not changed
-    changed most:
-               +544  h.0…1.fc  nets/gpt.py:7
-               +512  h.0…1.proj  nets/gpt.py:8
-    if the change is intended, declare it: nparam: 6_912
-
-For an explanation and an example: nparam-lint rule NPL014"""
-    )
-    assert summary.startswith("2 changed · 1 error · ")
-
-
-def test_a_budget_that_was_changed_with_the_model_explains_it(sample, diff):
-    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d").replace("5_856", "6_912")})
-    assert "budget 5_856 → 6_912 (nets/gpt.py:14)" in diff("HEAD", "--tolerance", "0")
-
-
-def test_a_finding_can_be_ignored_where_it_stands_and_softened_in_the_config(sample, diff):
-    gpt = GPT.replace("class GPT(nn.Module):", "class GPT(nn.Module):  # nparam: ignore[NPL014]")
-    sample.write(
-        {
-            "nets/gpt.py": gpt.replace("4 * d", "5 * d"),
-            "nets/conv.py": CONV.replace("(8, 10)", "(8, 11)"),
-            "nparam-lint.toml": f'severity = {{ NPL014 = "warning" }}\n{CONFIG}',
-        }
-    )
-    text = diff("HEAD", "--tolerance", "0", COLUMNS="80")
-    assert "nets/conv.py:4:1  NPL014  warning: Net has 507 parameters, 498 at HEAD" in text
-    assert "+1,056" in text
-    assert "GPT has" not in text
-
-
-def test_no_change_is_one_line_and_the_index_and_its_times_stay_as_they_are(sample, diff):
-    os.utime(sample.path / "nets" / "gpt.py", (1, 1))  # which git would note in the index
-    text = diff("HEAD")
-    assert text.startswith("No change since HEAD (")
-    assert "): 5 models; 1 could be counted on neither side (-v" in text.replace("\n", " ")
-    assert sample.git("status", "--porcelain") == ""
+    note("HEAD", "--tolerance", "0.5%", code=1)
+    note("HEAD", "vit.py", "--format", "concise", cwd=sample.path / "nets")
+    sample.write({"nets/gpt.py": None})
+    note("HEAD", "nets/gpt.py", name="which is gone")
+    expected(said)
 
 
 def test_what_one_side_builds_with_arguments_is_built_on_the_other(sample, diff):
@@ -233,47 +214,12 @@ def test_what_one_side_builds_with_arguments_is_built_on_the_other(sample, diff)
     ]
 
 
-def test_a_declared_model_that_is_not_measured_now_fails_without_a_tolerance(sample, diff):
-    lost = GPT.replace("n_layer=2", "n_layer").replace(
-        "d=16):\n        super().__init__()\n        self.fc",
-        "d):\n        super().__init__()\n        self.fc",
-    )
-    sample.write({"nets/gpt.py": lost})
-    text = diff("HEAD", "nets/gpt.py", code=1, COLUMNS="100")
-    assert "! GPT  not measured now: GPT needs n_layer; 5,856 at HEAD\n" in text
-    # Which nobody declares.
-    assert "! Block  not measured now: Block needs d; 2,128 at HEAD\n" in text
-    assert re.findall(r"^(\S+)  (NPL\d+)", text, re.MULTILINE) == [("nets/gpt.py:14:13", "NPL004")]
-
-
-def test_a_file_that_cannot_be_parsed_has_lost_no_model(sample, diff):
-    sample.write({"nets/conv.py": CONV + "def broken(:\n"})
-    found = models(diff("HEAD", "nets/conv.py", "--format", "json", code=1))
-    assert {target: m["status"] for target, m in found.items()} == {
-        "nets/conv.py::Net": "not_measured",
-        "nets/conv.py::Old": "not_measured",
-    }
-    assert "nets/conv.py cannot be parsed" in found["nets/conv.py::Net"]["reason_after"]
-
-
 # --- what is compared -------------------------------------------------------------------------
-
-
-def test_the_index_is_compared_where_that_is_asked_for(sample, diff):
-    sample.add({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
-    sample.write({"nets/gpt.py": GPT.replace("4 * d", "6 * d"), "nets/more.py": CONV})
-    text = diff("HEAD", "--staged", COLUMNS="80")
-    assert "→ index\n" in text
-    assert "~ GPT    5,856 → 6,912  +1,056" in text
-    assert "more.py" not in text
-    text = diff("HEAD", COLUMNS="80")
-    assert "5,856 → 7,968  +2,112" in text
-    assert "+ Net" in text
 
 
 def test_three_dots_are_the_merge_base(sample, diff):
     sample.git("switch", "--quiet", "--create", "topic")
-    sample.committed({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    sample.committed({"nets/gpt.py": WIDER})
     sample.git("switch", "--quiet", "main")
     sample.committed({"nets/conv.py": CONV.replace("(8, 10)", "(8, 11)")})
     sample.git("switch", "--quiet", "topic")
@@ -289,20 +235,6 @@ def test_three_dots_are_the_merge_base(sample, diff):
     assert re.findall(r"^\S+ (\w+) ", text, re.MULTILINE) == ["Net", "Block", "GPT"]
 
 
-def test_paths_of_either_side(sample, diff):
-    sample.git("mv", "nets/conv.py", "nets/layers.py")
-    sample.write({"nets/gpt.py": None})
-    found = models(diff("HEAD", "nets/conv.py", "--format", "json"))
-    assert {target: m["status"] for target, m in found.items()} == {
-        "nets/layers.py::Net": "renamed",
-        "nets/layers.py::Old": "renamed",
-    }
-    text = diff("HEAD", "gpt.py", cwd=sample.path / "nets", COLUMNS="80")
-    assert "it does not exist any more: everything is gone\n" in text
-    assert "− GPT    5,856  gone" in text
-    assert "layers.py" not in text
-
-
 def test_a_project_in_a_directory_that_was_not_there_yet_or_had_another_name(sample, diff):
     sample.git("mv", "nparam-lint.toml", "nets/nparam-lint.toml")
     sample.write({"nets/nparam-lint.toml": CONFIG.replace("nets/", "")})
@@ -310,21 +242,15 @@ def test_a_project_in_a_directory_that_was_not_there_yet_or_had_another_name(sam
     sample.git("commit", "--quiet", "--message", "a project of its own")
     sample.git("mv", "nets", "models")
     found = models(diff("HEAD", "--format", "json", cwd=sample.path / "models"))
-    assert {target: m["status"] for target, m in found.items()} == {
-        "conv.py::Net": "same",
-        "conv.py::Old": "same",
-        "gpt.py::Block": "same",
-        "gpt.py::GPT": "same",
-        "vit.py::ViT": "same",
-    }
-    sample.write({"other/nparam-lint.toml": "", "other/x.py": CONV})
+    names = ["conv.py::Net", "conv.py::Old", "gpt.py::Block", "gpt.py::GPT", "vit.py::ViT"]
+    assert {target: m["status"] for target, m in found.items()} == dict.fromkeys(names, "same")
+    sample.write({"other/nparam-lint.toml": "", "other/x.py": layer("New", "3, 4")})
     text = diff("HEAD", cwd=sample.path / "other", COLUMNS="80")
-    assert text.splitlines()[1:6] == [
+    assert text.splitlines()[1:5] == [
         "it did not exist at HEAD: everything is new",
         "",
         "x.py",
-        "  + Net  498  new",
-        "  + Old   16  new",
+        "  + New  16  new",
     ]
 
 
@@ -336,23 +262,13 @@ def test_the_interpreter_the_limits_and_what_is_excluded_are_todays(sample, diff
     assert "): 3 models · " in text
 
 
-def test_what_the_base_lacks_is_not_for_git_to_add_now(sample, diff):
-    wide = VIT.replace("(dim, dim)", "(dim, WIDTH)")
-    sample.committed({"nets/vit.py": f"from nets.helper import WIDTH\n{wide}"})
-    sample.write({"nets/helper.py": "WIDTH = 4\n"})
-    (vit,) = models(diff("HEAD", "nets/vit.py", "--format", "json")).values()
-    assert (vit["status"], vit["after"]["total"]) == ("not_measured", 40)
-    assert "No module named 'nets.helper'" in vit["reason_before"]
-    assert "git add" not in vit["reason_before"]
-
-
 # --- how it comes out -------------------------------------------------------------------------
 
 
 def test_a_file_gets_the_document_the_log_the_text_and_the_page_of_the_run_a_table(
     sample, diff, tmp_path
 ):
-    sample.write({"nets/gpt.py": GPT.replace("4 * d", "5 * d")})
+    sample.write({"nets/gpt.py": WIDER})
     out, page = tmp_path / "log", tmp_path / "page.md"
     page.write_text("before\n")
     text = diff(
@@ -397,35 +313,34 @@ def test_one_line_of_progress_on_a_terminal(sample, environ):
 
 # --- the question cannot be answered ----------------------------------------------------------
 
+WRONG = {
+    "": "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main...",
+    "nosuch": "there is no revision 'nosuch'; git branch -a and git tag list them",
+    "mian": "there is no revision 'mian'; did you mean main?",
+    "HEAD~4": "there is no revision 'HEAD~4'; git log shows them",
+    "main..HEAD": "with the working tree: nparam-lint diff main, or main...",
+    "main...v1": "next: git checkout v1, then nparam-lint diff main...",
+    "nets": "nets is a path: nparam-lint diff HEAD nets",
+    "HEAD nope.py": "no file or directory nope.py now, and there was none at HEAD",
+    "HEAD nparam-lint.toml": "nparam-lint.toml is not a Python file",
+    "HEAD /": "/ is not in a git repository",
+    "HEAD --tolerance much": "option --tolerance is 'much': found 'much', expected",
+    "HEAD --format latex": "diff has no format 'latex'; it has text, concise, json,",
+    "HEAD --python nope/python": "no interpreter at",
+    "HEAD --staged --config new.toml": "new.toml is not in the index",
+    "other...": "other and HEAD have no commit in common; next: compare with other",
+}
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main..."),
-        (["nosuch"], "there is no revision 'nosuch'; git branch -a and git tag list them"),
-        (["mian"], "there is no revision 'mian'; did you mean main?"),
-        (["HEAD~4"], "there is no revision 'HEAD~4'; git log shows them"),
-        (["main..HEAD"], "with the working tree: nparam-lint diff main, or main..."),
-        (["main...v1"], "next: git checkout v1, then nparam-lint diff main..."),
-        (["nets"], "nets is a path: nparam-lint diff HEAD nets"),
-        (["HEAD", "nope.py"], "no file or directory nope.py now, and there was none at HEAD"),
-        (["HEAD", "nparam-lint.toml"], "nparam-lint.toml is not a Python file"),
-        (["HEAD", "/"], "/ is not in a git repository"),
-        (["HEAD", "--tolerance", "much"], "option --tolerance is 'much': found 'much', expected"),
-        (["HEAD", "--format", "latex"], "diff has no format 'latex'; it has text, concise, json,"),
-        (["HEAD", "--python", "nope/python"], "no interpreter at"),
-        (["HEAD", "--staged", "--config", "new.toml"], "new.toml is not in the index"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_a_question_that_cannot_be_answered_exits_with_2(sample, diff, arguments, message):
+
+def test_a_question_that_cannot_be_answered_exits_with_2(sample, diff):
+    sample.git("switch", "--quiet", "--orphan", "other")
+    sample.committed({"a.py": ""})
+    sample.git("switch", "--quiet", "main")
     sample.write({"new.toml": ""})
-    error = diff(*arguments, code=2)
-    assert error.startswith("nparam-lint: ")
-    assert message in error
-
-
-def test_a_configuration_of_the_base_that_is_wrong(sample, diff):
+    for words, message in WRONG.items():
+        error = diff(*words.split(), code=2)
+        assert error.startswith("nparam-lint: ")
+        assert message in error
     sample.committed({"nparam-lint.toml": "tim = 3\n"})
     sample.write({"nparam-lint.toml": CONFIG})
     error = diff("HEAD", code=2)
@@ -457,23 +372,15 @@ def test_in_a_shallow_clone_the_command_that_fetches_is_told(sample, nparam_lint
         assert f"in this shallow clone; next: {command}" in done.stderr
 
 
-def test_histories_without_a_common_commit(sample, diff):
-    sample.git("switch", "--quiet", "--orphan", "other")
-    sample.committed({"a.py": ""})
-    assert "main and HEAD have no commit in common; next: compare with main" in diff(
-        "main...", code=2
-    )
-
-
-@pytest.mark.parametrize("format", ["json", "markdown", "github"])
-def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint, format):
-    for more in ({}, {"NPARAM_LINT_FORMAT": format}):
-        options = [] if more else ["--format", format]
-        done = nparam_lint("diff", "nosuch", *options, cwd=sample.path, **GIT | more)
-        assert done.returncode == 2
-        assert "there is no revision 'nosuch'" in done.stderr
-        assert "there is no revision 'nosuch'" in done.stdout
-        assert done.stdout.startswith(("{", "<!-- nparam-lint diff -->\n", "::error "))
+def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint):
+    starts = {"json": "{", "markdown": "<!-- nparam-lint diff -->\n", "github": "::error "}
+    for format, start in starts.items():
+        for options, more in ((["--format", format], {}), ([], {"NPARAM_LINT_FORMAT": format})):
+            done = nparam_lint("diff", "nosuch", *options, cwd=sample.path, **GIT | more)
+            assert done.returncode == 2
+            assert "there is no revision 'nosuch'" in done.stderr
+            assert "there is no revision 'nosuch'" in done.stdout
+            assert done.stdout.startswith(start)
 
 
 # --- killed half way --------------------------------------------------------------------------

@@ -87,7 +87,19 @@ WRITTEN = (
 TEST = (
     "from torch import nn\nclass Fake(nn.Linear):\n    def __init__(self): super().__init__(1, 1)\n"
 )
-PYPROJECT = '[project]\nname = "x"  # mine\n\n[tool.nparam-lint]\ntimeout = 60\n\n[tool.ruff]\n'
+# What a token uses does not say how a model is built.
+PYPROJECT = """\
+[project]
+name = "x"  # mine
+
+[tool.nparam-lint]
+timeout = 60
+
+[tool.nparam-lint.arguments]
+"nets/net.py::Needy" = { experts_per_token = 2 }
+
+[tool.ruff]
+"""
 TABLE = '\n[tool.nparam-lint.budgets]\n"nets/net.py::Pieces" = 90\n'
 FILES = {"nets/net.py": NET, "tests/test_net.py": TEST, "pyproject.toml": PYPROJECT}
 INITIALISED = FILES | {"nets/net.py": WRITTEN, "pyproject.toml": PYPROJECT + TABLE}
@@ -138,21 +150,17 @@ def initialised(tmp_path_factory, init):
     return root, init(root)
 
 
-def test_what_has_none_gets_a_budget_where_it_can_have_one(initialised, contents):
+def test_what_has_none_gets_a_budget_where_it_can_have_one(initialised, contents, checked):
     root, done = initialised
     assert contents(root) == INITIALISED
     lines = """\
 nets/net.py:15  Net  11_110
 nets/net.py:37  Bare  9
 nets/net.py:74  tiny  2
-pyproject.toml:10  nets/net.py::Pieces  90
+pyproject.toml:13  nets/net.py::Pieces  90
 4 budgets written in 2 files · 1 model has one · 3 models got none (-v lists them)
 """
     assert (done.returncode, done.stdout, done.stderr) == (0, lines + HINTS, "")
-
-
-def test_the_next_check_passes(initialised, checked):
-    root, _ = initialised
     assert checked(root) == (
         0,
         {
@@ -176,12 +184,6 @@ def test_twice_is_once_and_v_says_why_others_got_none(initialised, init, content
     assert random.startswith("nets/net.py:55  Random  ")
     assert "its widths come from random numbers" in random
     assert contents(root) == INITIALISED
-
-
-def test_what_a_token_uses_does_not_say_how_to_build(root, init):
-    entry = '[tool.nparam-lint.arguments]\n"nets/net.py::Needy" = { experts_per_token = 2 }\n'
-    (root / "pyproject.toml").write_text(PYPROJECT + entry)
-    assert init(root).stdout.endswith(HINTS)
 
 
 def test_a_diff_writes_nothing_and_is_what_would_be_written(project, init, applied, contents):
@@ -231,33 +233,6 @@ nets/net.py:27  Pieces  left alone: its docstring is not one plain literal; coun
 """
     assert (done.returncode, done.stdout, done.stderr) == (1, lines, "")
     assert contents(root) == FILES | {"nets/net.py": WRITTEN}
-
-
-def test_json_is_one_document(project, init):
-    done = init(project, "--diff", "--format", "json")
-    document = json.loads(done.stdout)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {key: document[key] for key in ("version", "command", "written", "files")} == {
-        "version": 1,
-        "command": "init",
-        "written": False,
-        "files": ["nets/net.py", "pyproject.toml"],
-    }
-    assert document["edits"][0] == {
-        "path": "nets/net.py",
-        "line": 15,
-        "column": 1,
-        "target": "nets/net.py::Net",
-        "selector": "",
-        "origin": "docstring",
-        "old": "",
-        "new": "11_110",
-        "actual": 11_110,
-        "modules": 1,
-        "because": None,
-    }
-    assert document["summary"] == {"edits": 4, "left": 3, "held": 1}
-    assert '+"nets/net.py::Pieces" = 90' in document["diff"]
 
 
 def test_the_budget_goes_to_the_definition_that_python_uses(nparam_lint, tmp_path):

@@ -217,25 +217,25 @@ def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, updat
     assert done.returncode == 1  # gone.py stands in the config, too
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("net.py::Nett", "net.py has no 'Nett'; did you mean Net?"),
-        ("net.py::Net[haed]", "no budget is declared for {}; did you mean net.py::Net[head]?"),
-        ("nat.py::Net", "there is no file nat.py; did you mean net.py?"),
-        ("nat.py", "there is no file or directory nat.py; did you mean net.py?"),
-        ("other.py", "no budget is declared for other.py; next: nparam-lint init other.py"),
-        ("torch::x", "no budget is declared for torch::x; next: write one into the config"),
-        ("net.py::Net[", "'{}' is not a target: found `[` that is never closed, expected `]`"),
-        ("net.py::Net(", "'{}' is not a target: found `(` that is never closed, expected `)`"),
-    ],
-)
-def test_what_names_nothing_is_a_usage_error(tmp_path, update, target, message):
+NOTHING = {
+    "net.py::Nett": "net.py has no 'Nett'; did you mean Net?",
+    "net.py::Net[haed]": "no budget is declared for {}; did you mean net.py::Net[head]?",
+    "nat.py::Net": "there is no file nat.py; did you mean net.py?",
+    "nat.py": "there is no file or directory nat.py; did you mean net.py?",
+    "other.py": "no budget is declared for other.py; next: nparam-lint init other.py",
+    "torch::x": "no budget is declared for torch::x; next: write one into the config",
+    "net.py::Net[": "'{}' is not a target: found `[` that is never closed, expected `]`",
+    "net.py::Net(": "'{}' is not a target: found `(` that is never closed, expected `)`",
+}
+
+
+def test_what_names_nothing_is_a_usage_error(tmp_path, update):
     root = make(tmp_path)
     (root / "other.py").write_text("x = 1\n")
-    message = message.format(target)
-    done = update(root, target, "net.py::small")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nparam-lint: {message}\n")
+    for target, message in NOTHING.items():
+        done = update(root, target, "net.py::small")
+        said = f"nparam-lint: {message.format(target)}\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 # --- what cannot be ---------------------------------------------------------------------------
