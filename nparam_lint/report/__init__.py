@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from nparam_lint.gate.report import Report
     from nparam_lint.report.pictures import Picture, RolesOf
@@ -207,6 +207,16 @@ class Listing(Struct, frozen=True):
     files: tuple[tuple[str, tuple[ListingLine, ...]], ...]
     table: Table
     reasons: bool = False
+
+    @classmethod
+    def of(
+        cls, lines: Iterable[tuple[str, ListingLine]], table: Table, *, reasons: bool = False
+    ) -> Listing:
+        """From lines with the path of their file each."""
+        files: dict[str, list[ListingLine]] = {}
+        for path, line in lines:
+            files.setdefault(path, []).append(line)
+        return cls(tuple((path, tuple(below)) for path, below in files.items()), table, reasons)
 
 
 class ChartPoint(Struct, frozen=True):

@@ -27,7 +27,7 @@ from nparam_lint.report import Options
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.formats.text import table_lines
+from nparam_lint.report.formats.text import module_lines
 from nparam_lint.report.style import Paint, clean, elide_end
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
@@ -52,7 +52,6 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
     """One for each declared budget; then one for each error that is about none of these: malformed
     budgets, stale ones, files that cannot be read. `root`: what paths are relative to."""
     declared, on_budgets = declared_budgets(report)
-    explanations = Explanations(options)
     every = []
     for claim in declared:
         first, words = claim.results[0], elide_end(claim.declared, _LONGEST)
@@ -62,7 +61,7 @@ def cases(report: Report, root: Path, options: Options) -> list[Case]:
             message, *_ = report.error.splitlines()
             case = replace(case, outcome="error", message=message, text=report.error)
         elif errors := claim.errors:
-            case = _wrong(case, errors, explanations.lines(errors, claim.model))
+            case = _wrong(case, errors, explanation(errors, claim.model, options))
         elif claim.state != "holds":
             case = replace(case, outcome="skipped", message=_excuse(claim))
         every.append(case)
@@ -101,20 +100,10 @@ def _excuse(claim: JudgedBudget) -> str:
     return f"NPL001 is {how}: {count}, declared {claim.declared}"
 
 
-class Explanations:
-    """Findings, then the modules of the model that they are about, where it was measured: a table
-    that is made once for a model, which may have hundreds of budgets that fail."""
-
-    def __init__(self, options: Options) -> None:
-        self.options, self.paint = options, Paint(options.color)
-        self._tables: dict[int, list[str]] = {}  # by the ids of their models
-
-    def lines(self, findings: Sequence[Finding], model: ModelReport) -> list[str]:
-        table, measured = self._tables.get(id(model)), model.measurement
-        if table is None:
-            table = []
-            if isinstance(measured, Measured):
-                modules = Modules(measured.modules, self.options.depth, _ROWS)
-                table = table_lines(modules.table, self.options.width, self.paint)
-            table = self._tables[id(model)] = ["", *table] if table else []
-        return [*findings_lines(findings, self.options.width, self.paint), *table]
+def explanation(findings: Sequence[Finding], model: ModelReport, options: Options) -> list[str]:
+    """Findings, then the modules of the model that they are about, where it was measured."""
+    paint, measured, table = Paint(options.color), model.measurement, []
+    if isinstance(measured, Measured):
+        table = module_lines(Modules(measured.modules, options.depth, _ROWS), options.width, paint)
+    lines = findings_lines(findings, options.width, paint)
+    return [*lines, "", *table] if table else lines

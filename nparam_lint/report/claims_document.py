@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
 from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
-from nparam_lint.report.json_records import CountedDocument, Placed, at
+from nparam_lint.report.json_records import CountedDocument, Placed, record
 from nparam_lint.report.style import MARK_TONES, clean, plural
 
 if TYPE_CHECKING:
@@ -57,11 +57,7 @@ def claims_document(report: Report, *, with_findings: bool = False) -> Document:
     outcomes = sorted(report.stated, key=_rank)
     return Document(
         "claims",
-        lambda: ClaimsDocument(
-            environment=report.environment,
-            error=report.error,
-            claims=[claim_record(outcome) for outcome in outcomes],
-        ),
+        lambda: record(ClaimsDocument, report, claims=[*map(claim_record, outcomes)]),
         lambda options: _page(outcomes, options),
         report.error,
         report if with_findings else None,
@@ -74,33 +70,22 @@ def claims_document(report: Report, *, with_findings: bool = False) -> Document:
 
 
 def claim_record(outcome: StatedOutcome) -> ClaimRecord:
-    return ClaimRecord(
-        **at(outcome.position),
-        text=outcome.count.text,
+    return record(
+        ClaimRecord,
+        outcome,
+        outcome.position,
+        outcome.count,
         metric=outcome.count.selector.metric,
-        verdict=outcome.verdict,
-        strength=outcome.strength,
         target=outcome.model.target if outcome.model else None,
-        name=outcome.name,
-        actual=outcome.actual,
-        because=outcome.because,
-        explanation=outcome.explanation,
     )
 
 
 def _rank(outcome: StatedOutcome) -> tuple[object, ...]:
-    kind = _KINDS.index((outcome.verdict, outcome.strength))
+    kind = [*_TITLES].index((outcome.verdict, outcome.strength))
     return kind, outcome.position.path, outcome.position.line, outcome.position.column
 
 
-_KINDS: tuple[tuple[Verdict, Strength], ...] = (
-    ("wrong", "certain"),
-    ("wrong", "likely"),
-    ("right", "certain"),
-    ("right", "likely"),
-    ("unknown", ""),
-)
-_TITLES = {
+_TITLES: dict[tuple[Verdict, Strength], str] = {  # in the order in which they are shown
     ("wrong", "certain"): "wrong",
     ("wrong", "likely"): "perhaps wrong",
     ("right", "certain"): "right",
@@ -110,7 +95,7 @@ _TITLES = {
 
 
 def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
-    by_kind = {kind: [o for o in outcomes if (o.verdict, o.strength) == kind] for kind in _KINDS}
+    by_kind = {kind: [o for o in outcomes if (o.verdict, o.strength) == kind] for kind in _TITLES}
     sections = []
     for kind, alike in by_kind.items():
         if not alike or (kind[0] == "unknown" and not options.verbose):

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from nparam_lint.count.measured import Cause, Environment, Hidden, Measured, NotMeasured
+from nparam_lint.count.measured import Cause, Environment, Hidden
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import BudgetResult, Change, Finding
-from nparam_lint.ground.values import Origin, Position, Severity, Way, WayKind
+from nparam_lint.ground.values import Origin, Severity, Way, WayKind
 from nparam_lint.ground.version import __version__
 
 T = TypeVar("T")
@@ -128,11 +128,6 @@ def _without_default(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.default is MISSING)
 
 
-def at(position: Position) -> dict[str, Any]:
-    """The fields of `Placed`."""
-    return {"path": position.path, "line": position.line, "column": position.column}
-
-
 def way_record(way: Way | None) -> WayRecord | None:
     if way is None:
         return None
@@ -167,22 +162,6 @@ def summary_fields(report: Report) -> dict[str, Any]:
         "files": report.files,
         "seconds": finite(report.seconds) or 0.0,
     }
-
-
-def measured_fields(measured: Measured) -> dict[str, Any]:
-    """The fields of `MeasuredRecord`."""
-    return {
-        "call": measured.call,
-        "counts": measured.counts.by_name(),
-        "no_routing": measured.no_routing,
-        "hidden": measured.hidden,
-    }
-
-
-def not_measured_fields(measured: NotMeasured) -> dict[str, Any]:
-    """The fields of `NotMeasuredRecord`."""
-    names = ("reason", "code", "hint", "missing")
-    return {name: getattr(measured, name) for name in names}
 
 
 def finite(value: float | None) -> float | None:

@@ -173,21 +173,19 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
         count = f"{plural(len(ways), 'way')} in which the project builds models failed"
         yield Text(f"{count}{':' if options.verbose else ' (-v lists them)'}", "dim")
     if ways and options.verbose:
-        files: dict[str, list[ListingLine]] = {}
+        lines = []
         for (path, name, reason), same in grouped(ways, _where_and_why).items():
             sizes = ", ".join(
                 clean(failed.way.name) for failed in same if failed.way.kind == "size"
             )
-            lines = list(dict.fromkeys(str(failed.way.position.line) for failed in same))
-            places = f"line{'s' if lines[1:] else ''} {', '.join(lines)}"
-            line = ListingLine(
-                "–", f"{name} {sizes}".strip(), verdict=f"{places}: {reason}", tone="dim"
-            )
-            files.setdefault(path, []).append(line)
+            numbers = list(dict.fromkeys(str(failed.way.position.line) for failed in same))
+            why = f"line{'s' if numbers[1:] else ''} {', '.join(numbers)}: {reason}"
+            line = ListingLine("–", f"{name} {sizes}".strip(), verdict=why, tone="dim")
+            lines.append((path, line))
         rows = (Row((way.target, str(way.way.position), way.failure.reason)) for way in ways)
         columns = Column("model", "code"), Column("way", "code"), Column("because", "words")
         table = Table(columns, tuple(rows), noun="way")
-        yield Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table, True)
+        yield Listing.of(lines, table, reasons=True)
     if untried := sum(count for _, count in report.ways_left):
         verb = "was" if untried == 1 else "were"
         more = plural(untried, "more way")
@@ -236,16 +234,15 @@ def _kinds(skipped: Skipped) -> str:
 
 def listed(skipped: Skipped, inside: Mapping[str, Sequence[Inside]] | None = None) -> Listing:
     """By file, with the reasons in full; of what is `inside` counted models how they build it."""
-    files: dict[str, list[ListingLine]] = {}
-    rows = []
+    lines, rows = [], []
     for target, failure in skipped:
         where, _, name = clean(target).partition("::")
         instances = inside_words(inside[target]) if inside and target in inside else ""
         words = instances or short_reason(failure.reason, name)
-        files.setdefault(where, []).append(ListingLine("–", name, verdict=words, tone="dim"))
+        lines.append((where, ListingLine("–", name, verdict=words, tone="dim")))
         rows.append(Row((target, instances or failure.reason)))
     table = Table((Column("model", "code"), Column("because", "words")), tuple(rows), noun="model")
-    return Listing(tuple((where, tuple(lines)) for where, lines in files.items()), table, True)
+    return Listing.of(lines, table, reasons=True)
 
 
 def inside_words(instances: Sequence[Inside]) -> str:

@@ -141,11 +141,11 @@ def overview(
         ordered = sorted(groups, key=rank)
     most = len(ordered) if options.verbose else _MODELS
     hidden, is_brief = ordered[most:], not options.verbose and len(ordered) > _IN_FULL
-    files: dict[str, list[ListingLine]] = {}
-    for group in ordered[:most]:
-        where = clean(group.target.partition("::")[0])
-        lines = [_line(group)] if is_brief else _lines(group, options.verbose)
-        files.setdefault(where, []).extend(lines)
+    lines = (
+        (clean(group.target.partition("::")[0]), line)
+        for group in ordered[:most]
+        for line in ([_line(group)] if is_brief else _lines(group, options.verbose))
+    )
     columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
     rows = (
         Row((clean(way.target), f"{total_of(way):,}", place_of_way(way, group.target)))
@@ -153,7 +153,7 @@ def overview(
         for way in group.ways
     )
     table = Table(columns, tuple(rows), noun="model")
-    listing = Listing(tuple((at, tuple(lines)) for at, lines in files.items()), table)
+    listing = Listing.of(lines, table)
     if not hidden:
         return (listing,) if groups else ()
     sizes = _range(group.largest for group in hidden)

@@ -38,15 +38,7 @@ class ShardRecord:
 def shard_record(report: Report) -> ShardRecord:
     shard = report.shard
     assert shard is not None
-    models = []
-    for model in report.models:  # of a measurement, nothing but its name tells both kinds apart
-        fields_of_model = _fields(model)
-        measurement = fields_of_model.pop("measurement")
-        is_measured = isinstance(measurement, Measured)
-        fields_of_model["measured"] = measurement if is_measured else None
-        fields_of_model["failure"] = None if is_measured else measurement
-        models.append(fields_of_model)
-    values = _fields(report) | {"models": models}
+    values = _fields(report) | {"models": [*map(_fields, report.models)]}
     try:
         body = msgspec.json.encode(values)
     except UnicodeEncodeError:  # a surrogate, for what could not be decoded
@@ -68,9 +60,9 @@ def read_shard(data: Json) -> Report:
         return {name: msgspec.convert(value, kinds[name]) for name, value in values.items()}
 
     def read_model(values: Json) -> ModelReport:
-        measured, failure = values.pop("measured"), values.pop("failure")
-        kind: Any = Measured if measured else NotMeasured
-        measurement = msgspec.convert(measured or failure, kind)
+        measured = values.pop("measurement")
+        kind: Any = Measured if "modules" in measured else NotMeasured
+        measurement = msgspec.convert(measured, kind)
         return ModelReport(measurement=measurement, **read(values, kinds_of_model))
 
     try:

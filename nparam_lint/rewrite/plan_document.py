@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nparam_lint.ground.values import Origin
 from nparam_lint.report import (
@@ -19,7 +19,7 @@ from nparam_lint.report import (
     Table,
     Text,
 )
-from nparam_lint.report.json_records import JsonDocument, Placed, at, record
+from nparam_lint.report.json_records import JsonDocument, Placed, record
 from nparam_lint.report.style import clean, plural, short_reason
 from nparam_lint.rewrite.edits import Edit, Left, unified_diff
 
@@ -102,23 +102,30 @@ class PlanDocument(JsonDocument):
 
 def _data(plan: Plan, command: str, dry: bool) -> PlanDocument:
     edits = [
-        record(EditRecord, edit, **_common(edit), because=edit.because or None)
+        record(
+            EditRecord,
+            edit,
+            edit.position,
+            target=edit.model,
+            actual=edit.count,
+            because=edit.because or None,
+        )
         for edit in plan.edits
+    ]
+    left = [
+        record(LeftRecord, item, item.position, target=item.model, actual=item.count)
+        for item in plan.left
     ]
     return PlanDocument(
         command=command,
         written=not dry,
         edits=edits,
-        left=[record(LeftRecord, item, **_common(item)) for item in plan.left],
+        left=left,
         files=[file.name for file in plan.files],
         hints=plan.hints,
         diff=diff_of(plan) if dry else None,
         summary=PlanSummary(edits=len(plan.edits), left=len(plan.left), held=plan.held),
     )
-
-
-def _common(item: Edit | Left) -> dict[str, Any]:
-    return {**at(item.position), "target": item.model, "actual": item.count}
 
 
 def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:

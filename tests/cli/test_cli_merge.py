@@ -295,8 +295,8 @@ def test_twice_with_different_times_is_the_same(reports, merge):
 
 def test_two_disagree_about_a_model(reports, merge):
     def count(record):
-        row = next(model for model in record["models"] if model["measured"])["measured"]
-        row["modules"][0]["total"] += 7
+        measured = (model["measurement"] for model in record["models"])
+        next(one for one in measured if "modules" in one)["modules"][0]["total"] += 7
 
     edited(reports / "1.json", count, reports / "4.json")
     assert "1.json and 4.json are both shard 1 of 3, and disagree about nets/" in merge()

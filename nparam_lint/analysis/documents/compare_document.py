@@ -24,9 +24,6 @@ from nparam_lint.report.json_records import (
     MeasuredRecord,
     NotMeasuredRecord,
     Placed,
-    at,
-    measured_fields,
-    not_measured_fields,
     record,
 )
 from nparam_lint.report.not_counted import absent
@@ -282,6 +279,8 @@ class MeasuredComparison(ComparedRecord, MeasuredRecord):
 
 @dataclass(kw_only=True)
 class FailedComparison(ComparedRecord, NotMeasuredRecord):
+    tied: Sequence[str] = ()
+    parts: Sequence[RolePart] = ()
     roles: None = None
 
 
@@ -326,22 +325,9 @@ def _data(comparison: Comparison) -> CompareDocument:
 
 def _model_data(compared: Compared) -> MeasuredComparison | FailedComparison:
     model, measured, roles = compared.model, compared.model.measurement, compared.roles
-    common = {
-        **at(model.position),
-        "target": model.target,
-        "cached": measured.cached,
-        "notes": measured.notes,
-        "tied": roles.tied if roles else (),
-        "parts": roles.parts if roles else (),
-    }
+    sources = (compared, model, model.position, measured)
     if not isinstance(measured, Measured) or roles is None:
         assert not isinstance(measured, Measured)
-        return record(FailedComparison, compared, **common, **not_measured_fields(measured))
-    return record(
-        MeasuredComparison,
-        compared,
-        **common,
-        **measured_fields(measured),
-        roles=roles.counts,
-        output_tied=roles.output_tied,
-    )
+        return record(FailedComparison, *sources)
+    counts = measured.counts.by_name()
+    return record(MeasuredComparison, *sources, roles, roles=roles.counts, counts=counts)

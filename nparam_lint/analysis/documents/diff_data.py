@@ -16,7 +16,6 @@ from nparam_lint.report.json_records import (
     Placed,
     SkippedRecord,
     WayRecord,
-    at,
     finding_records,
     record,
     skipped_records,
@@ -138,7 +137,7 @@ def _model(model: ModelDiff) -> ModelRecord:
     return record(
         ModelRecord,
         model,
-        **at(model.position),
+        model.position,
         way=way_record(model.way),
         before=before.counts.by_name() if before else None,
         after=after.counts.by_name() if after else None,

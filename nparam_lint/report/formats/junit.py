@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Document, Options
-from nparam_lint.report.budget_cases import Explanations
+from nparam_lint.report.budget_cases import explanation
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.style import Paint, by_place, clean
@@ -28,8 +28,8 @@ def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
     declared, on_budgets = declared_budgets(report)
-    explanations = Explanations(replace(options, width=_WIDTH, color=False))
-    cases = [_budget(claim, explanations) for claim in declared]
+    layout = replace(options, width=_WIDTH, color=False)
+    cases = [_budget(claim, layout) for claim in declared]
     if report.error is not None:
         lines = report.error.splitlines()
         first = lines[0] if lines else ""
@@ -73,12 +73,12 @@ def _case(
 # --- budgets ----------------------------------------------------------------------------------
 
 
-def _budget(claim: JudgedBudget, explanations: Explanations) -> ElementTree.Element:
+def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
     if errors := claim.errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        text = explanations.lines(errors, claim.model)
+        text = explanation(errors, claim.model, layout)
         return _case(path, name, outcome, message, errors[0].code, text)
     lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":

@@ -26,8 +26,7 @@ from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint, clean
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Cell, Document, Options, Section, Step
-    from nparam_lint.report.folded_modules import Modules
+    from nparam_lint.report import Block, Cell, Document, Options, Section, Step, TableBlock
 
 NARROWEST = 40
 _BETWEEN = 2  # columns
@@ -82,11 +81,13 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return table_lines(block, width, paint)
     if isinstance(block, Chart):
         return [paint("cyan", chart.sparkline(block, width))]
-    return _modules(block, width, paint)
+    return module_lines(block, width, paint)
 
 
-@cache  # an answer that is kept for the next run is laid out twice
-def _modules(block: Modules, width: int, paint: Paint) -> list[str]:
+# An answer that is kept for the next run is laid out twice; hundreds of budgets of one model may
+# fail, each with its table.
+@cache
+def module_lines(block: TableBlock, width: int, paint: Paint) -> list[str]:
     return table_lines(block.table, width, paint)
 
 
