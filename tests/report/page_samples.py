@@ -50,6 +50,14 @@ def plain(count: int) -> tuple[ModuleRow, ...]:
     return tuple(replace(row, source=None) for row in made)
 
 
+def shared_net():
+    """A module that is there twice, frozen and with buffers; and names that look like numbers."""
+    leaves = [("a", "Linear", 10), ("7", "Linear", 5), ("08", "Linear", 5), ("9", "Linear", 5)]
+    root, first, *others = rows(leaves, frozen=["a"])
+    again = replace(first, path="b", own=0, shared_with="a", buffers=3)
+    return root, first, again, *others
+
+
 def _compared(blocks: int) -> Compared:
     target = f"nets/gpt.py::GPT(n_layer={blocks})"
     return Compared(target, model(target, measured(_of_one_line(gpt(blocks)))), Roles(()))

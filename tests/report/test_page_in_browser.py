@@ -11,7 +11,7 @@ from browsers import launched_browser, needs_chromium
 from diff_samples import diff
 from diff_samples import model as diff_model
 from msgspec.structs import replace
-from page_samples import COMPARISON, distinct, gpt_report, plain
+from page_samples import COMPARISON, distinct, gpt_report, plain, shared_net
 from report_samples import (
     broken_finding,
     hostile,
@@ -24,16 +24,27 @@ from report_samples import (
 
 from nparam_lint.analysis.documents.compare_document import compare_document
 from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
 
 pytestmark = needs_chromium
-ALL_MODULES = """() => {
-  const { root } = DATA.pictures[0].sides[0];
-  return [...new Module(root, "", null, 1, null, false).walk()]
-    .map((module) => [module.path, module.type, module.own, module.total, module.source || null]);
-}"""
+# By what each model is called, its modules as JSON has them, as far as the page needs them.
+ALL_MODULES = """() => Object.fromEntries(DATA.pictures.map(({ sides: [{ name, root }] }) => [
+  name,
+  [...new Module(root, "", null, 1, null, false).walk()].map((module) => ({
+    path: module.path,
+    type: module.type,
+    own: module.own,
+    total: module.total,
+    trainable: module.total - (module.more.f || 0),
+    buffers: module.more.b || 0,
+    source: module.source || null,
+    shared_with: module.more.s ?? null,
+    tied: module.more.k || [],
+  })),
+]))"""
 TWO_FRAMES = "() => new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))"
 WIDTHS = (1400, 800, 400)
 
@@ -42,11 +53,11 @@ WIDTHS = (1400, 800, 400)
 def show(tmp_path_factory):
     """Opens a document. A page that asks for anything, whose script fails, or that is wider than
     its window, fails the test."""
-    file = tmp_path_factory.mktemp("page") / "page.html"
     with launched_browser() as browser:
 
         @contextmanager
         def opened(document, width=1200, scripts=True):
+            file = tmp_path_factory.mktemp("page") / "page.html"
             file.write_text(formats.render("html", document, Options()), encoding="utf-8")
             made = browser.new_context(
                 viewport={"width": width, "height": 800},
@@ -93,16 +104,14 @@ LINE = "def __init__(self, width=256, depth=12, heads=8, dropout=0.1, hidden_wid
 
 
 def everything():
-    """What is difficult to show, in one page: many models, equal layers, long lines and names,
-    names that look like code."""
+    """What is difficult to show, in one page: equal and shared layers, long lines, odd names."""
     at = Position("net.py", 12, LINE.index("hidden") + 1)
     marked = replace(broken_finding(), lines=(SourceLine(at, LINE, 14),))
     layer = rows([(LONG, "NonDynamicallyQuantizableLinear", 1_234_567_890)])
     odd = hostile()
-    first = (model("long.py::Net", measured(layer)), model("equal.py::Net", measured(plain(2_000))))
-    models = (*odd.models, *first, *many(4).models)
-    findings = (*odd.findings, marked)
-    return check_document(report(*models, besides=findings))
+    models = {"long": layer, "equal": plain(2_000), "shared": shared_net()}
+    made = (model(f"{name}.py::Net", measured(modules)) for name, modules in models.items())
+    return check_document(report(*odd.models, *made, *many(3).models, besides=[marked]))
 
 
 def changed():
@@ -115,6 +124,14 @@ def changed():
         return [diff_model("net.py::Net", text)]
 
     return diff_document(diff(side(before), side(after)))
+
+
+def has_the_modules_of_the_report(page, document):
+    drawn = page.evaluate(ALL_MODULES)
+    for one in json.loads(formats.render("json", document, Options()))["models"]:
+        if one["target"] == clean(one["target"]) and one["modules"]:
+            modules = drawn[one["target"]]
+            assert modules == [{name: row[name] for name in modules[0]} for row in one["modules"]]
 
 
 def crumbs(page, pane=0):
@@ -136,10 +153,7 @@ def test_the_picture_and_what_the_mouse_does(gpt_page):
         "Embedding",
         "38,633,472",
     ]
-    shown = page.evaluate(ALL_MODULES)
-    (one,) = json.loads(formats.render("json", GPT, Options()))["models"]
-    fields = ("path", "type", "own", "total", "source")
-    assert shown == [[row[name] for name in fields] for row in one["modules"]]
+    has_the_modules_of_the_report(page, GPT)
     # A click zooms in and out.
     assert crumbs(page) == (["GPT"], "124,373,760")
     cell(page, "transformer.h.0…11").click()
@@ -211,7 +225,9 @@ def test_search_finds_names_types_and_lines(gpt_page):
 
 
 def test_what_is_difficult_to_show(show):
-    with show(everything(), WIDTHS[-1]) as page:
+    document = everything()
+    with show(document, WIDTHS[-1]) as page:
+        has_the_modules_of_the_report(page, document)
         # A caret stands under its text, and no line of source is wrapped.
         source = page.locator(".findings pre", has_text="hidden_width").first
         code, carets, *_ = source.inner_text().split("\n")
@@ -235,12 +251,12 @@ def test_what_is_difficult_to_show(show):
         equal = page.locator(".card", has_text="equal.py")
         equal.locator(".picture").scroll_into_view_if_needed()
         equal.locator(".cell").first.wait_for()
-        assert equal.locator(".cell b").all_inner_texts() == ["Net", "layers", "layers.0…1999"]
+        assert equal.locator(".cell b").all_text_contents() == ["Net", "layers", "layers.0…1999"]
         equal.get_by_label("fold repeated modules").uncheck()
         assert equal.locator(".cell").count() < 80
-        assert equal.locator(".cell.more b").first.inner_text().startswith("layers.0 … ")
+        assert equal.locator(".cell.more b").first.text_content().startswith("layers.0 … ")
         # Models can be searched.
-        page.get_by_label("Search models").fill("n00003")
+        page.get_by_label("Search models").fill("n00002")
         assert page.locator(".card:visible").count() == 1
         assert page.locator("section > .tools .result").inner_text() == "1 model"
 
@@ -254,7 +270,7 @@ def fits_with_all_rows(card):
 
 def test_without_a_script_the_essential_is_there(show):
     with show(everything(), WIDTHS[-1], scripts=False) as page:
-        assert page.locator("h1").inner_text() == "5 budgets broken"
+        assert page.locator("h1").inner_text() == "4 budgets broken"
         card = page.locator(".card", has_text="long.py")
         fits_with_all_rows(card)
         page.set_viewport_size({"width": WIDTHS[0], "height": 800})
