@@ -48,7 +48,6 @@ _SETTINGS = (
     *("python", "device", "tolerance", "timeout", "memory", "jobs", "on", "remote_python"),
     *("format", "depth"),
 )
-TABLES = 16  # a model zoo has hundreds; -v prints them all
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -343,7 +342,6 @@ def layout(options: Namespace, session: Session) -> Options:
         depth=session.settings.depth,
         verbose=verbose,
         quiet=getattr(options, "quiet", False),
-        tables=TABLES if not verbose else sys.maxsize,
         place=" ".join(getattr(options, "paths", ())),
         declared_only=getattr(options, "declared", False),
         prefix="" if inside == "." else inside,

@@ -26,8 +26,7 @@ Json = dict[str, Any]
 class Options(Struct, frozen=True):
     """How a document is to look; decided by the command line, which knows the terminal.
 
-    `depth`: levels of modules below the root (None: as many as make a short table). `tables`: how
-    many tables of top-level models are printed; those of broken budgets always are. `rows`: how
+    `depth`: levels of modules below the root (None: as many as make a short table). `rows`: how
     many rows a table has before it is summed up (None: what suits the table). `place`: what was
     searched, in words (`src`). `declared_only`: models without a budget were left out. `prefix`:
     where the project lies in its repository (`packages/nets`), for what links to files.
@@ -39,7 +38,6 @@ class Options(Struct, frozen=True):
     depth: int | None = None
     verbose: int = 0
     quiet: bool = False
-    tables: int = 5
     rows: int | None = None
     place: str = ""
     declared_only: bool = False

@@ -171,10 +171,12 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
                 names.add(name)
     sound = [model for model in tables.values() if not _is_broken(model)]
     sound.sort(key=lambda model: -(total_of(model) or 0))
-    few = _FIRST if options.verbose or len(tables) <= _FEW_MODELS else 0
-    most = min(options.tables, few) if is_first else options.tables
-    most = 0 if options.is_brief or _is_long(report, options) else most
-    hidden = sound[max(most, 0) :]
+    most: int | None = None  # all of them
+    if options.is_brief or _is_long(report, options):
+        most = 0
+    elif is_first:
+        most = _FIRST if options.verbose or len(sound) <= _FEW_MODELS else 0
+    hidden = [] if most is None else sound[most:]
     broken = [model for model in tables.values() if _is_broken(model)]
     if broken and not options.verbose:
         alike = {f.target for group in findings.shared_causes(report.findings) for f in group[1:]}
@@ -190,7 +192,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             block = folded_modules.Modules(modules, options.depth, rows, brief=options.is_brief)
             name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
-    if hidden and most:
+    if hidden and most != 0:
         how = "nparam-lint show TARGET" if options.verbose else "-v, or nparam-lint show TARGET"
         more = f"… and {plural(len(hidden), 'more table')}: {how}"
         yield Section((Text(more, "dim", kind="verbatim"),), only="text")

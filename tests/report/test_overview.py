@@ -13,7 +13,7 @@ from nparam_lint.worker.tracing import failures
 
 
 def counted(target, total, kind="", way=None, types=(), call="Net()", **more):
-    modules = rows([("a", "Linear", total)])
+    modules = rows([("", "Net", total)])  # the total is all that there is to say: no table
     return model(target, measured(modules, call, type=kind, types=types), way=way, **more)
 
 
@@ -175,9 +175,9 @@ def test_first_screens(expected):
         "of many models each has a line": of_many(),
     }
     every = {
-        "every way and every reason": page(REPOSITORY, tables=0, verbose=1),
-        "layers of one size, by name": page(of_one_size(), tables=0, verbose=1),
+        "every way and every reason": page(REPOSITORY, verbose=1),
+        "layers of one size, by name": page(of_one_size(), verbose=1),
     }
-    expected({name: page(value, tables=0) for name, value in screens.items()} | every)
+    expected({name: page(value) for name, value in screens.items()} | every)
     assert (failures.install("cv2") or "").startswith("install 'opencv-python' into ")
     assert "(total)" not in page(of_many())  # a list of all says it better

@@ -108,11 +108,11 @@ def test_whole_pages(expected):
         "a broken budget, quiet": text(broken, quiet=True, width=100),
         "a glob, a tie and folded blocks": text(report(glob_gpt())),
         "nothing declared says how to": text(report(model("net.py::Net", measured(net())))),
-        "failures and warnings": text(failures, tables=0),
-        "modules of a glob that are off are told apart": text(report(uneven_glob()), tables=0),
-        "a formula that fails elsewhere is no pass": text(report(elsewhere), tables=0),
+        "failures and warnings": text(failures),
+        "modules of a glob that are off are told apart": text(report(uneven_glob())),
+        "a formula that fails elsewhere is no pass": text(report(elsewhere)),
         "a finding about no budget shows its code": text(
-            report(with_finding("NPL006", 1, "cuda:0 has 3 more")), tables=0
+            report(with_finding("NPL006", 1, "cuda:0 has 3 more"))
         ),
         "little is known of the environment": text(replace(broken, environment=BARE), quiet=True),
         "a flat model is cut, and the rest summed up": text(
@@ -143,21 +143,21 @@ def test_of_few_models_the_largest_have_a_table_and_of_many_what_is_wrong():
     part = replace(sized(9), top_level=False)
     declared = [replace(one, declared=True) for one in models]
 
-    def tables(*models, tables=2, **options):
-        page = text(report(*models), tables=tables, **options)
+    def tables(*models, **options):
+        page = text(report(*models), **options)
         return re.findall(r"^(\w+)\.py::Net\nmodule", page, re.MULTILINE), page
 
-    shown, page = tables(*declared[:3])
-    assert shown == ["n6", "n5"]
-    assert "… and 1 more table: -v, or nparam-lint show TARGET" in page
+    assert tables(*declared[:3])[0] == ["n3", "n6", "n5"]
     shown, page = tables(*declared, part, sized(7))
     assert (shown, page.splitlines()[0][:20]) == ([], "8 models: 8 measured")
     shown, page = tables(*declared, broken_net())
     assert (shown, "n6.py" in page) == (["net"], False)
-    assert tables(*declared, part, sized(7), verbose=1)[0] == ["n6", "n7"]
-    assert tables(*models[:3], part)[0] == ["n6"]  # a list of all says it better
-    assert tables(*models, tables=0)[0] == []
-    assert tables(broken_net(), *models, tables=0)[0] == ["net"]
+    assert len(tables(*declared, part, sized(7), verbose=1)[0]) == 7
+    shown, page = tables(*models[:3], part)  # a list of all says it better
+    assert shown == ["n6"]
+    assert "… and 2 more tables: -v, or nparam-lint show TARGET" in page
+    assert tables(*models)[0] == []
+    assert tables(broken_net(), *models)[0] == ["net"]
     # One for the variants of a model, and for what is the same.
     variant = replace(sized(7), target="n2.py::Net(width=7)")
     shown, page = tables(sized(2), variant, replace(sized(2), target="train.py::Net"))

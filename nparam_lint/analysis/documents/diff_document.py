@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from nparam_lint.changes.fold_changes import Line
 
 _ROWS = 20  # of a table of modules
-_TABLES = 4  # in a terminal, where the list of the models comes first
+_TABLES = 16  # without -v: a model zoo has hundreds
+_IN_TERMINAL = 4  # where the list of the models comes first
 _NAMED = 4  # models that changed like another
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
@@ -198,12 +199,11 @@ def _tables(report: DiffReport, options: doc.Options) -> Iterator[doc.Section]:
         models = [model for model in models if model.top_level or model.declared] or models
     ordered = words.largest_first(models)
     groups = list(grouped(ordered, lambda model: model.modules).values())
-    shown = groups[: max(options.tables, 0)]
-    most = len(shown) if options.verbose else min(len(shown), _TABLES)
-    for number, group in enumerate(shown):
+    most = len(groups) if options.verbose else _IN_TERMINAL
+    for number, group in enumerate(groups if options.verbose else groups[:_TABLES]):
         section = _table(group, options)
         yield section if number < most else replace(section, only="page")
-    if len(groups) > most and options.tables:
+    if len(groups) > most:
         text = f"… and {plural(len(groups) - most, 'more table')}: -v"
         yield doc.Section((doc.Text(text, "dim", kind="verbatim"),), only="text")
 
