@@ -12,6 +12,7 @@ from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.show_document import show_document
 from nparam_lint.report.training import OPTIMIZERS
+from nparam_lint.repository import repository_top
 
 USAGE = "nparam-lint show TARGET [options]"
 DESCRIPTION = (
@@ -49,5 +50,6 @@ def run(options: Namespace) -> int:
             f"--training is about a whole model, and {target.callable} is counted inside one\n"
             f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
         )
-    document = show_document(report, session.root, optimizer)
+    in_git = repository_top(session.root) is not None
+    document = show_document(report, session.root, optimizer, in_git=in_git)
     return common.deliver(document, options, session, failed=failed)

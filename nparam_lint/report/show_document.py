@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,8 @@ from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
 from nparam_lint.report.style import clean
 from nparam_lint.report.training import bytes_by_dtype, training_blocks, training_record
-from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
-    from nparam_lint.ground.findings import BudgetResult
     from nparam_lint.report import Block, Options
     from nparam_lint.report.training import Optimizer, TrainingRecord
 
@@ -47,9 +46,12 @@ _ROWS = 60
 _WAYS = 12  # without -v
 
 
-def show_document(report: Report, root: Path, optimizer: Optimizer | None = None) -> Document:
+def show_document(
+    report: Report, root: Path, optimizer: Optimizer | None = None, *, in_git: bool = False
+) -> Document:
     """That of the one model; where nothing could be measured at all, that of a check. `root`: of
-    the project. `optimizer`: what it takes to train the model with it is told, too."""
+    the project, which may lie `in_git`. `optimizer`: what it takes to train the model with it is
+    told, too."""
     document = replace(check_document(report), command="show")
     if not report.models or report.error:
         return document
@@ -61,7 +63,8 @@ def show_document(report: Report, root: Path, optimizer: Optimizer | None = None
             document,
             data=lambda: dataclasses.replace(check_data.check_data(report), training=training),
         )
-    return replace(document, page=lambda options: _page(report, root, training, options))
+    page = partial(_page, report, root, training, in_git)
+    return replace(document, page=page)
 
 
 def counts_document(measured: Measured) -> Document:
@@ -85,7 +88,9 @@ def _modules(measured: Measured, name: str, options: Options) -> Modules:
     return Modules(measured.modules, options.depth, limit, measured.parameters, name)
 
 
-def _page(report: Report, root: Path, training: TrainingRecord | None, options: Options) -> Page:
+def _page(
+    report: Report, root: Path, training: TrainingRecord | None, in_git: bool, options: Options
+) -> Page:
     model = report.models[0]
     name, total = clean(model.target), total_of(model)
     blocks = _blocks(model, training, options)
@@ -96,7 +101,11 @@ def _page(report: Report, root: Path, training: TrainingRecord | None, options: 
         fold = "Source, with what each line makes:"
         sections.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
     sections.append(Section(tuple(_other_ways(report, options))))
-    sections.append(Section(tuple(_causes(model, root)), closing=True, only="text"))
+    path = model.target.partition("::")[0]
+    if in_git and path.endswith(".py") and any(finding.result for finding in model.findings):
+        # The model as it was is built for that, as by a check.
+        command = f"What changed since the last commit: nparam-lint {shlex.quote(path)}"
+        sections.append(Section((Text(command, kind="verbatim"),), closing=True, only="text"))
     counted = "not measured" if total is None else f"{total:,} parameters"
     return Page(tuple(sections), headline=f"{name} · {counted}")
 
@@ -135,25 +144,12 @@ def _blocks(
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(remarks(measured))
-        if budgets := [b for b in model.budgets if b.ok or not _is_told(b, model)]:
+        at_findings = {finding.position for finding in model.findings}  # they say what is broken
+        if budgets := [b for b in model.budgets if b.ok or b.position not in at_findings]:
             places = {budget.position for budget in budgets}
             findings = (finding for finding in model.findings if finding.position in places)
             rest = replace(model, budgets=tuple(budgets), findings=tuple(findings))
             yield [ModelBudgets((rest,), alone=True)]
-
-
-def _is_told(budget: BudgetResult, model: ModelReport) -> bool:
-    """Whether a finding says what has come of a budget."""
-    return any(finding.position == budget.position for finding in model.findings)
-
-
-def _causes(model: ModelReport, root: Path) -> Iterator[Block]:
-    """How to learn what broke a budget: the model as it was is built for that, as by a check."""
-    path = model.target.partition("::")[0]
-    is_broken = any(finding.result for finding in model.findings)
-    if is_broken and path.endswith(".py") and repository_top(root):
-        command = f"nparam-lint {shlex.quote(path)}"
-        yield Text(f"What changed since the last commit: {command}", kind="verbatim")
 
 
 def _other_ways(report: Report, options: Options) -> Iterator[Block]:

@@ -19,9 +19,9 @@ def summary(report, options, limit=SUMMARY) -> str:
     return markdown_summary(check_document(report), options, limit)
 
 
-def render_show(model, options) -> str:
+def render_show(model, options, **more) -> str:
     made = Report(None, (model,), model.findings)
-    return formats.render("text", show_document(made, Path()), options)
+    return formats.render("text", show_document(made, Path(), **more), options)
 
 
 def in_lines(text) -> str:

@@ -127,6 +127,8 @@ def test_whole_pages(expected):
     absent = DeviceResult("skipped", None, "no CUDA device", is_absent=True)
     on_meta = on_devices(meta=DeviceResult("measured"), cuda=absent)
     holds = declared("784*width", 100_352, line=3)
+    edited = replace(broken_finding(), result=broken_net().budgets[0])
+    edited = replace(broken_net(), findings=(edited,))
     expected(
         {
             "variants of a model stand together": text(report(*variants)),
@@ -165,7 +167,7 @@ def test_whole_pages(expected):
                     cuda=DeviceResult("skipped", None, "too big"),
                 )
             ),
-            "one model that is broken": render_show(broken_net(), Options()),
+            "one model that an edit broke": render_show(edited, Options(), in_git=True),
             "one model that is broken, and holds": render_show(
                 replace(broken_net(), budgets=(*broken_net().budgets, holds)), Options()
             ),
