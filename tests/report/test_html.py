@@ -54,7 +54,11 @@ def words(text: str) -> str:
     [
         (report(glob_gpt()), "good", "3 budgets hold"),
         (report(tiny(), besides=(MISSTATED,)), "warn", "1 warning"),
-        (everything(), "bad", "1 budget broken"),
+        (
+            everything(),
+            "bad",
+            "1 budget broken</h1><p>1 other error · 3 budgets hold · 1 warning",
+        ),
         (failed(), "bad", "Nothing could be checked"),
         (report(model("a.py::A", measured(net()))), "none", "1 model counted, no budget declared"),
         (report(environment=None), "none", "Nothing to check"),
@@ -63,7 +67,7 @@ def words(text: str) -> str:
 def test_the_verdict_stands_at_the_top(value, tone, said):
     body = html(value).partition("<body>\n")[2]
     assert body.startswith(f'<header class="verdict {tone}">')
-    assert f"<h1>{said}</h1>" in body
+    assert f"<h1>{said}</" in body
 
 
 def changed_net():
