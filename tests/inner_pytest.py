@@ -16,6 +16,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# What would be set up twice in one process, or takes long to start.
+_LEFT_OUT = ("faulthandler", "asyncio", "hypothesispytest")
+
 
 def run_pytest(
     environ: Mapping[str, str], *arguments: object, cwd: Path, **more: str
@@ -23,8 +26,7 @@ def run_pytest(
     """What pytest prints in a directory, at 80 columns, and its exit code. A CI server's variables
     are not there: on it pytest would not shorten its lines."""
     environ = {k: v for k, v in environ.items() if k not in ("CI", "BUILD_NUMBER")}
-    # What would be set up twice in one process.
-    command = ["-p", "no:faulthandler", *map(str, arguments)]
+    command = [*(f"-pno:{name}" for name in _LEFT_OUT), *map(str, arguments)]
     before, modules, path = Path.cwd(), {*sys.modules}, [*sys.path]
     output = io.StringIO()
     with (

@@ -1,6 +1,7 @@
 """`assert_nparams`, and the fixture `nparams` of the pytest plugin."""
 
 import pytest
+from inner_pytest import run_pytest
 from torch import nn
 
 import nparam_lint
@@ -88,18 +89,19 @@ def test_counts_are_asserted_as_well():
     assert assert_nparams(counts, 121) is counts
 
 
-def test_the_fixture_in_a_run_of_pytest(pytester_project):
-    done = pytester_project(
-        """
-        from torch import nn
+def test_the_fixture_in_a_run_of_pytest(environ, tmp_path):
+    (tmp_path / "test_sizes.py").write_text(
+        """\
+from torch import nn
 
-        def test_right(nparams):
-            assert nparams(nn.Linear(3, 3), 12).trainable == 12
+def test_right(nparams):
+    assert nparams(nn.Linear(3, 3), 12).trainable == 12
 
-        def test_wrong(nparams):
-            nparams(nn.Linear(3, 3), "1k ± 1%")
-        """
+def test_wrong(nparams):
+    nparams(nn.Linear(3, 3), "1k ± 1%")
+"""
     )
+    done = run_pytest(environ, "-q", cwd=tmp_path)
     assert "1 failed, 1 passed" in done.stdout
     assert "E       AssertionError: Linear has 12 parameters, declared 1k ± 1%" in done.stdout
     assert "checks.py" not in done.stdout  # the traceback ends in the test

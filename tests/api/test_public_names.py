@@ -53,18 +53,14 @@ def test_the_members_of_counts():
 def test_nothing_is_loaded_before_it_is_used():
     said = (
         "import sys, nparam_lint; print([m for m in sys.modules if m.startswith('nparam_lint.')]); "
-        "nparam_lint.count, nparam_lint.Counts; print('torch' in sys.modules); "
-        "from nparam_lint import count; import nparam_lint.count.run; "
-        "print(nparam_lint.count is count, count(__import__('torch').nn.Linear, 1, 1).total)"
+        "nparam_lint.Counts; from nparam_lint import count; import nparam_lint.count.run; "
+        "print(nparam_lint.count is count, callable(count), 'torch' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", said], capture_output=True, encoding="utf-8", check=True
     )
-    assert done.stdout.splitlines() == [
-        "['nparam_lint.ground', 'nparam_lint.ground.late']",
-        "False",
-        "True 2",
-    ]
+    loaded = "['nparam_lint.ground', 'nparam_lint.ground.late']"
+    assert done.stdout.splitlines() == [loaded, "True True False"]
 
 
 @pytest.mark.thorough

@@ -25,7 +25,7 @@ else:
     import tomli as tomllib
 
 FILE = Path(__file__).with_name("config_cases.txt")
-HEAD, *PARTS = re.split(r"\n\n(?=#)", FILE.read_text("utf-8").rstrip("\n"))
+HEAD, *PARTS = FILE.read_text("utf-8").rstrip("\n").split("\n\n")
 
 
 def cases():
@@ -44,7 +44,7 @@ def cases():
 
 def outcome(root, config):
     """The lines that stand below a config."""
-    name = config.partition("\n")[0].removeprefix("# ")
+    name = "pyproject.toml" if config.startswith("# pyproject.toml") else "nparam-lint.toml"
     (root / name).write_text(config, "utf-8")
     (root / "train.py").touch()
     try:
@@ -111,9 +111,48 @@ def entries(config):
 def test_the_schema_of_the_config_agrees(tmp_path, heading, config, said):  # noqa: ARG001
     for entry in entries(config):
         is_valid = Draft7Validator(config_schema()).is_valid(entry)
-        lines = outcome(tmp_path, f"# nparam-lint.toml\n{tomlkit.dumps(entry)}")
+        lines = outcome(tmp_path, tomlkit.dumps(entry))
         is_read = not any(line.startswith("! ") for line in lines)
         assert is_valid is is_read or (is_valid and heading.endswith("a schema cannot read")), lines
+
+
+WRONG = {
+    "python": (
+        "a string, or one for each of linux, macos, windows",
+        ("3", "''", "[]", "{ amiga = 'x' }", "{ linux = 'x', macos = 'x', windwos = 'x' }"),
+    ),
+    "device": ("one of auto, meta, cpu, cuda, mps, xpu", ("3", "'gpu'", "true", "['cpu']")),
+    "tolerance": (
+        'a tolerance such as "0.5%", "50k" or "1000"',
+        ("0.5", "'0.5'", "'a lot'", "true", "[]", "'-1%'"),
+    ),
+    "timeout": ("a number of seconds above 0", ("0", "-1", "'soon'", "true", "inf", "nan", "[]")),
+    "memory": ('an amount such as "8GB" or "512MiB"', ("8", "'8'", "'8 TB'", "true", "{}")),
+    "jobs": ("a whole number from 1 up", ("0", "-1", "1.5", "true", "'all'")),
+    "ways": ("a whole number from 1 up", ("0", "[]")),
+    "resident": ('true, false or a time such as "15m" or "2h"', ("3", "'soon'")),
+    "exclude": ("a list of strings", ("3", "[3]", "['a', 1]", "{}", "true")),
+    "select": ("a list of strings", ("3", "[1]")),
+    "ignore": ("a list of strings", ("3",)),
+    "severity": ('a table that maps codes to "error" or "warning"', ("3", "[]")),
+    "depth": ("a whole number from 0 up", ("-1", "false", "'deep'")),
+    "format": ("a string", ("3", "''", "[]")),
+    "remote_python": ("a string", ("''",)),
+    "extend": ("a path", ("3", "[]")),
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_values_of_other_kinds(tmp_path, key):
+    expected, values = WRONG[key]
+    for value in values:
+        config = f"{key} = {value}\n"
+        table = tomllib.loads(config)
+        (line,) = outcome(tmp_path, config)
+        said = f"! 1:1: config key '{key}' is {table[key]!r}, expected {expected}"
+        assert line.partition("; did you mean")[0] == said
+        is_valid = Draft7Validator(config_schema()).is_valid(table)
+        assert not is_valid or value == "nan"  # which JSON does not have
 
 
 def write():

@@ -93,7 +93,6 @@ def test_that_does_not():
     raise RuntimeError("mine")
 """
 TEST = {"tests/test_own.py": "def test_own(): pass"}
-QUICKER = ("-p", "no:hypothesispytest", "-p", "no:asyncio")
 JUNIT = ("--junitxml=junit.xml", "-o", "junit_family=xunit1")
 OUTCOMES = {
     "tests.test_own::test_that_holds": "passed",
@@ -115,7 +114,7 @@ OUTCOMES = {
 
 @pytest.fixture(scope="module")
 def run(environ):
-    return partial(run_pytest, environ, *QUICKER)
+    return partial(run_pytest, environ)
 
 
 @pytest.fixture(scope="module")
