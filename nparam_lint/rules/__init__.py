@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
@@ -41,31 +40,6 @@ def _block(text: str, depth: int) -> str:
     return indent(dedent(text).strip("\n") + "\n", " " * depth) if text else ""
 
 
-# What stands in every source in which a rule finds something: for others it is not imported. A rule
-# that is not listed here looks at every source.
-_TRIGGERS = {
-    # a list, set, dict or tuple: written out, or made by a call. Each branch begins with a certain
-    # sign, so that it is searched for quickly, and finds too much rather than too little.
-    "NPL101": (
-        rb"[\[{](?<![\w)\]\"'].)|else[\[{]|[=+*|\\]\s*\(|else\s*\(|\)\s*,"
-        rb"|\n[^=\n(]*=(?:\\\n|[^\n(])*,|list\b|tuple\b|set\b|dict\b|Dict\b|deque\b"
-    ),
-    "NPL102": rb"def[\s\\]+forward\b",
-    # a constructor that begins with something else than the call of that of a base
-    "NPL103": (
-        rb"def[\s\\]+__init__(?!\([^()]*\)(?:\s*->[^:\n]*)?:\s*super\([\w, ]*\)\.__init__\()"
-    ),
-    "NPL107": rb"\bn(?:umel|element)\b",
-}
-
-
-def source_codes(source: bytes | None = None) -> list[str]:
-    """The codes of the rules that need source alone: those that may find something in this one."""
-    codes = [code for code in RULES if code.startswith("NPL1")]
-    if source is None:
-        return codes
-    return [
-        code
-        for code in codes
-        if code not in _TRIGGERS or re.search(_TRIGGERS[code], source, re.MULTILINE)
-    ]
+def source_codes() -> list[str]:
+    """The codes of the rules that need source alone."""
+    return [code for code in RULES if code.startswith("NPL1")]

@@ -9,6 +9,7 @@ parsed once more.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -61,8 +62,7 @@ def lint_files(
             source = tree.source(path)
             try:
                 with time_limit(timeout):
-                    if codes := _codes(source, modules):
-                        findings += _findings(parse_source(path, source), modules, codes)
+                    findings += _findings(parse_source(path, source), modules, source_codes())
             except TooSlow:
                 why = f"the rules took longer than the {timeout:g} s of --timeout"
                 late = finding("NPL003", Position(path), f"not checked: {why}", "")
@@ -74,20 +74,14 @@ def scan_and_lint(path: str, source: bytes) -> FileFacts:
     """The facts of the file, and whether the rules may find something in it."""
     parsed = parse_source(path, source)
     subclasses = frozenset(item.qualname for item in parsed.facts.classes if item.bases)
-    codes = _codes(source, subclasses) if is_hinted(source) else []
-    return replace(parsed.facts, suspect=bool(_findings(parsed, subclasses, codes)))
-
-
-def _codes(source: bytes, modules: frozenset[str]) -> list[str]:
-    """The codes of the rules that may find something, where these classes are modules."""
-    codes = source_codes(source)
-    return codes if modules else [code for code in codes if RULES[code].check_file]
+    suspect = is_hinted(source) and bool(_findings(parsed, subclasses, source_codes()))
+    return replace(parsed.facts, suspect=suspect)
 
 
 def _findings(
     parsed: Parsed, modules: frozenset[str] | None, codes: Sequence[str]
 ) -> list[Finding]:
-    if parsed.facts.problem is not None or not codes:
+    if parsed.facts.problem is not None:
         return []
     file = source_file.SourceFile(parsed, modules)
     constants = values.Values(file)
@@ -102,13 +96,11 @@ def _findings(
                     findings.append(finding(_UNREADABLE_BUDGET, at, fault.message, target))
         for problem in parsed.facts.unread:
             findings.append(finding(_UNREADABLE_BUDGET, problem.position, problem.message, ""))
-    try:
-        for code in codes:
+    for code in codes:
+        with suppress(RecursionError):  # expressions that are nested deeper than can be followed
             for target, (node, message, remedy) in _faults(RULES[code], file, constants):
                 at = Position(path, *file.place(node))
                 findings.append(finding(code, at, message, target, [remedy]))
-    except RecursionError:  # expressions that are nested deeper than can be followed
-        return []
     return sorted(findings, key=lambda f: (f.position.line, f.position.column, f.code))
 
 
