@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
@@ -15,7 +13,7 @@ from nparam_lint.changes import causes
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import Session, open_session
 from nparam_lint.config.settings import Settings
-from nparam_lint.discover import find_root, list_below, place_of
+from nparam_lint.discover import find_root, place_of
 from nparam_lint.gate import check, with_lines_of
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
@@ -24,13 +22,11 @@ from nparam_lint.ground.lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
     from nparam_lint.config.session import Progress
 
 _NOTHING = Report(None, (), ())
-_ASKING = ThreadPoolExecutor(2)
 
 
 class FileAnswer(Struct, frozen=True):
@@ -44,31 +40,6 @@ class FileAnswer(Struct, frozen=True):
     report: Report
     is_built: bool = True
     problem: str = ""
-
-
-class FileListing(Struct, frozen=True):
-    """What `list_below` says, for one check: what it said for the last one, in `folders`, at once.
-    Meanwhile git is asked again, which takes longer than all else before a build begins."""
-
-    folders: dict[Path, list[str]]
-    answers: dict[Path, Future[list[str]]] = field(default_factory=dict)
-
-    def __call__(self, folder: Path) -> list[str]:
-        if folder not in self.folders:
-            self.folders[folder] = list_below(folder)
-        elif folder not in self.answers:
-            self.answers[folder] = _ASKING.submit(list_below, folder)
-        return self.folders[folder]
-
-    def is_current(self) -> bool:
-        """Whether all that was said is still so; what is not is in `folders` from now on."""
-        is_same = True
-        for folder, now in self.answers.items():
-            before = self.folders.pop(folder)
-            with suppress(UsageError):  # the next check will say it
-                self.folders[folder] = now.result()
-            is_same &= self.folders.get(folder) == before
-        return is_same
 
 
 def read_lines(path: Path) -> list[str]:
@@ -86,21 +57,19 @@ def check_file(
     *,
     builds: bool,
     inside: bool = True,
-    folders: dict[Path, list[str]],
 ) -> FileAnswer:
     """The findings of `check` for this file alone, and what its lines make. `builds`: whether code
     may be run. `inside`: whether the file is in a folder of the workspace; what is around any other
-    file is not looked at. `folders`: what FileListings know."""
+    file is not looked at."""
     text = read_lines(path)
     if not inside:
         alone = Session(Settings(path.parent), environ, list_below=lambda _: [path.name])
         report = check(alone, [path], static_only=True, with_dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
-    listing = FileListing(folders)
     answer = replace(session_of(path, environ), text=text)
     if answer.problem or answer.report.findings:
         return answer
-    session, problem = replace(answer.session, progress=progress, list_below=listing), ""
+    session, problem = replace(answer.session, progress=progress), ""
     try:
         report = check(
             session, [path], static_only=not builds, with_dependents=False, analysis=ANALYSIS
@@ -111,8 +80,6 @@ def check_file(
         problem = report.error or ""
     except UsageError as error:
         report, problem = _NOTHING, str(error)
-    if not listing.is_current():  # a file came or went since the last check
-        return check_file(path, environ, progress, builds=builds, folders=folders)
     return FileAnswer(session, answer.place, text, report, builds, problem)
 
 

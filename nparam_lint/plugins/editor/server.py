@@ -71,7 +71,6 @@ class EditorServer(LanguageServer):
         self.notes: dict[Path, FileNotes] = {}
         self.open: dict[Path, str] = {}  # and the names by which the editor knows them
         self.messages: set[str] = set()
-        self.folders: dict[Path, list[str]] = {}  # and the files in them that git does not ignore
         self.token: str | None = None  # of the progress that is shown
         self.pages = make_directory("nparam-lint-rules-")
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -92,14 +91,8 @@ class EditorServer(LanguageServer):
             self.say(HOW.format(folder=folder), types.MessageType.Info)
 
         def work(progress: Progress) -> None:
-            answer = check_file(
-                path,
-                self.environ,
-                progress,
-                builds=builds,
-                inside=folder is not None,
-                folders=self.folders,
-            )
+            is_inside = folder is not None
+            answer = check_file(path, self.environ, progress, builds=builds, inside=is_inside)
             if not self.builds.is_stale:
                 self._later(self._show, path, answer)
                 self.builds.give_way()
