@@ -25,7 +25,6 @@ T = TypeVar("T")
 # Seconds that work which is out of date may go on. To end its worker sooner gains nothing: another
 # one has to import torch first.
 PATIENCE = 2.0
-PAUSE = 0.05  # seconds in which an editor asks for the hints that it was just told of
 LATER = 3  # the rank of work for which nobody waits
 
 
@@ -82,15 +81,6 @@ class Builds:
 
         self.want(object(), run, 0)
         return answer
-
-    def give_way(self) -> None:
-        """Leave the interpreter to the thread that answers, unless something is waited for."""
-
-        def is_waited_for() -> bool:
-            return self._is_over or any(rank < LATER for rank, _ in self._queue.values())
-
-        with self._news:
-            self._news.wait_for(is_waited_for, PAUSE)
 
     def close(self) -> None:
         """End the thread, and all processes."""

@@ -95,7 +95,6 @@ class EditorServer(LanguageServer):
             answer = check_file(path, self.environ, progress, builds=builds, inside=is_inside)
             if not self.builds.is_stale:
                 self._later(self._show, path, answer)
-                self.builds.give_way()
 
         self.builds.want(("file", path), work, rank)
 
