@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     _How = tuple[str | None, Target | None]  # the arguments, and the model that it stands in
 
-MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 # Turns a source into its words in lower case, at the speed of memory.
 _WORDS = bytes(ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else 32 for b in range(256))
 _WORD = r"n[-_]?param(?:eter)?s?(?!_*[^\W_]|[-.]\w)"

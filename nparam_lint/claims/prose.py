@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from nparam_lint.claims import TextError
 from nparam_lint.claims.count_words import selector_of, written_value
-from nparam_lint.claims.docstring_budgets import MENTION, budget_lines, place_in
+from nparam_lint.claims.docstring_budgets import budget_lines, place_in
 from nparam_lint.claims.grammar import Value, parse_value
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ _NOUN_FIRST = rf"""
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
+_MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
 _SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
@@ -124,7 +125,7 @@ def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
 
 def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
     """Each claim of a sentence, with the offset of its count."""
-    if len(sentence) > _LONGEST or not (MENTION.search(sentence) and _DIGIT.search(sentence)):
+    if len(sentence) > _LONGEST or not (_MENTION.search(sentence) and _DIGIT.search(sentence)):
         return
     offsets: set[int] = set()
     for pattern in (_NOUN_FIRST, _NUMBER_FIRST):

@@ -16,13 +16,15 @@ from msgspec import Struct, field
 
 from nparam_lint.claims import is_doc
 from nparam_lint.claims.doc_text import DocText
-from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from nparam_lint.ground.findings import Finding
 
 _IGNORE = r"\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?"
 _COMMENT = re.compile(f"#{_IGNORE}")
@@ -68,18 +70,16 @@ def apply(
 
 
 def _faults(comment: _Comment, is_complete: Callable[[str], bool]) -> Iterator[Finding]:
-    rule = RULES[UNUSED]
-
-    def fault(message: str) -> Finding:
-        return Finding(UNUSED, rule.severity, comment.position, message, "", (rule.remedy,))
-
+    messages = []
     if not comment.codes:
-        yield fault("the comment names no code; expected one such as # nparam: ignore[NPL010]")
+        messages = ["the comment names no code; expected one such as # nparam: ignore[NPL010]"]
     for code in comment.codes:
         if code not in RULES:
-            yield fault(f"there is no rule {code!r} to ignore{did_you_mean(code, RULES)}")
+            messages.append(f"there is no rule {code!r} to ignore{did_you_mean(code, RULES)}")
         elif code not in comment.hits and is_complete(code):
-            yield fault(f"this line has no {code}, so there is nothing to ignore")
+            messages.append(f"this line has no {code}, so there is nothing to ignore")
+    for message in messages:
+        yield finding(UNUSED, comment.position, message, "", [RULES[UNUSED].remedy])
 
 
 def _comments(path: str, reader: Callable[[str], bytes]) -> Iterator[_Comment]:

@@ -49,11 +49,6 @@ class Candidate(Struct):
     way: Way | None = None
 
     @property
-    def built(self) -> Target:
-        """What is called to build it."""
-        return self.target.built
-
-    @property
     def location(self) -> str:
         """The file, or the installed module, whose names the call is written in."""
         return self.build.recipe.file or self.target.built.location

@@ -49,8 +49,8 @@ def with_dependents(
     is_given, tree = within(source.places), _tree(source)
     outside = [r for r in source.candidates if r.is_declared and not is_given(r.target.location)]
     at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
-    locations = {*at_fault, *(r.built.location for r in outside)}
-    inside = {r.built.location for r in outside if r.target.host}  # which may be given
+    locations = {*at_fault, *(r.target.built.location for r in outside)}
+    inside = {r.target.built.location for r in outside if r.target.host}  # which may be given
     files = {at: _file(tree, at) for at in locations if at in inside or not is_given(at)}
     importers = _importers(tree, files.values())
     ends = _ends(importers, filter(is_given, tree.files))
@@ -64,7 +64,7 @@ def with_dependents(
     for candidate in outside:
         docs = [b.position.path for b in candidate.budgets if b.origin == "docs"]
         count_in = next((f"has a count in {path}" for path in docs if is_given(path)), "")
-        candidate.because = count_in or why.get(candidate.built.location, "")
+        candidate.because = count_in or why.get(candidate.target.built.location, "")
     unreached = [r for r in outside if not r.because]
     unknown = unreached
     if paths_read:
@@ -78,12 +78,12 @@ def with_dependents(
         computed = _ends(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
         on = f"may depend on {data or source.places[0]}"
         for candidate in unknown:
-            recipe, file = candidate.build.recipe, files[candidate.built.location]
+            recipe, file = candidate.build.recipe, files[candidate.target.built.location]
             if data is not None or "import" in f"{recipe.setup} {recipe.call}" or file in computed:
                 candidate.because = f"{on}: what it reads is known once it is built"
     dependent = [r for r in outside if r.because]
     in_scope = {*why, *filter(is_given, locations), *(r.target.location for r in dependent)}
-    in_scope |= {r.built.location for r in dependent}
+    in_scope |= {r.target.built.location for r in dependent}
     narrowed = replace(
         source,
         candidates=[r for r in source.candidates if is_given(r.target.location) or r.because],

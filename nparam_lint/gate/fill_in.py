@@ -7,7 +7,6 @@ import ast
 import re
 from collections import Counter, defaultdict
 from contextlib import suppress
-from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
@@ -21,17 +20,13 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Definition, Parameter
     from nparam_lint.gate.candidates import ProjectSource
 
-_OPTION = re.compile(
-    rb"""add_argument\(\s*(?:['"]-\w+['"]\s*,\s*)?['"]--?([A-Za-z][\w-]*)['"]"""
-    rb"""(?:[^()]|\([^()]*\))*?\bdefault\s*=\s*([^,()]+|\([^()]*\))"""
-)
 _SENTENCE = "To count what needs arguments, say how to build it"
 _LONGEST = 40  # characters of a value
 _NEGATIVE = re.compile(r"negative|-\d")  # in what is said of a size that was never set
 
 
 def arguments_to_fill_in(
-    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource, calls: Iterable[str] = ()
+    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource, calls: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
     """Target → the lines of config that say how to build it, for each that needs arguments, or a
     size that its config leaves to be set (`vocab_size: int = -1`). `…` stands for a value that is
@@ -41,11 +36,9 @@ def arguments_to_fill_in(
     unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
     definitions = [item for item in discovery.definitions if item.target in needy | unset]
     defaults, called = _defaults(discovery), _common_values(calls)
-    options = cache(partial(_options, discovery))
 
     def value_of(path: str, name: str) -> str:
-        value = defaults.get((path, name)) or called.get(name) or defaults.get(("", name))
-        return value or options().get(name, "")
+        return defaults.get((path, name)) or called.get(name) or defaults.get(("", name)) or ""
 
     def arguments_of(item: Definition) -> Iterator[str]:
         for parameter in item.parameters or ():
@@ -96,17 +89,6 @@ def _defaults(discovery: Discovery) -> Mapping[tuple[str, str], str]:
             if parameter.default is not None and _is_value(parameter.default):
                 defaults.setdefault((item.path, parameter.name), parameter.default)
                 defaults.setdefault(("", parameter.name), parameter.default)
-    return defaults
-
-
-def _options(discovery: Discovery) -> dict[str, str]:
-    """The defaults of the options of the project's scripts."""
-    defaults: dict[str, str] = {}
-    for path in discovery.files:
-        for name, value in _OPTION.findall(discovery.tree.source(path)):
-            text = value.decode("utf-8", "replace").strip()
-            if _is_value(text):
-                defaults.setdefault(name.decode().replace("-", "_"), text)
     return defaults
 
 

@@ -120,7 +120,7 @@ def _pieces(
         # What is built alike, such as a model and the classes inside it, stays together.
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for place in places:
-            alike[str(candidates[place].built)].append(place)
+            alike[str(candidates[place].target.built)].append(place)
         for part, models in enumerate(_parts([*alike.values()], seconds, whole / max(number, 1))):
             yield imports[at] + sum(seconds[place] for place in models), at, part, models
 
