@@ -8,7 +8,6 @@ import time
 
 import pytest
 from model_source import TORCH, model_class
-from sample_files import write_files
 from sample_repository import Sample
 
 
@@ -100,13 +99,11 @@ ASKED = {
     "layers/unused.py": {},
     "layers/__init__.py": on("layers/__init__.py", LAZY, *OF_MIXER),
     "nets/__init__.py": on("nets/__init__.py", *EVERY - {"test_nets.py::Tested"}),
-    "layers/unused.py layers/deep.py": on("layers/deep.py", *OF_DEEP),
     "nets/data.yaml layers/deep.py": on("layers/deep.py", *OF_DEEP) | OF_DATA,
     "README.md": {},
     "test_nets.py": {"test_nets.py::Tested": None},
     "nets/alone.py nets/data.yaml": {ALONE: None} | OF_DATA,
     "nparam-lint.toml": dict.fromkeys(EVERY, "is configured by nparam-lint.toml"),
-    "old": {},
     # A directory is named by what is in it.
     "layers README.md": on("layers/mixer.py", *OF_MIXER)
     | on("layers/deep.py", *OF_DEEP)
@@ -134,11 +131,11 @@ def test_what_depends_on_a_path(built, asked, paths, hook):
     assert all(model["cached"] for model in report["models"] if model["declared"])
 
 
-@pytest.mark.parametrize("paths", [[], ["{}"], ["nets", "."]], ids=str)
-def test_the_whole_project_has_nothing_elsewhere(built, asked, paths):
-    report, models = asked(built, *(path.format(built) for path in paths), "--declared")
-    assert models == dict.fromkeys(EVERY)
-    assert report["summary"]["elsewhere"] is None
+def test_the_whole_project_has_nothing_elsewhere(built, asked):
+    for paths in ([], [built], ["nets", "."]):
+        report, models = asked(built, *paths, "--declared")
+        assert models == dict.fromkeys(EVERY)
+        assert report["summary"]["elsewhere"] is None
 
 
 def test_where_nothing_is_known_what_may_depend_is_built(project, asked, tmp_path):
@@ -222,36 +219,6 @@ def test_data_that_a_model_looked_for_in_vain(project, asked):
     assert [finding["code"] for finding in report["findings"]] == ["NPL001"]
 
 
-def test_declarations_elsewhere_that_cannot_be_read(project, asked):
-    """Of what depends on the path, they are reported; other findings about its source are not."""
-    wrong = net("Net", "from layers.deep import Deep", "[Deep(10)]", "about 20")
-    other = wrong.replace("layers.deep", "layers.mixer")
-    write_files(project, {"wrong.py": wrong, "other.py": other, "broken.py": f"{wrong}\ndef (\n"})
-    for how in ("--static", "--declared"):
-        report, _ = asked(project, "layers/deep.py", how)
-        found = {(finding["path"], finding["code"]) for finding in report["findings"]}
-        assert found == {("wrong.py", "NPL002"), ("broken.py", "NPL003")}
-
-
-def test_a_link_to_a_file(project, asked):
-    (project / "here").symlink_to("layers")
-    (project / "deep.py").symlink_to("layers/deep.py")
-    for path in ("here/deep.py", "deep.py"):
-        report, _ = asked(project, path, "--static")
-        assert report["summary"]["elsewhere"]["dependent"] == len(OF_DEEP)
-
-
-def test_a_directory_with_data(project, asked):
-    for place, dependent in (("conf", 0), ("layers", len(OF_MIXER))):
-        write_files(project, {f"{place}/wide.yaml": "10"})
-        report, _ = asked(project, place, "--static")
-        assert report["summary"]["elsewhere"] == {
-            "declared": len(EVERY),
-            "dependent": dependent,
-            "possible": len(EVERY) - dependent,
-        }
-
-
 IMPORTS = [
     "from layers import *",  # its __all__ names the module
     "from layers import (  # all\n    deep as d,\n)",
@@ -262,20 +229,44 @@ IMPORTS = [
     "from layers import \\\n    deep",
     "def later():\n    from layers.deep import Deep",
 ]
+# The budgets of these cannot be read, which is told of what depends on the path alone.
+UNREADABLE = {"layers/__init__.py": '__all__ = ["deep"]\n'}
+for number, imports in enumerate(IMPORTS):
+    UNREADABLE[f"more_{number}.py"] = net("More", imports, budget="about 20")
+    others = imports.replace("deep", "unused")
+    UNREADABLE[f"other_{number}.py"] = net("Other", others, budget="about 20")
+UNREADABLE["broken.py"] = UNREADABLE["more_2.py"] + "\ndef (\n"
 
 
-def test_every_form_of_import(project, asked):
-    """The budget of each importer cannot be read, which is told of what depends on it alone."""
-    files = {"layers/__init__.py": '__all__ = ["deep"]\n'}
-    for number, imports in enumerate(IMPORTS):
-        files[f"more_{number}.py"] = net("More", imports, budget="about 20")
-        others = imports.replace("deep", "unused")
-        files[f"other_{number}.py"] = net("Other", others, budget="about 20")
-    report, _ = asked(write_files(project, files), "layers/deep.py", "--static")
-    assert [finding["path"] for finding in report["findings"]] == [
-        *(f"more_{number}.py" for number in range(len(IMPORTS))),
-        "other_0.py",  # it imports all
+@pytest.fixture(scope="module")
+def more(tmp_path_factory, environ):
+    """The project with what the source alone tells of."""
+    repository = Sample.create(tmp_path_factory.mktemp("more") / "project", environ)
+    repository.committed(FILES | UNREADABLE | {"conf/wide.yaml": "10", "layers/wide.yaml": "10"})
+    repository.write({"../away/data.yaml": "", "new.yaml": ""})
+    (repository.path / "here").symlink_to("layers")
+    (repository.path / "deep.py").symlink_to("layers/deep.py")
+    return repository.path
+
+
+@pytest.mark.parametrize("how", ["--static", "--declared"])
+def test_every_form_of_import(more, asked, how):
+    report, _ = asked(more, "layers/deep.py", how)
+    assert [(finding["path"], finding["code"]) for finding in report["findings"]] == [
+        ("broken.py", "NPL003"),
+        *((f"more_{number}.py", "NPL002") for number in range(len(IMPORTS))),
+        ("other_0.py", "NPL002"),  # it imports all
     ]
+
+
+def test_links_and_directories_with_data(more, asked):
+    every = len(EVERY)
+    # What has computed imports may depend on any source, and all on data.
+    expected = {"here/deep.py": (2, 1), "deep.py": (2, 1), "conf": (0, every), "layers": (5, 3)}
+    for path, numbers in expected.items():
+        summary = asked(more, path, "--static")[0]["summary"]["elsewhere"]
+        assert (summary["dependent"], summary["possible"]) == numbers
+        assert summary["declared"] == every
 
 
 def test_what_a_recipe_of_the_config_imports(project, asked, tmp_path):
@@ -296,10 +287,9 @@ OUTSIDE = {
 }
 
 
-def test_what_is_outside_or_not_there(project, nparam_lint):
-    write_files(project, {"../away/data.yaml": "", "new.yaml": ""})
+def test_what_is_outside_or_not_there(more, nparam_lint):
     for paths, message in OUTSIDE.items():
-        done = nparam_lint(*paths.split(), cwd=project)
+        done = nparam_lint(*paths.split(), cwd=more)
         assert (done.returncode, done.stdout) == (2, "")
         assert message in done.stderr
 
