@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
-from nparam_lint.discover import compilable, unread_claims
+from nparam_lint.discover import unread_claims
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -54,7 +54,6 @@ _NEWER = re.compile(
 )
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
-_SHORT = 2_000  # characters that are compiled sooner than it is found out what of them has to be
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
@@ -205,10 +204,8 @@ def parse_text(path: str, text: str) -> Parsed:
             warnings.simplefilter("ignore")  # invalid escapes are not our business
             tree, lines = ast.parse(text), text.split("\n")
             # Not all that has a tree can be imported: a `return` outside of a function.
-            is_short = len(text) <= _SHORT
-            part = tree if is_short else compilable.doubtful_part(tree, text, lines)
             try:
-                compile(part, "<source>", "exec", dont_inherit=True)
+                compile(tree, "<source>", "exec", dont_inherit=True)
             except RecursionError:  # of a text, more may be nested
                 compile(text, "<source>", "exec", dont_inherit=True)
         scanner = _Scanner(lines, mentions(text.encode("utf-8", "replace")))

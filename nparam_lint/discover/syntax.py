@@ -113,11 +113,11 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
-        inner = getattr(node, "orelse", []) if is_main(node) else [*inside(node)]
+        inner = getattr(node, "orelse", []) if is_main(node) else [*_inside(node)]
         stack.extend(reversed(inner))
 
 
-def inside(node: ast.stmt) -> Iterator[ast.stmt]:
+def _inside(node: ast.stmt) -> Iterator[ast.stmt]:
     """The statements of a compound one."""
     for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         yield from getattr(part, "body", ())

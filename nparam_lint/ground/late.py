@@ -45,7 +45,6 @@ LATE = frozenset(
     count.remote_run
     count.worker_process
     discover
-    discover.compilable
     discover.parallel_scan
     discover.unread_claims
     evidence.commands
