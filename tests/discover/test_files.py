@@ -1,12 +1,15 @@
+"""Which files are listed, and where the root of a project is."""
+
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from sample_files import write_files
 
 from nparam_lint.discover import (
     discover,
@@ -19,14 +22,9 @@ from nparam_lint.discover import (
 )
 from nparam_lint.ground.errors import UsageError
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def write(root: Path, *names: str) -> None:
-    for name in names:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("x = 1\n")
+def write(root: Path, *names: str) -> Path:
+    return write_files(root, dict.fromkeys(names, "x = 1\n"))
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -40,50 +38,77 @@ def git(root: Path, *arguments: str) -> None:
     )
 
 
-def test_git_decides_and_untracked_files_count(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "pkg/b.py", "out/c.py", "notes.txt", "gone.py")
-    (tmp_path / ".gitignore").write_text("out/\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "a.py", "gone.py")
-    (tmp_path / "gone.py").unlink()
-    assert list_files(tmp_path) == ["a.py", "pkg/b.py"]
-    assert list_files(tmp_path, [tmp_path / "pkg"]) == ["pkg/b.py"]
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With tracked and untracked files, ignored ones, a submodule, and what is never source."""
+    root = tmp_path_factory.mktemp("repository")
+    write(root, "a.py", "pkg/b.py", "third/e.py", "notes.txt", "gone.py", "libs/sub/b.py")
+    write(root, "out/c.py", "out/deep/d.py", "myenv/lib/site.py", "myenv/pyvenv.cfg")
+    write(root, "node_modules/x/y.py", ".ipynb_checkpoints/b-checkpoint.py")
+    (root / ".gitignore").write_text("out/\n")
+    (root / ".gitmodules").write_text('[submodule "sub"]\n\tpath = libs/sub\n')
+    git(root / "libs/sub", "init", "-q")
+    git(root / "libs/sub", "add", ".")
+    git(root / "libs/sub", "commit", "-qm", "x")
+    git(root, "init", "-q")
+    git(root, "add", "a.py", "gone.py")
+    (root / "gone.py").unlink()
+    return root
 
 
-def test_what_the_user_names_is_included_though_ignored_or_excluded(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "out/c.py", "out/deep/d.py", "third/e.py")
-    (tmp_path / ".gitignore").write_text("out/\n")
-    git(tmp_path, "init", "-q")
-    assert list_files(tmp_path, [tmp_path / "out"]) == ["out/c.py", "out/deep/d.py"]
-    assert list_files(tmp_path, [tmp_path / "out/c.py"]) == ["out/c.py"]
-    assert list_files(tmp_path, [], ["third/**"]) == ["a.py"]
-    assert list_files(tmp_path, [tmp_path / "third/e.py"], ["third/**"]) == ["third/e.py"]
+@pytest.mark.parametrize(
+    ("paths", "exclude", "expected"),
+    [
+        ([], [], ["a.py", "pkg/b.py", "third/e.py"]),
+        (["pkg"], [], ["pkg/b.py"]),
+        # What is named is included, though it is ignored or excluded.
+        (["out"], [], ["out/c.py", "out/deep/d.py"]),
+        (["out/c.py"], [], ["out/c.py"]),
+        ([], ["third/**"], ["a.py", "pkg/b.py"]),
+        (["third/e.py"], ["third/**"], ["third/e.py"]),
+    ],
+)
+def test_git_decides_and_untracked_files_count(
+    repository: Path, paths: list[str], exclude: list[str], expected: list[str]
+) -> None:
+    assert list_files(repository, [repository / path for path in paths], exclude) == expected
 
 
-def test_an_environment_that_git_was_not_told_of_is_left_out(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "a.py",
-        "myenv/lib/site.py",
-        "myenv/pyvenv.cfg",
-        "node_modules/x/y.py",
-        ".ipynb_checkpoints/b-checkpoint.py",
-    )
-    git(tmp_path, "init", "-q")
-    assert list_files(tmp_path) == ["a.py"]
+def test_imports_may_reach_submodules(repository: Path) -> None:
+    assert list_importable(repository) == ["a.py", "libs/sub/b.py", "pkg/b.py", "third/e.py"]
 
 
 def test_hook_variables_do_not_redirect_git(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here, other = tmp_path / "here", tmp_path / "other"
-    write(here, "a.py")
-    write(other, "b.py")
-    git(here, "init", "-q")
-    git(other, "init", "-q")
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(other))
-    assert list_files(here) == ["a.py"]
+    git(write(tmp_path, "b.py"), "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    assert list_files(repository, [repository / "pkg"]) == ["pkg/b.py"]
+
+
+def test_both_lists_at_once_ask_git_once_for_each_directory(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `git` on the path notes what it is asked, and asks the real one."""
+    trace, noting = tmp_path / "trace", tmp_path / "git"
+    noting.write_text(f'#!/bin/sh\necho " $* " >> "{trace}"\nexec "{shutil.which("git")}" "$@"\n')
+    noting.chmod(0o755)
+    for names, times in (([], 2), (["."], 2), (["third", "a.py"], 3)):  # one for the submodule
+        paths = [repository / name for name in names]
+        trace.write_text("")
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+            below = cache(list_below)
+            inner_folders(repository, below(repository))
+            both = list_project(repository, paths, ["third/**"], below)
+        assert both == (
+            list_files(repository, paths, ["third/**"]),
+            list_importable(repository),
+        )
+        asked = trace.read_text().splitlines()
+        assert len(asked) == times
+        assert all(" ls-files " in line for line in asked)
 
 
 def test_without_git_the_usual_directories_are_skipped(tmp_path: Path) -> None:
@@ -101,48 +126,6 @@ def test_broken_links_are_left_out_and_wrong_paths_raise(tmp_path: Path) -> None
         list_files(tmp_path, [tmp_path / "missing"])
     with pytest.raises(UsageError, match="outside"):
         list_files(tmp_path / "in", [tmp_path / "b.py"])
-
-
-def test_imports_may_reach_submodules(tmp_path: Path) -> None:
-    write(tmp_path, "a.py", "libs/sub/b.py")
-    (tmp_path / ".gitmodules").write_text('[submodule "sub"]\n\tpath = libs/sub\n')
-    git(tmp_path / "libs/sub", "init", "-q")
-    git(tmp_path / "libs/sub", "add", ".")
-    git(tmp_path / "libs/sub", "commit", "-qm", "x")
-    git(tmp_path, "init", "-q")
-    assert list_files(tmp_path) == ["a.py"]
-    assert list_importable(tmp_path) == ["a.py", "libs/sub/b.py"]
-
-
-def test_both_lists_at_once_ask_git_once_for_each_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tmp_path / "project"
-    write(root, "a.py", "out/c.py", "third/e.py")
-    (root / ".gitignore").write_text("out/\n")
-    git(root, "init", "-q")
-    for paths, times in (([], 1), ([root], 1), ([root / "third", root / "a.py"], 2)):
-        trace = tmp_path / f"trace{len(paths)}{times}"
-        with monkeypatch.context() as patch:
-            patch.setenv("PATH", f"{_traced(tmp_path, trace)}{os.pathsep}{os.environ['PATH']}")
-            below = cache(list_below)
-            inner_folders(root, below(root))
-            both = list_project(root, paths, ["third/**"], below)
-        assert both == (list_files(root, paths, ["third/**"]), list_importable(root))
-        asked = trace.read_text().splitlines()
-        assert len(asked) == times
-        assert all(" ls-files " in line for line in asked)
-    assert list_project(root, [root / "out"]) == (["out/c.py"], ["a.py", "third/e.py"])
-
-
-def _traced(folder: Path, trace: Path) -> Path:
-    """A directory with a `git` that notes what it is asked, and asks the real one."""
-    place = folder / f"bin-{trace.name}"
-    place.mkdir()
-    real = shutil.which("git")
-    (place / "git").write_text(f'#!/bin/sh\necho " $* " >> "{trace}"\nexec "{real}" "$@"\n')
-    (place / "git").chmod(0o755)
-    return place
 
 
 @pytest.mark.skipif(
@@ -163,12 +146,12 @@ def test_what_may_not_be_looked_at_is_a_problem_and_not_left_out(tmp_path: Path)
 
 
 def test_root(tmp_path: Path) -> None:
-    write(tmp_path, "repo/a/b/c.py", "repo/a/pyproject.toml")
+    write(tmp_path, "repo/a/b/c.py", "repo/a/pyproject.toml", "p/setup.py", "p/q/a.py", "r/b.py")
+    assert find_root(tmp_path / "p/q") == tmp_path / "p"
+    assert find_root(tmp_path / "r/b.py") == tmp_path / "r"
     (tmp_path / "repo/.git").mkdir()
     (tmp_path / "nparam-lint.toml").write_text("")
     assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo"  # never beyond git
-    (tmp_path / "repo/a/pyproject.toml").write_text("[tool.nparam-lint]\n")
-    assert find_root(tmp_path / "repo/a/b/c.py") == tmp_path / "repo/a"
 
 
 @pytest.mark.parametrize(
@@ -194,12 +177,6 @@ def test_a_table_of_ours_in_every_spelling_makes_a_root(
     assert (find_root(file) == file.parent) == is_ours
 
 
-def test_root_without_git(tmp_path: Path) -> None:
-    write(tmp_path, "p/setup.py", "p/q/a.py", "r/b.py")
-    assert find_root(tmp_path / "p/q") == tmp_path / "p"
-    assert find_root(tmp_path / "r/b.py") == tmp_path / "r"
-
-
 @pytest.mark.parametrize("kind", ["git", "no git", "copy"])
 def test_inner_folders_and_their_configs(tmp_path: Path, kind: str) -> None:
     files = {
@@ -214,9 +191,7 @@ def test_inner_folders_and_their_configs(tmp_path: Path, kind: str) -> None:
         "env/x/nparam-lint.toml": "",
         "f/site-packages/x/nparam-lint.toml": "",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_files(tmp_path, files)
     if kind == "git":
         git(tmp_path, "init", "-q")
     found = inner_folders(tmp_path, files if kind == "copy" else list_below(tmp_path))
