@@ -18,21 +18,39 @@ class Net(nn.Module):
         super().__init__()
         self.l = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
 """
+READS_JSON = NET.replace("width, depth)", "h)").replace("width", 'h["width"]')
+READS_JSON = READS_JSON.replace("depth", 'h["depth"]')
 TRAIN = """\
 from net import Net
 
 SIZES = {"s": 1, "m": 2}
 model = Net(width=4, depth=SIZES["m"])
 """
-OTHER = "from net import Net\n\nprint(Net(2, 1))\n"
-FILES = {"net.py": NET, "train.py": TRAIN, "other.py": OTHER}
+CALL = "from net import Net\n\nprint(Net(%s))\n"
+FILES = {
+    "net.py": NET,
+    "train.py": TRAIN,
+    "gone.py": CALL % "3, 1",
+    "sized.py": TRAIN.replace("=4", "=3"),
+    "same.py": CALL % "5, 1",
+    "other.py": CALL % "2, 1",
+    "read/net.py": READS_JSON,
+    "read/train.py": BUILDS_BY_JSON.replace("small.json", "read/small.json"),
+    "read/small.json": '{"width": 4, "depth": 2}',
+}
+EDITS = {
+    "train.py": TRAIN.replace("=4", "=5"),
+    "gone.py": CALL % "-3, 1",
+    "sized.py": FILES["sized.py"].replace('"m": 2', '"m": 3'),
+    "other.py": CALL % "2, 4",
+    "new.py": CALL % "2, 2",
+    "read/small.json": '{"width": 4, "depth": 3}',
+}
 
 
 @pytest.fixture
 def sample(tmp_path, environ):
-    made = Sample.create(tmp_path / "r", environ)
-    made.committed(FILES)
-    return made
+    return Sample.create(tmp_path / "r", environ)
 
 
 @pytest.fixture
@@ -45,59 +63,38 @@ def run(sample, nparam_lint):
     return run
 
 
-def models(text):
-    return [(one["status"], one["delta"], one["way"]["path"]) for one in json.loads(text)["models"]]
-
-
-EDITS = {
-    "a width in a script": ({"train.py": TRAIN.replace("=4", "=5")}, 20),
-    "a table of sizes": ({"train.py": TRAIN.replace('"m": 2', '"m": 3')}, 20),
-    "the model": ({"net.py": NET.replace("width)", "width, bias=False)")}, -8),
-}
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_what_a_script_changes_is_drift(edit, sample, run):
-    files, delta = EDITS[edit]
-    sample.write(files)
-    told = json.loads(run("diff", "HEAD", "--tolerance", "1%", "--format", "json", code=1))
-    by_way = {one["way"]["path"]: one["delta"] for one in told["models"]}
-    assert by_way["train.py"] == delta
-    message = next(one["message"] for one in told["findings"] if "train.py" in one["message"])
-    assert message.startswith(f"Net as in train.py:4 has {40 + delta} parameters, 40 at HEAD: ")
-
-
-def test_what_a_config_file_changes_is_drift(sample, run):
-    small = '{"width": 4, "depth": %d}'
-    net = NET.replace("width, depth)", "h)").replace("width", 'h["width"]')
-    net = net.replace("depth", 'h["depth"]')
-    sample.committed({"net.py": net, "train.py": BUILDS_BY_JSON, "small.json": small % 2})
-    sample.write({"small.json": small % 3})
-    told = run("diff", "HEAD", "--tolerance", "1%", "--format", "concise", code=1)
-    assert "NPL014 Net as in small.json:1 has 60 parameters, 40 at HEAD: +20 (+50.00 %)" in told
-
-
-def test_ways_are_compared_place_by_place(sample, run):
+def test_ways_are_compared_place_by_place_and_drift_is_told(sample, run):
+    """Of what a script gives, of a table in it, of what a config file says; a way that builds
+    nothing now is not measured."""
+    sample.committed(FILES)
     assert "No change since HEAD" in run("diff", "HEAD", "--tolerance", "0")
-    sample.write({"other.py": OTHER.replace("2, 1", "2, 4"), "new.py": OTHER})
-    told = run("diff", "HEAD", "--format", "json")
-    assert models(told) == [
-        ("same", 0, "train.py"),
-        ("changed", 18, "other.py"),
-        ("added", None, "new.py"),
-    ]
+    sample.write(EDITS)
+    told = json.loads(run("diff", "HEAD", "--tolerance", "1%", "--format", "json", code=1))
+    assert {one["way"]["path"]: (one["status"], one["delta"]) for one in told["models"]} == {
+        "train.py": ("changed", 20),
+        "sized.py": ("changed", 12),
+        "same.py": ("same", 0),
+        "other.py": ("changed", 18),
+        "new.py": ("added", None),
+        "gone.py": ("not_measured", None),
+        "read/small.json": ("changed", 20),
+        "read/train.py": ("changed", 20),  # which reads that
+    }
+    messages = {one["message"].partition(": ")[0] for one in told["findings"]}
+    assert "Net as in train.py:4 has 60 parameters, 40 at HEAD" in messages
+    assert "Net as in read/small.json:1 has 60 parameters, 40 at HEAD" in messages
 
 
-def test_a_way_that_builds_nothing_now_is_not_measured(sample, run):
-    sample.write({"train.py": TRAIN.replace("=4", "=-4")})
-    told = run("diff", "HEAD", "--format", "json")
-    assert models(told) == [("same", 0, "other.py"), ("not_measured", None, "train.py")]
+def test_an_edit_of_the_model_is_drift_of_its_ways(sample, run):
+    sample.committed({"net.py": NET, "train.py": TRAIN})
+    sample.write({"net.py": NET.replace("width)", "width, bias=False)")})
+    (told,) = json.loads(run("diff", "HEAD", "--format", "json"))["models"]
+    assert (told["way"]["path"], told["delta"]) == ("train.py", -8)
 
 
 @pytest.mark.parametrize("is_counted_then", [True, False])
 def test_a_gate_that_compares_nothing_does_not_pass(is_counted_then, sample, run):
-    sample.git("rm", "--quiet", "other.py")
-    sample.committed({"train.py": TRAIN if is_counted_then else "x = 1\n"})
+    sample.committed({"net.py": NET, "train.py": TRAIN if is_counted_then else "x = 1\n"})
     sample.write({"train.py": "x = 2\n"})
     told = run("diff", "HEAD", "--tolerance", "1%", "--format", "concise", code=1)
     assert told.splitlines()[-1] == (
@@ -111,10 +108,10 @@ def test_a_gate_that_compares_nothing_does_not_pass(is_counted_then, sample, run
 
 
 def test_the_other_commands(sample, run):
+    sample.committed({"net.py": NET, "train.py": TRAIN})
     for command, said in {
         "formula": "  Net(width=4, depth=SIZES['m'])  train.py:4\n\n  width*depth*(width + 1)\n",
         "solve --budget=60 --vary=depth": "best: Net(width=4, depth=3)",
-        "sweep --vary=depth=3 --format=csv": "3,60,form,",
         "sweep --vary=depth=3,width=2 --format=csv": "3,2,18,form,",
     }.items():
         name, *options = command.split()
@@ -124,22 +121,18 @@ def test_the_other_commands(sample, run):
 
 
 def test_the_history_of_what_a_script_builds(sample, run):
-    sample.git("rm", "--quiet", "other.py")
-    sample.committed({"train.py": TRAIN})
+    sample.committed({"net.py": NET, "train.py": TRAIN})
     sample.committed({"train.py": TRAIN.replace("=4", "=5")})
     sample.committed({"train.py": "x = 1\n"})
     told = json.loads(run("history", "net.py::Net", "--format", "json"))
-    assert [one["count"] for one in told["commits"]] == [None, 60, 40, 40]
+    assert [one["count"] for one in told["commits"]] == [None, 60, 40]
 
 
 def test_what_the_readme_names_comes_first(sample, run):
-    sizes = {"Wide": 9, "Large": 8, "Small": 1, "Other": 7}
-    nets = (f"class {name}(nn.Linear):\n    def __init__(self):\n" for name in sizes)
-    calls = (f"        super().__init__(2, {size})\n" for size in sizes.values())
-    files = (
-        "from torch import nn\n\n\n" + net + call for net, call in zip(nets, calls, strict=True)
-    )
-    sample.write({f"nets/{name}.py": file for name, file in zip(sizes, files, strict=True)})
+    for name, size in {"Wide": 9, "Large": 8, "Small": 1, "Other": 7}.items():
+        net = f"    def __init__(self):\n        super().__init__(2, {size})\n"
+        net = f"from torch import nn\nclass {name}(nn.Linear):\n{net}"
+        sample.write({f"nets/{name}.py": net})
     sample.write({"README.md": "# Nets\n\nTrain `Small` first.\n"})
     lines = run("--no-cache").splitlines()
-    assert lines[:2] == ["nets/Small.py", "  – Small       3  with its defaults"]
+    assert lines[:2] == ["nets/Small.py", "  – Small   3  with its defaults"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 
 import pytest
 from discover_project import discovered
@@ -59,12 +60,12 @@ def ways(root, sources):
     return sorted(called(source), key=lambda way: way.rank)
 
 
-def told(root, path, text):
-    """`setup >> call` of each way that a file says."""
+def told(root, sources):
+    """`setup >> call  # note` of each way that these files say."""
     return [
-        f"{way.recipe.setup or ''} >> {way.recipe.call}".strip()
-        for way in ways(root, {path: text})
-        if way.way.position.path == path
+        f"{way.recipe.setup or ''} >> {way.recipe.call}  # {way.way.note}".strip(" #")
+        for way in ways(root, sources)
+        if way.way.position.path in sources
     ]
 
 
@@ -157,6 +158,24 @@ def told(root, path, text):
             [],
         ),
         ("def f(data):\n    Net(len(data))", []),
+        # A call in no loop comes before one in a loop.
+        ("def fit(d):\n    Net(d)\nfor d in load():\n    fit(d)\nfit(6)", ">> Net(6)"),
+        # A model is called by the name that an import gives it.
+        ("from net import Net as N\n\nN(3)", ">> Net(3)"),
+        ("from net import (\n    Big,\n    Net as N,\n)\n\nN(3)", ">> Net(3)"),
+        ("import net\n\nnet.Net(3)", ">> Net(3)"),
+        ("def f():\n    from net import Net as N\n    return N(3)", ">> Net(3)"),
+        # A branch that is not run leaves what was there before.
+        (
+            "import torch\nd, rank = 3, 1\nif rank == 0:\n    d = torch.load('a').d\nNet(d)",
+            "d, rank = (3, 1) >> Net(d)  # d as it is before script.py:5 sets it",
+        ),
+        # Where data would give it, the other branch may say it too.
+        (
+            "rank = 1\nif rank == 0:\n    d = len(make_dataset())\nelse:\n    d = 5\nNet(d)",
+            "if rank == 0:\n    d = 5\nelse:\n    d = 5 "
+            ">> Net(d)  # d as it is before script.py:3 sets it",
+        ),
         ("Net(3); Net(d=3)", ">> Net(3)"),
         ("d = 3\nif os.path.exists('a'):\n d = load('a')\nNet(d)", ">> Net(3)"),
         ("c = Config()\nc.d = len(load())\nBig(c)", []),
@@ -172,7 +191,7 @@ def told(root, path, text):
 )
 def test_what_a_call_needs(tmp_path, text, expected):
     expected = [expected] if isinstance(expected, str) else expected
-    assert told(tmp_path, "script.py", f"{USE}{text}\n") == expected
+    assert told(tmp_path, {"script.py": f"{USE}{text}\n"}) == expected
 
 
 PARSER = """
@@ -190,6 +209,7 @@ parser.add_argument("--model", default="Net", choices=["Net", "Big"])
     ("text", "expected"),
     [
         ("args = parser.parse_args()\nNet(args.dim)", "args.dim"),
+        ("from helpers import *\nargs = parser.parse_args()\nNet(args.dim)", "args.dim"),
         (
             "def main(args):\n Net(args.dim)\n"
             "if __name__ == '__main__':\n args = parser.parse_args()\n main(args)",
@@ -205,7 +225,7 @@ parser.add_argument("--model", default="Net", choices=["Net", "Big"])
     ],
 )
 def test_options_have_their_defaults(tmp_path, text, expected):
-    found = told(tmp_path, "train.py", USE + PARSER + text)
+    found = told(tmp_path, {"train.py": USE + PARSER + text})
     if expected is None:
         assert found == []
     else:
@@ -216,48 +236,6 @@ def test_options_have_their_defaults(tmp_path, text, expected):
         assert "data-path" not in only
         assert "given" not in only
         assert expected in only
-
-
-def test_a_class_that_holds_a_model_gets_its_arguments_from_another_file(tmp_path):
-    runner = f"{USE}class Runner:\n    def __init__(self, args, c):\n        self.c = c\n"
-    runner += "    def fit(self):\n        net = Net(self.c.d)\n"
-    main = "from runner import Runner\nfrom net import Config\nRunner(None, Config(d=7)).fit()\n"
-    (way,) = ways(tmp_path, {"runner.py": runner, "main.py": main})
-    assert (way.way.position.path, way.file, way.recipe.call) == (
-        "runner.py",
-        "main.py",
-        "Net(self.c.d)",
-    )
-    assert "self.c = c" in way.recipe.setup
-    assert "c = Config(d=7)" in way.recipe.setup
-
-
-def test_a_call_in_no_loop_comes_before_one_in_a_loop(tmp_path):
-    text = "def fit(d):\n    Net(d)\nfor d in load():\n    fit(d)\nfit(6)\n"
-    assert told(tmp_path, "a.py", f"{USE}{text}") == [">> Net(6)"]
-
-
-def test_a_star_import_hides_no_name_of_the_file(tmp_path):
-    text = f"from helpers import *\n{USE}{PARSER}args = parser.parse_args()\nNet(args.dim)\n"
-    (way,) = told(tmp_path, "a.py", text)
-    assert way.endswith("args = parser.parse_args([]) >> Net(args.dim)")
-
-
-def test_what_a_script_sets_before_a_call_without_arguments_is_a_way(tmp_path):
-    text = f"from settings import hp\n{USE}def build_model():\n    return Net(hp.d)\n"
-    sources = {"settings.py": "hp = object()\n", "a.py": f"{text}hp.parse('d=3')\nbuild_model()\n"}
-    found = [w for w in ways(tmp_path, sources) if w.recipe.call == "build_model()"]
-    assert [w.recipe.setup for w in found] == ["from settings import hp\nhp.parse('d=3')"]
-
-
-def test_a_test_says_what_it_parametrises(tmp_path):
-    text = f"""import pytest
-{USE}
-@pytest.mark.parametrize('d, h', [(1, 2), (3, 4)])
-def test_a(d, h):
-    Net(d, h=h)
-"""
-    assert told(tmp_path, "tests/test_a.py", text) == [">> Net(1, h=2)", ">> Net(3, h=4)"]
 
 
 README = """
@@ -283,32 +261,176 @@ Net(9)
 ...     12)
 >>> Net(13)
 """
+BLOCKS = "\n\n".join(
+    f"```python\n{block}\n```"
+    for block in ("from net import Net\nNet(3)", "from wide import Net\nNet(4)", "Net(5)")
+)
+# A function of a file makes an object of a class of another; one that data changes.
+RUNNER = "class Runner:\n    def __init__(self, args, c):\n        self.c = c\n"
+RUNNER += "    def fit(self):\n        net = Net(self.c.d)\n"
+DATA = "def load(c):\n    rows = read(c)\ndef read(a):\n    rows, a.d = open('a')\n"
+LOADS = f"import argparse\n{USE}from data import load\n"
+OPTIONS = "p = argparse.ArgumentParser()\np.add_argument('--d', default=3)\n"
+OPTIONS += "p.add_argument('--h', default=3)\nc = p.parse_args()\n"
+CHOICE = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
+CHOICE += "p.add_argument('--data', required=True)\na = p.parse_args()\n"
+CHOICE += "if a.data in ['faces', 'lfw']:\n    d = 3\nelif a.data == 'mnist':\n    d = 1\n"
+CONTEXTS = """\
+import net
+from contextlib import contextmanager
+@contextmanager
+def lora(r):
+    net.RANK = r
+    yield
+@contextmanager
+def timer(r):
+    yield
+"""
+ENTERS = f"{USE}from c import lora, timer\nR = 8\n"
+OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
 
 
-def test_texts_are_read_from_top_to_bottom(tmp_path):
-    assert told(tmp_path, "README.md", README) == [
-        "from net import Config\nc = Config(d=6) >> Big(c)",
-        ">> Net(12)",
-        ">> Net(13)",
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        # Texts are read from top to bottom; a name means what the block imports.
+        (
+            {"README.md": README},
+            ["from net import Config\nc = Config(d=6) >> Big(c)", ">> Net(12)", ">> Net(13)"],
+        ),
+        ({"wide.py": NET, "README.md": BLOCKS}, [">> Net(3)", ">> Net(4)", ">> Net(5)"]),
+        # A text shows models of several files with the names of each.
+        (
+            {f"{n}.py": f"WIDTH_{n} = 3\n{NET.replace('Net', f'Net_{n}')}" for n in ("a", "b")}
+            | {"README.md": "```python\nNet_a(WIDTH_a)\nNet_b(WIDTH_b)\n```"},
+            [">> Net_a(WIDTH_a)", ">> Net_b(WIDTH_b)"],
+        ),
+        # Scripts, other files, texts, tests; which say what they parametrise.
+        (
+            {
+                "train.py": f"{USE}Net(1)",
+                "a.py": f"{USE}Net(2)",
+                "README.md": "```python\nNet(3)\n```",
+                "tests/test_a.py": f"{USE}import pytest\n"
+                "@pytest.mark.parametrize('d, h', [(4, 5), (6, 7)])\n"
+                "def test_b(d, h):\n    Net(d, h=h)",
+            },
+            [">> Net(1)", ">> Net(2)", ">> Net(3)", ">> Net(4, h=5)", ">> Net(6, h=7)"],
+        ),
+        # What a function sets that is not run is told, and is no way without a default.
+        (
+            {"data.py": DATA, "fit.py": f"{LOADS}{OPTIONS}rows = load(c)\nBig(c)\n"},
+            ["… >> Big(c)  # d as it is before data.py:4 sets it"],
+        ),
+        ({"data.py": DATA, "fit.py": f"{LOADS}c = Config()\nrows = load(c)\nBig(c)\n"}, []),
+        # A class that holds a model gets its arguments from another file.
+        (
+            {
+                "runner.py": USE + RUNNER,
+                "main.py": "from runner import Runner\nfrom net import Config\n"
+                "Runner(None, Config(d=7)).fit()\n",
+            },
+            [f"c = Config(d=7)\n{SELF}self.c = c\nfrom runner import Net >> Net(self.c.d)"],
+        ),
+        # What a script sets before a call without arguments is a way.
+        (
+            {
+                "settings.py": "hp = object()\n",
+                "a.py": f"from settings import hp\n{USE}def build_model():\n"
+                "    return Net(hp.d)\nhp.parse('d=3')\nbuild_model()\n",
+            },
+            [
+                "from settings import hp\nhp.parse('d=3') >> build_model()",
+                "from settings import hp\nhp.parse('d=3') >> Net(hp.d)",
+            ],
+        ),
+        # A helper may give the parser its options.
+        (
+            {
+                "helper.py": "def add_model_options(parser, d):\n"
+                "    parser.add_argument('--h', default=d)\n",
+                "fit.py": f"import argparse\nimport helper\n{USE}p = argparse.ArgumentParser()\n"
+                "helper.add_model_options(p, 3)\na = p.parse_args()\nNet(2, h=a.h)\n",
+            },
+            ["…helper.add_model_options(p, 3)\na = p.parse_args([]) >> Net(2, h=a.h)"],
+        ),
+        # An option that chooses has the first value that it is compared with.
+        (
+            {"fit.py": f"{CHOICE}Net(d)\n"},
+            [
+                "import sys\nsys.argv[1:] = ['--data', 'faces']\n… >> Net(d)  # with --data faces",
+            ],
+        ),
+        ({"fit.py": f"{CHOICE}Net(a.data)\n"}, []),
+        # A context that sets what a model is made of is entered.
+        (
+            {"c.py": CONTEXTS, "use.py": f"{ENTERS}with timer(0), lora(R):\n    m = Net(3)\n"},
+            [
+                "from contextlib import ExitStack\ncontexts_4 = ExitStack()\n"
+                "contexts_4.enter_context(lora(R)) >> Net(3)"
+            ],
+        ),
+        ({"c.py": CONTEXTS, "use.py": f"{ENTERS}with lora(input()):\n    Net(3)\n"}, []),
+        # A model may get what another package makes; what that says of itself may change.
+        ({"use.py": f"{OTHERS}Net(layer)\n"}, ["layer = Layer(dim=3) >> Net(layer)"]),
+        ({"use.py": f"{OTHERS}Net(Layer(2))\n"}, [">> Net(Layer(2))"]),
+        (
+            {"use.py": f"{OTHERS}def f():\n    x = Layer()\n    x.grow()\n    Net(x.dim)\n"},
+            [],
+        ),
+    ],
+)
+def test_what_several_files_say(tmp_path, sources, expected):
+    found = told(tmp_path, sources)
+    assert len(found) == len(expected), found
+    for text, pattern in zip(found, expected, strict=True):
+        assert re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), text, re.DOTALL), text
+
+
+SCRIPT = """
+import argparse, zoo
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kind", required=True)
+    parser.add_argument("--dim", type=int, default=9)
+    args = parser.parse_args()
+    args.classes = 3
+    zoo.MODELS[args.kind](args)
+"""
+ZOO = """
+from torch import nn
+class Small(nn.Module):
+    def __init__(self, args):
+        self.a = nn.Linear(args.dim, args.classes)
+class Other(nn.Module):
+    def __init__(self, args):
+        self.a = nn.Linear(args.dim, args.absent)
+MODELS = {"small": Small, "other": Other}
+"""
+
+
+def test_a_model_that_reads_options_alone_is_built_from_those_of_a_script(tmp_path):
+    """Of one that no call names; and with those of each command that names it."""
+    readme = "python run.py --kind Small --dim 4\npython run.py --kind Other --dim 5\n"
+    found = told(tmp_path, {"zoo.py": ZOO, "run.py": SCRIPT, "README.md": readme})
+    plain, as_in = (text.partition(" >> ") for text in found)
+    assert plain[2] == "Small(args)"
+    assert "'--dim', type=int, default=9)\nargs = parser.parse_args([])" in plain[0]
+    assert plain[0].endswith("args.classes = 3\nfrom zoo import Small")
+    assert as_in[2] == "Small(args)  # as in README.md:1"
+    assert as_in[0].startswith("import sys\nsys.argv[1:] = ['--kind', 'Small', '--dim', '4']\n")
+
+
+def test_the_names_of_a_recipe_are_those_of_one_file(tmp_path):
+    sources = {"wide.py": NET, "README.md": BLOCKS, "runner.py": USE + RUNNER}
+    sources["main.py"] = f"{USE}from runner import Runner\nRunner(None, Config(d=7)).fit()\n"
+    found = [(str(one.target), one.file, one.recipe.call) for one in ways(tmp_path, sources)]
+    assert found == [
+        ("net.py::Net", "main.py", "Net(self.c.d)"),
+        ("net.py::Net", "net.py", "Net(3)"),
+        ("wide.py::Net", "wide.py", "Net(4)"),
+        ("wide.py::Net", "wide.py", "Net(5)"),
     ]
-
-
-def test_a_name_means_what_the_block_imports(tmp_path):
-    blocks = ("from net import Net\nNet(3)", "from wide import Net\nNet(4)", "Net(5)")
-    text = "\n\n".join(f"```python\n{block}\n```" for block in blocks)
-    found = ways(tmp_path, {"wide.py": NET, "README.md": text})
-    assert [(str(one.target), one.recipe.call) for one in found] == [
-        ("net.py::Net", "Net(3)"),
-        ("wide.py::Net", "Net(4)"),
-        ("wide.py::Net", "Net(5)"),
-    ]
-
-
-def test_a_text_shows_models_of_several_files_with_the_names_of_each(tmp_path):
-    sources = {f"{n}.py": f"WIDTH_{n} = 3\n{NET.replace('Net', f'Net_{n}')}" for n in ("a", "b")}
-    text = "```python\nNet_a(WIDTH_a)\nNet_b(WIDTH_b)\n```"
-    calls = [way.recipe.call for way in ways(tmp_path, {**sources, "README.md": text})]
-    assert calls == ["Net_a(WIDTH_a)", "Net_b(WIDTH_b)"]
 
 
 @pytest.mark.parametrize("indent", [1, None])  # None: in one line
@@ -322,102 +444,6 @@ def test_a_notebook_says_where(tmp_path, indent):
     (way,) = (w for w in ways(tmp_path, {"a.ipynb": text}) if w.way.position.path == "a.ipynb")
     assert way.recipe.call == "Net(4)"
     assert "net = Net(d)" in text.split("\n")[way.way.position.line - 1]
-
-
-def test_the_order_and_what_is_left_out(tmp_path):
-    sources = {
-        "train.py": f"{USE}Net(1)",
-        "a.py": f"{USE}Net(2)",
-        "README.md": "```python\nNet(3)\n```",
-        "tests/test_a.py": f"{USE}def test_b():\n    Net(4)",
-    }
-    found = ways(tmp_path, sources)
-    assert [w.recipe.call for w in found] == [f"Net({number})" for number in range(1, 5)]
-    assert {w.file for w in found} == {"net.py"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "from net import Net as N\n\nN(3)\n",
-        "from net import (\n    Big,\n    Net as N,\n)\n\nN(3)\n",
-        "import net\n\nnet.Net(3)\n",
-        "from net import *\n\nNet(3)\n",
-        "def f():\n    from net import Net\n    return Net(3)\n",
-    ],
-)
-def test_a_model_is_called_by_the_name_that_an_import_gives_it(tmp_path, text):
-    (way,) = told(tmp_path, "use.py", text)
-    assert way.endswith("(3)")
-
-
-def test_what_a_function_sets_that_is_not_run_is_told(tmp_path):
-    data = "def load(c):\n    rows = read(c)\ndef read(a):\n    rows, a.d = open('a')\n"
-    head = f"import argparse\n{USE}from data import load\n"
-    parser = "p = argparse.ArgumentParser()\np.add_argument('--d', default=3)\n"
-    parser += "p.add_argument('--h', default=3)\n"
-    end = "rows = load(c)\nBig(c)\n"
-    files = {
-        "data.py": data,
-        "with_default.py": f"{head}{parser}c = p.parse_args()\n{end}",
-        "without.py": f"{head}c = Config()\n{end}",
-    }
-    (found,) = ways(tmp_path, files)
-    assert found.way.position.path == "with_default.py"
-    assert found.way.note == "d as it is before data.py:4 sets it"
-
-
-def test_a_command_gives_what_has_no_default(tmp_path):
-    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
-    script += "p.add_argument('-d', '--dim', type=int)\np.add_argument('--h', required=True)\n"
-    script += "p.add_argument('--lr')\na = p.parse_args()\nNet(a.dim, h=a.h)\n"
-    commands = "usage: fit.py --h H\nH=7\npython fit.py -d 2 \\\n --h $H --lr 1"
-    (tmp_path / "run.sh").write_text(commands)
-    (found,) = ways(tmp_path, {"fit.py": script})
-    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['-d', '2', '--h', '7']\n")
-    assert found.recipe.setup.endswith("a = p.parse_args()")
-    assert found.way.note == "as in run.sh:3"
-
-
-def test_a_config_file_without_a_name_needs_a_command(tmp_path):
-    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
-    script += "p.add_argument('--cfg', default='')\np.add_argument('--tag', default='')\n"
-    script += "a = p.parse_args()\nNet(a.cfg)\nNet(a.tag)\n"
-    (plain,) = ways(tmp_path, {"fit.py": script})
-    assert plain.recipe.call == "Net(a.tag)"
-    (tmp_path / "README.md").write_text("python fit.py --cfg a.yaml")
-    assert [way.way.note for way in ways(tmp_path, {})] == ["as in README.md:1", ""]
-
-
-def test_a_helper_may_give_the_parser_its_options(tmp_path):
-    helper = "def add_model_options(parser, d):\n    parser.add_argument('--h', default=d)\n"
-    script = f"import argparse\nimport helper\n{USE}p = argparse.ArgumentParser()\n"
-    script += "helper.add_model_options(p, 3)\na = p.parse_args()\nNet(2, h=a.h)\n"
-    (found,) = ways(tmp_path, {"helper.py": helper, "fit.py": script})
-    assert "helper.add_model_options(p, 3)\n" in found.recipe.setup
-
-
-@pytest.mark.parametrize(
-    ("text", "call", "note"),
-    [
-        # A branch that is not run leaves what was there before.
-        (
-            "d = 3\nif rank == 0:\n    d = torch.load('a').d\nNet(d)",
-            "Net(3)",
-            "d as it is before fit.py:6 sets it",
-        ),
-        # Where data would give it, the other branch may say it too.
-        (
-            "if rank == 0:\n    d = len(make_dataset())\nelse:\n    d = 5\nNet(d)",
-            "Net(d)",
-            "d as it is before fit.py:4 sets it",
-        ),
-    ],
-)
-def test_what_is_not_run_may_leave_a_value(tmp_path, text, call, note):
-    (found,) = ways(tmp_path, {"fit.py": f"import torch\nrank = 1\n{USE}{text}\n"})
-    assert (found.way.note, found.recipe.call) == (note, call)
-    assert "raise" not in (found.recipe.setup or "")
 
 
 PAIR = """
@@ -489,43 +515,6 @@ LIBRARIES = [
 def test_config_libraries_are_asked_themselves(tmp_path, text, setup, call):
     found = ways(tmp_path, {"fit.py": f"{USE}{text}\n"})
     assert [(w.recipe.setup or "", w.recipe.call) for w in found] == [(setup, call)][: bool(call)]
-
-
-def test_an_option_that_chooses_has_the_first_value_that_it_is_compared_with(tmp_path):
-    script = f"import argparse\n{USE}p = argparse.ArgumentParser()\n"
-    script += "p.add_argument('--data', required=True)\na = p.parse_args()\n"
-    script += "if a.data in ['faces', 'lfw']:\n    d = 3\nelif a.data == 'mnist':\n    d = 1\n"
-    (found,) = ways(tmp_path, {"fit.py": f"{script}Net(d)\n"})
-    assert found.recipe.setup.startswith("import sys\nsys.argv[1:] = ['--data', 'faces']\n")
-    assert found.way.note == "with --data faces"
-    assert not ways(tmp_path, {"fit.py": f"{script}Net(a.data)\n"})
-
-
-def test_a_context_that_sets_what_a_model_is_made_of_is_entered(tmp_path):
-    contexts = "import net\nfrom contextlib import contextmanager\n"
-    contexts += "@contextmanager\ndef lora(r):\n    net.RANK = r\n    yield\n"
-    contexts += "@contextmanager\ndef timer(r):\n    yield\n"
-    use = f"{USE}from c import lora, timer\nR = 8\n"
-    files = {"c.py": contexts, "use.py": f"{use}with timer(0), lora(R):\n    model = Net(3)\n"}
-    (found,) = ways(tmp_path, files)
-    assert found.recipe.setup == (
-        "from contextlib import ExitStack\ncontexts_4 = ExitStack()\n"
-        "contexts_4.enter_context(lora(R))"
-    )
-    files["use.py"] = f"{use}with lora(input()):\n    Net(3)\n"
-    assert not ways(tmp_path, files)
-
-
-def test_a_model_may_get_what_another_package_makes(tmp_path):
-    use = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
-    (found,) = ways(tmp_path, {"use.py": f"{use}Net(layer)\n"})
-    assert found.file == "use.py"
-    assert [way.recipe.call for way in ways(tmp_path, {"use.py": f"{use}Net(Layer(2))\n"})] == [
-        "Net(Layer(2))"
-    ]
-    # What it says of itself may change before it is asked.
-    rest = "def main():\n    layer = Layer()\n    layer.grow()\n    Net(layer.dim)\n"
-    assert not ways(tmp_path, {"use.py": use + rest})
 
 
 READS = """

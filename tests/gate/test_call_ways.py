@@ -1,4 +1,4 @@
-"""Calls in scripts, tests and texts, built by the worker: one run of many."""
+"""Calls in scripts, tests and texts, and named sizes, built by the worker: one run of many."""
 
 from __future__ import annotations
 
@@ -70,27 +70,7 @@ from parts import build_model
 from train import get_parser
 
 if __name__ == "__main__":
-    args = get_parser().parse_args()
-    model, loss = build_model(args)
-""",
-    # Which model it is is known only when the script runs; its options are all that this one reads.
-    "zoo/model.py": TORCH
-    + model_class(
-        "Zoo",
-        "self.a = nn.ModuleList(nn.Linear(configs.dim, 1) for _ in range(configs.depth))",
-        takes="configs",
-    ),
-    "run.py": """\
-import argparse
-import importlib
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default="zoo.model")
-    parser.add_argument("--dim", type=int, default=9)
-    parser.add_argument("--depth", type=int, default=2)
-    args = parser.parse_args()
-    importlib.import_module(args.model).Zoo(args)
+    model, loss = build_model(get_parser().parse_args())
 """,
     # Its sizes are in the environment, which it reads when it is imported and when it is built.
     "kinds/model.py": f"""\
@@ -200,6 +180,117 @@ def test_backbone(d):
 """,
     "README.md": "# How to\n\n```python\nfrom net import Net\nnet = Net(10, h=3)\n```\n",
     "broken.ipynb": '{"cells": [\n{"cell_type": "code", "source": ["Net(3)"}\n]}',
+    # Weights were never added to git. Where they hold the arguments, too, nobody knows these.
+    "restorer.py": f"""\
+from copy import deepcopy
+import torch
+{TORCH}{model_class("Restorer", "self.a = nn.Linear(d, 2)", takes="d=1")}
+def load(net, path):
+    state = torch.load(path)["params"]
+    for name, value in deepcopy(state).items():
+        if name.startswith("module."):
+            state[name[7:]] = state.pop(name)
+    net.load_state_dict(state["net"] if "net" in state.keys() else state)
+
+def restored(d, path):
+    net = Restorer(d)
+    load(net, path)
+    return net
+
+def stored(path):
+    return Restorer(**torch.load(path)["args"])
+
+if __name__ == "__main__":
+    restored(8, "weights/restorer.pth")
+    stored("weights/with_arguments.pth")
+""",
+    # A program that is refused fails as one that is not there.
+    "asks.py": f"""\
+import subprocess
+{TORCH}{model_class("Left", "self.a = nn.Linear(d, d)", takes="d")}
+{model_class("Right", "self.left, self.b = left, nn.Linear(d, 2)", takes="left, d")}
+def both(d=3):
+    left = Left(d)
+    return left, Right(left, d)
+
+def revision():
+    try:
+        return subprocess.check_output("git describe", shell=True, text=True).strip()
+    except subprocess.CalledProcessError:
+        return subprocess.run(["git", "status"]).returncode
+
+if __name__ == "__main__":
+    d = 4 if revision() == 127 else 5
+    left, right = both(d)
+""",
+    # Tables of sizes, of which one does not fit; methods that make their class.
+    "m.py": """\
+from torch import nn
+
+SIZES = {
+    "s": dict(dim=2),
+    "m": dict(dim=3),
+    "odd": dict(dim=2, depth=1),
+    "l": dict(dim=4),
+}
+
+class Sized(nn.Module):
+    def __init__(self, dim, out):
+        super().__init__()
+        self.layer = nn.Linear(dim, out)
+
+    @classmethod
+    def from_name(cls, name):
+        return cls(**SIZES[name], out=1)
+
+    @classmethod
+    def from_pretrained(cls, name, out=2):
+        import nowhere
+
+        names = {"s": 2, "pretrained": 5}
+        dim = names[name]
+        model = cls(dim, out)
+        model.load_state_dict(nowhere.load_file(name))
+        return model
+""",
+    "codec.py": """\
+from torch import nn
+
+class Codec(nn.Module):
+    def __init__(self, width, bands):
+        super().__init__()
+        self.layer = nn.Linear(width, bands)
+
+    @staticmethod
+    def _of(width):
+        return Codec(width, 1)
+
+    @staticmethod
+    def small(pretrained: bool = True):
+        model = Codec._of(2)
+        if pretrained:
+            model.load_state_dict(None)
+        return model
+
+    @classmethod
+    def large(cls):
+        return cls(8, 1)
+
+    @classmethod
+    def wide(cls, bands):  # what needs something, gives something else or loads is no size
+        return cls(8, bands)
+
+    @staticmethod
+    def bands_of(width=3):
+        return width // 3
+
+    @classmethod
+    def download(cls):
+        return cls(1, 1)
+""",
+    # One name that is gone takes no other with it.
+    "sizes.py": "WIDTH = 3\n",
+    "gone.py": "from sizes import WIDTH, gone\nfrom net import Net\nnet = Net(WIDTH, h=7)\n",
     "wrong.py": """\
 from backbone import Grows, Unknown
 from net import Net
@@ -229,30 +320,63 @@ def test_each_call_builds_its_model(report):
         ("Net", "train.py", 5 * 1),
         ("Net", "train.py", 5 * 2),
         ("Net", "README.md", 10 * 3),
+        ("Net", "gone.py", 3 * 7),
         ("Reads", "global_width.py", 7 * 10),
         ("Handed", "parts/factory.py", 5 * 3),
-        ("Zoo", "run.py", 2 * 10),
         ("Kind", "train_kind.py", 10 * 6 + 5),
         ("Wide", "wide.json", 9 * 3),
         ("Wide", "train_wide.py", 9 * 3),  # which reads that
         ("Backbone", "tests/test_backbone.py", 3 * 2 + 2),
         ("Backbone", "tests/test_backbone.py", 4 * 2 + 2),
+        ("Restorer", "restorer.py", 8 * 2 + 2),
+        ("restored", "restorer.py", 8 * 2 + 2),
+        ("Left", "asks.py", 4 * 5),
+        ("Right", "asks.py", 4 * 5 + 4 * 2 + 2),
     }
 
 
-def test_a_call_that_fails_is_told_with_its_line(report):
-    grows, shaped, given, wrong = sorted(report["failed_ways"], key=lambda way: way["target"])
-    assert (wrong["way"]["path"], wrong["way"]["line"]) == ("wrong.py", 4)
-    assert "Net('wide')" in wrong["reason"]
-    assert "needs to download weights from https://example.com/more.pth" in grows["reason"]
-    for unknown in (shaped, given):
-        assert (unknown["target"], unknown["cause"]) == ("backbone.py::Unknown", "raised")
+def test_each_size_builds_its_model(report):
+    found = [
+        (model["way"]["name"], model["way"]["path"], model["counts"]["total"], model["call"])
+        for model in report["models"]
+        if model["way"] and model["way"]["kind"] == "size"
+    ]
+    assert sorted(found) == [
+        ("l", "m.py", 5, 'Sized.from_name("l")'),
+        ("large", "codec.py", 9, "Codec.large()"),
+        ("m", "m.py", 4, 'Sized.from_name("m")'),
+        ("pretrained", "m.py", 12, "Sized(dim, out)"),
+        ("s", "m.py", 3, 'Sized.from_name("s")'),
+        ("small", "codec.py", 3, "Codec.small(pretrained=False)"),
+    ]
 
 
-def test_weights_that_are_left_out_are_told(report):
-    notes = {note for model in report["models"] for note in model["notes"]}
-    for name in ("weights", "older", "more"):  # the last: of a method that only loads
-        assert f"the weights from https://example.com/{name}.pth are left out" in notes
+def test_a_way_that_fails_is_told_with_its_line(report):
+    found = {
+        (way["target"].partition("::")[2], f"{way['way']['path']}:{way['way']['line']}"): way
+        for way in report["failed_ways"]
+    }
+    reasons = {
+        ("Sized", "m.py:6"): "depth",
+        ("Net", "wrong.py:4"): "Net('wide')",
+        ("Grows", "wrong.py:5"): "download weights from https://example.com/more.pth",
+        ("stored", "restorer.py:27"): "the arguments of the model are stored with weights that",
+        ("Unknown", "wrong.py:6"): "",
+        ("Unknown", "wrong.py:7"): "",
+    }
+    assert found.keys() == reasons.keys()
+    assert all(said in found[key]["reason"] for key, said in reasons.items())
+    assert all(way["cause"] == "raised" for key, way in found.items() if key[0] == "Unknown")
+    skipped = {model["target"]: model["reason"] for model in report["skipped"]}
+    assert skipped["asks.py::both"] == "both() returned 2 models (Left, Right), not one"
+
+
+def test_what_is_left_out_is_told(report):
+    notes = {note for model in report["models"] for note in model.get("notes", ())}
+    places = [f"https://example.com/{name}.pth" for name in ("weights", "older", "more")]
+    for place in (*places, "weights/restorer.pth"):
+        assert f"the weights from {place} are left out" in notes
+    assert any("refused to start the program" in note for note in notes)
 
 
 def test_a_notebook_that_is_no_notebook_costs_itself_only(report):
@@ -260,124 +384,36 @@ def test_a_notebook_that_is_no_notebook_costs_itself_only(report):
     assert (found["path"], found["line"], found["code"]) == ("broken.ipynb", 2, "NPL003")
 
 
-RESTORER = """\
-from copy import deepcopy
-import torch
-from torch import nn
-
-class Restorer(nn.Module):
-    def __init__(self, d=1):
-        super().__init__()
-        self.a = nn.Linear(d, 2)
-
-def load(net, path):
-    state = torch.load(path)["params"]
-    for name, value in deepcopy(state).items():
-        if name.startswith("module."):
-            state[name[7:]] = state.pop(name)
-    net.load_state_dict(state["net"] if "net" in state.keys() else state)
-
-def restored(d, path):
-    net = Restorer(d)
-    load(net, path)
-    return net
-
-def stored(path):
-    return Restorer(**torch.load(path)["args"])
-
-if __name__ == "__main__":
-    restored(8, "weights/restorer.pth")
-    stored("weights/with_arguments.pth")
-"""
-
-
-def test_weights_that_are_not_here_are_left_out(tmp_path, nparam_lint):
-    """They were never added to git. Where they hold the arguments, too, nobody knows these."""
-    (tmp_path / "restorer.py").write_text(RESTORER)
-    report = json.loads(nparam_lint("--format", "json", cwd=tmp_path).stdout)
-    [found] = [model for model in report["models"] if model["target"] == "restorer.py::restored"]
-    assert found["counts"]["total"] == 8 * 2 + 2
-    assert "the weights from weights/restorer.pth are left out" in found["notes"]
-    [failed] = report["failed_ways"]
-    assert failed["target"] == "restorer.py::stored"
-    assert (
-        "the arguments of the model are stored with weights that are not here" in failed["reason"]
-    )
-
-
-MAKES_WORDS = """\
-import torch
-from torch import nn
-
-class Speller(nn.Module):
-    def __init__(self, words, width=3):
-        super().__init__()
-        self.a = nn.Linear(words, width)
+SPELLS = """
 
 if __name__ == "__main__":
     train_dataset = torch.load("words.pt")
-    words = train_dataset.get_vocab_size()
-    net = Speller(words)
+    words = train_dataset.%s
+    net = %s(words)
 """
 
 
 def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
     """The first call that is not run."""
-    text = MAKES_WORDS.replace("train_dataset.get_vocab_size()", "train_dataset.shape[0]")
-    files = {"spell.py": MAKES_WORDS, "shape.py": text.replace("Speller", "Shaper")}
+    files = {
+        f"{name}.py": "import torch\n"
+        + TORCH
+        + model_class(name, LINEAR.format("words, 3"), takes="words")
+        + SPELLS % (number_of_words, name)
+        for name, number_of_words in {"Speller": "get_vocab_size()", "Shaper": "shape[0]"}.items()
+    }
     said = nparam_lint(cwd=write_files(tmp_path / "p", files)).stdout
-    assert "  – Speller  words comes from train_dataset.get_vocab_size() (spell.py:11)" in said
-    assert "  – Shaper  train_dataset comes from torch.load() (shape.py:10)" in said
+    assert "  – Speller  words comes from train_dataset.get_vocab_size() (Speller.py:12)" in said
+    assert "  – Shaper  train_dataset comes from torch.load() (Shaper.py:11)" in said
     assert "\nno model measured · " in said
 
 
-ASKS = """\
-import subprocess
-from torch import nn
-
-class Left(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.a = nn.Linear(d, d)
-
-class Right(nn.Module):
-    def __init__(self, left, d):
-        super().__init__()
-        self.left, self.b = left, nn.Linear(d, 2)
-
-def both(d=3):
-    left = Left(d)
-    return left, Right(left, d)
-
-def revision():
-    try:
-        return subprocess.check_output("git describe", shell=True, text=True).strip()
-    except subprocess.CalledProcessError:
-        return subprocess.run(["git", "status"]).returncode
-
-if __name__ == "__main__":
-    d = 4 if revision() == 127 else 5
-    left, right = both(d)
-"""
-
-
-def test_a_program_that_is_refused_fails_as_one_that_is_not_there(tmp_path, nparam_lint):
-    root = write_files(tmp_path / "p", {"asks.py": ASKS})
-    report = json.loads(nparam_lint("--format", "json", cwd=root).stdout)
-    found = [m for m in report["models"] if (m.get("way") or {}).get("line") == 26]
-    totals = {model["target"]: model["counts"]["total"] for model in found}
-    assert totals == {"asks.py::Left": 4 * 5, "asks.py::Right": 4 * 5 + 4 * 2 + 2}
-    assert all("refused to start the program" in " ".join(model["notes"]) for model in found)
-    assert "returned 2 models (Left, Right), not one" in json.dumps(report)
-
-
-def test_one_name_that_is_gone_takes_no_other_with_it(tmp_path, nparam_lint):
-    train = "from sizes import WIDTH, gone\nfrom net import Net\nnet = Net(WIDTH)\n"
-    net = "from torch import nn\nclass Net(nn.Linear):\n    def __init__(self, d):\n"
-    net += "        super().__init__(d, d)\n"
-    root = write_files(tmp_path, {"sizes.py": "WIDTH = 3\n", "train.py": train, "net.py": net})
-    (model,) = json.loads(nparam_lint("--format", "json", cwd=root).stdout)["models"]
-    assert (model["way"]["path"], model["counts"]["total"]) == ("train.py", 12)
+def test_ways_beyond_the_limit_are_counted(tmp_path, nparam_lint):
+    files = {"m.py": FILES["m.py"], "nparam-lint.toml": "ways = 2\n"}
+    done = nparam_lint("--format", "json", cwd=write_files(tmp_path, files))
+    report = json.loads(done.stdout)
+    assert [model["way"]["name"] for model in report["models"]] == ["s", "m"]
+    assert report["ways_left"] == {"m.py::Sized": 3}
 
 
 def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):

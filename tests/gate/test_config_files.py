@@ -148,13 +148,6 @@ def test_update_changes_the_number_alone(nparam_lint, tmp_path):
     assert ("NPL001", "configs/wrong.yaml") not in codes
 
 
-def test_show_builds_one(root, nparam_lint):
-    done = nparam_lint("show", "configs/silent.yaml", cwd=root)
-    assert done.returncode == 0
-    assert "build_model(load(path))" in done.stdout
-    assert "30" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("entry", "said"),
     [

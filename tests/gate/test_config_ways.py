@@ -203,14 +203,6 @@ def test_show_builds_a_file_without_a_budget(root, nparam_lint):
     assert "instantiate(config.model)" in done.stdout
 
 
-def test_update_rewrites_the_comment(nparam_lint, tmp_path):
-    place = write_files(tmp_path, FILES)
-    done = nparam_lint("update", "cli/fit.yaml", cwd=place)
-    assert "24 → 23" in done.stdout, done.stdout + done.stderr
-    text = (place / "cli/fit.yaml").read_text()
-    assert text == FILES["cli/fit.yaml"].replace("nparam: 24", "nparam: 23")
-
-
 @pytest.mark.thorough
 def test_init_writes_the_count_where_the_class_is_named(nparam_lint, tmp_path):
     place = write_files(tmp_path, FILES)
