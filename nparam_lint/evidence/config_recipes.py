@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.ground.orders import Recipe
@@ -16,6 +16,55 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
+_LOAD_YAML = "import yaml\nconfig = yaml.safe_load(open({path!r})){keys}"
+_LOAD_JSON = "import json\nconfig = json.load(open({path!r}))"
+
+
+class _Template(NamedTuple):
+    """`{path}`: of the config file; `{keys}`: subscripts that give the node; `{name}`: what it
+    calls. `file`: see `Evidence`; that of what is called, if none is said."""
+
+    setup: str
+    call: str
+    file: str = ""
+
+    def recipe(self, node: ModelNode) -> Recipe:
+        keys = "".join(f"[{key!r}]" for key in node.keys)
+        name = node.symbol.name.removeprefix(f"{self.file}.")
+        values = {"path": node.path, "keys": keys, "name": name}
+        setup, call = self.setup.format_map(values), self.call.format_map(values)
+        return Recipe(setup=setup or None, call=call, file=self.file or node.home)
+
+
+# Where the arguments are all that a library needs.
+_TEMPLATES: dict[str, _Template] = {
+    "diffusers": _Template(_LOAD_JSON, "{name}.from_config(config)", "diffusers"),
+    "architectures": _Template("", "{name}({name}.config_class.from_json_file({path!r}))"),
+    # `Net.width: 64`: argbind gives each class its arguments.
+    "argbind": _Template(
+        "import argbind\nscope = argbind.scope(argbind.load_args({path!r}))\nscope.__enter__()",
+        "argbind.bind({name})()",
+    ),
+    # As BasicSR and torchtune do it: the keys beside the name are the arguments.
+    "type": _Template(f"{_LOAD_YAML}\ndel config['type']", "{name}(**config)"),
+    "component": _Template(f"{_LOAD_YAML}\ndel config['_component_']", "{name}(**config)"),
+    # As LightningCLI does it; what its `trainer` and `data` need is not needed here.
+    "lightning": _Template(
+        "import yaml\n"
+        "from jsonargparse import ArgumentParser\n"
+        "from torch.nn import Module\n"
+        "parser = ArgumentParser(exit_on_error=False)\n"
+        "parser.add_subclass_arguments(Module, 'model', fail_untyped=False, required=True)\n"
+        "config = yaml.safe_load(open({path!r})){keys}\n"
+        "build = getattr(parser, 'instantiate', None) or parser.instantiate_classes",
+        "build(parser.parse_object({{'model': config}})).model",
+    ),
+}
+_BY_TRANSFORMERS = _Template(
+    "import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))",
+    "{name}(config)",
+    "transformers",
+)
 
 
 class ConfigRecipes:
@@ -30,20 +79,14 @@ class ConfigRecipes:
         file = self.files.file(node.path)
         if file is None:
             return None
-        if node.kind == "architectures":
-            return _by_transformers(node)
-        if node.kind == "diffusers":
-            return _by_diffusers(node)
-        if node.kind == "argbind":
-            recipe = _by_argbind(node)
-        elif node.kind == "lightning":
-            recipe = _by_jsonargparse(node)
+        if node.kind == "hydra":
+            recipe = self._by_hydra(node, file)
         elif node.kind == "target":
             recipe = self._by_target(node, file)
-        elif node.kind in ("type", "component"):
-            recipe = _by_arguments(node, "type" if node.kind == "type" else "_component_")
+        elif node.kind == "architectures" and node.symbol.kind == "outside":
+            recipe = _BY_TRANSFORMERS.recipe(node)
         else:
-            recipe = self._by_hydra(node, file)
+            recipe = _TEMPLATES[node.kind].recipe(node)
         return self._importable(recipe, node)
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
@@ -103,54 +146,6 @@ def _without_weights(file: ConfigFile, package: Keys) -> list[str]:
             name = ".".join(map(str, (*package, *keys)))
             lines.append(f"OmegaConf.update(config, {name!r}, {None if is_stored else False})")
     return lines
-
-
-def _by_transformers(node: ModelNode) -> Recipe:
-    name, path = node.name, node.path
-    if node.symbol.kind != "outside":
-        call = f"{name}({name}.config_class.from_json_file({path!r}))"
-        return Recipe(call=call, file=node.symbol.where)
-    setup = f"import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))"
-    return Recipe(setup=setup, call=f"{name}(config)", file="transformers")
-
-
-def _by_jsonargparse(node: ModelNode) -> Recipe:
-    """As LightningCLI does it; what its `trainer` and `data` need is not needed here."""
-    holder = "".join(f"[{key!r}]" for key in node.keys)
-    lines = (
-        "import yaml",
-        "from jsonargparse import ArgumentParser",
-        "from torch.nn import Module",
-        "parser = ArgumentParser(exit_on_error=False)",
-        "parser.add_subclass_arguments(Module, 'model', fail_untyped=False, required=True)",
-        f"config = yaml.safe_load(open({node.path!r})){holder}",
-        "build = getattr(parser, 'instantiate', None) or parser.instantiate_classes",
-    )
-    call = "build(parser.parse_object({'model': config})).model"
-    return Recipe(setup="\n".join(lines), call=call, file=node.home)
-
-
-def _by_diffusers(node: ModelNode) -> Recipe:
-    setup = f"import json\nconfig = json.load(open({node.path!r}))"
-    return Recipe(setup=setup, call=f"{node.name}.from_config(config)", file="diffusers")
-
-
-def _by_argbind(node: ModelNode) -> Recipe:
-    """`Net.width: 64`: argbind gives each class its arguments."""
-    lines = f"import argbind\nscope = argbind.scope(argbind.load_args({node.path!r}))"
-    call = f"argbind.bind({node.symbol.name})()"
-    return Recipe(setup=f"{lines}\nscope.__enter__()", call=call, file=node.home)
-
-
-def _by_arguments(node: ModelNode, key: str) -> Recipe:
-    """As BasicSR and torchtune do it: the keys beside the name are the arguments."""
-    holder = "".join(f"[{part!r}]" for part in node.keys)
-    lines = (
-        "import yaml",
-        f"config = yaml.safe_load(open({node.path!r})){holder}",
-        f"del config[{key!r}]",
-    )
-    return Recipe(setup="\n".join(lines), call=f"{node.symbol.name}(**config)", file=node.home)
 
 
 def _access(keys: Keys) -> str:

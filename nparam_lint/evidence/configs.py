@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
-from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
+from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.registry_configs import RegistryConfigs
@@ -19,25 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.config_files import ModelNode
     from nparam_lint.ground.orders import Recipe
+
+    # A node that describes a model, and how that is built.
+    ConfigModel = tuple[ModelNode, Evidence]
 
 _CHANGED, _BESIDE = 1, 2  # ranks: a command changes what a file says; no text names the file
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
 _OF_TESTS = re.compile(r"(?<![a-z])test", re.IGNORECASE)
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too
-
-
-class ConfigModel(Struct, frozen=True):
-    """A model that a config file describes, and how it is built. `rank`: see `Evidence`."""
-
-    node: ModelNode
-    recipe: Recipe
-    note: str = ""
-    rank: int = 0
-
-    @property
-    def position(self) -> Position:
-        return Position(self.node.path, self.node.line)
 
 
 class ConfigModels:
@@ -54,7 +43,7 @@ class ConfigModels:
         marked = {file.path: self._files.nodes(file) for file in self._files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
         for node, recipe in self._recipes.of_wholes(wholes):
-            yield ConfigModel(node, recipe)
+            yield _model(node, recipe)
         networks = set()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -71,39 +60,43 @@ class ConfigModels:
                         continue
                     networks.add(network)
                 if recipe_of_node := self._recipes.recipe(node):
-                    yield ConfigModel(node, recipe_of_node)
+                    yield _model(node, recipe_of_node)
             file = None if nodes else self._files.file(path)
             for script_node, recipe, note, is_changed in self._scripts.built(file) if file else ():
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
-                yield ConfigModel(script_node, recipe, note, rank)
+                yield _model(script_node, recipe, note, rank)
         for node, recipe in self._registry:
-            yield ConfigModel(node, recipe)
+            yield _model(node, recipe)
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
         """The files, each with the one model that it stands for; or with several, if it does not
         say which of them."""
         outer: dict[str, list[ConfigModel]] = {}
-        for model in self:
-            if not model.node.is_inner:
-                outer.setdefault(model.node.path, []).append(model)
+        for node, evidence in self:
+            if not node.is_inner:
+                outer.setdefault(node.path, []).append((node, evidence))
         for path, models in outer.items():
-            usual = [model for model in models if model.node.keys in _USUAL]
+            usual = [(node, evidence) for node, evidence in models if node.keys in _USUAL]
             yield path, usual[:1] or models
 
 
-def find_configs(source: EvidenceQuery) -> Iterator[Evidence]:
+def _model(node: ModelNode, recipe: Recipe, note: str = "", rank: int = 0) -> ConfigModel:
+    way = Way("config", Position(node.path, node.line), node.path, note)
+    rank = _INNER if node.is_inner else rank
+    return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank)
+
+
+def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
     stuck = {
         Target(item.path, item.qualname)
-        for item in source.discovery.definitions
+        for item in query.discovery.definitions
         if any(parameter.required for parameter in item.parameters or ())
     }
-    for model in ConfigModels(source):
-        node, target = model.node, model.node.target
+    for node, evidence in ConfigModels(query):
+        target = evidence.target
         if node.kind == "component" and target not in stuck:
             continue  # recipes are many, and each names a factory that builds its model alone
         # What an installed package builds is told of the file, unless it is a part of another.
-        if target in source.targets or not (target.callable or node.is_inner):
-            way = Way("config", model.position, node.path, model.note)
-            rank = _INNER if node.is_inner else model.rank
-            yield Evidence(target, way, model.recipe.file or node.path, model.recipe, rank)
+        if target in query.targets or not (target.callable or node.is_inner):
+            yield evidence

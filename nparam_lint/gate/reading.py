@@ -350,15 +350,16 @@ def known_kinds(
         if path not in by_path:
             continue
         if len(models) == 1:
+            ((_, evidence),) = models
             build = by_path[path].build
             recipe = dataclasses.replace(
-                models[0].recipe,
+                evidence.recipe,
                 input=build.recipe.input,
                 experts_per_token=build.recipe.experts_per_token,
             )
             by_path[path].build = dataclasses.replace(build, recipe=recipe)
         else:
-            names = ", ".join(".".join(map(str, model.node.keys)) for model in models)
+            names = ", ".join(".".join(map(str, node.keys)) for node, _ in models)
             several[path] = f": it holds {len(models)} of them ({names})"
     return several
 

@@ -15,7 +15,6 @@ from nparam_lint.gate.candidates import Candidate, Selection
 from nparam_lint.gate.reading import config_models, listed, unreadable
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.orders import Build
-from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +31,9 @@ def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
         if path.endswith(".py") and not source.places:
             continue  # hundreds, where there are any
         if len(models) == 1 and in_scope(path) and target not in targets:
-            model, at = models[0], models[0].position
-            way = Way("config", at, path, model.note)
-            device = source.settings.for_file(path).device
-            yield Candidate(target, at, Build("", model.recipe, device), way=way)
+            ((_, evidence),) = models
+            build = Build("", evidence.recipe, source.settings.for_file(path).device)
+            yield Candidate(target, evidence.way.position, build, way=evidence.way)
 
 
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:

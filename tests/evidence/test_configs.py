@@ -164,11 +164,11 @@ def config_models(root, files):
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     made = config_models(tmp_path_factory.mktemp("configs"), FILES)
-    return {model.node.path: model for model in made}
+    return {evidence.way.position.path: evidence for _, evidence in made}
 
 
 def test_files_and_what_they_build(models):
-    assert {path: (m.node.line, str(m.node.target)) for path, m in models.items()} == {
+    assert {path: (m.way.position.line, str(m.target)) for path, m in models.items()} == {
         "runs/a.yaml": (1, "zoo/net.py::build"),
         "runs/b.yaml": (1, "zoo/net.py::build"),
         "fit_1.json": (1, "zoo/net.py::Net"),
@@ -209,7 +209,7 @@ def test_a_script_is_run_as_far_as_the_model_needs_it(models):
         "with open(args.config) as file:",
         "    config = yaml.safe_load(file)",
     ]
-    assert models["runs/b.yaml"].note == "d as it is before zoo/data.py:2 sets it"
+    assert models["runs/b.yaml"].way.note == "d as it is before zoo/data.py:2 sets it"
 
 
 def test_what_a_text_names_comes_before_what_is_beside_it(models):
@@ -235,8 +235,8 @@ def test_what_commands_change_in_a_config_is_a_way_of_its_own(tmp_path):
         "README.md": f"{command} train.lr 3\n{command} net.d 5 train.lr 3\n{command} net.d=6\n"
     }
     told = [
-        (model.recipe.setup.partition("\n")[0].partition("argv = ")[2], model.note, model.rank)
-        for model in config_models(tmp_path, files)
+        (model.recipe.setup.partition("\n")[0].partition("argv = ")[2], model.way.note, model.rank)
+        for _, model in config_models(tmp_path, files)
     ]
     assert told == [
         ("['sizes.py', '--cfg', 'sizes/b.yaml']", "", 0),
