@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import signal
-import subprocess
-import sys
 
 import pytest
-from processes import has_reader, reading, wait_until
 from sample_repository import AWKWARD, GIT, Sample
 
 # Five models, and what became of them.
@@ -285,32 +280,6 @@ def test_a_file_gets_the_document_the_log_the_text_and_the_page_of_the_run_a_tab
     )
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
-@pytest.mark.thorough
-def test_one_line_of_progress_on_a_terminal(sample, environ):
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "nparam_lint", "diff", "HEAD", "nets/vit.py", "nets/gpt.py"]
-    with subprocess.Popen(
-        command, cwd=sample.path, env=environ | GIT, stdout=subprocess.DEVNULL, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        told = b""
-        try:
-            while data := os.read(ours, 4096):
-                told += data
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert process.returncode == 0
-    shown = told.decode().split("\r\x1b[K")
-    assert shown[1] == "reading the source…"
-    counted = [text.partition("  ")[0] for text in shown if text.startswith("counting")]
-    numbers = [int(text.removeprefix("counting ").partition("/")[0]) for text in counted]
-    assert numbers
-    assert numbers == sorted(numbers)  # the second side counts on
-    assert shown[-1] == ""
-
-
 # --- the question cannot be answered ----------------------------------------------------------
 
 WRONG = {
@@ -381,35 +350,3 @@ def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint):
             assert "there is no revision 'nosuch'" in done.stderr
             assert "there is no revision 'nosuch'" in done.stdout
             assert done.stdout.startswith(start)
-
-
-# --- killed half way --------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
-@pytest.mark.thorough
-def test_killed_half_way_it_has_touched_nothing(sample, environ, tmp_path, name):
-    os.mkfifo(tmp_path / "pipe")
-    slow = f"{VIT}        {reading(tmp_path / 'pipe')}\n"
-    sample.write({"nets/vit.py": slow, "nets/conv.py": CONV + "# not staged\n"})
-    before = sample.state()
-    place = tmp_path / "temporary"
-    place.mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nparam_lint", "diff", "HEAD", "--device", "meta"],
-        cwd=sample.path,
-        env=environ | GIT | {"TMPDIR": str(place)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    # The worker has a place of its own, beside the copy of the base.
-    wait_until(lambda: len(list(place.glob("nparam-lint-*"))) >= 2)
-    wait_until(lambda: has_reader(tmp_path / "pipe"))
-    process.send_signal(getattr(signal, name))
-    output, _ = process.communicate(timeout=60)
-    assert sample.state() == before
-    if name == "SIGTERM":
-        assert (process.returncode, output) == (130, "nparam-lint: interrupted\n")
-        assert list(place.iterdir()) == []

@@ -194,19 +194,16 @@ def test_what_is_asked_for_and_cannot_be(repository, install):
     assert 'next: python = "…" in the config' in done.stderr
 
 
-@pytest.mark.parametrize(
-    "prefix",
-    [
+def test_no_environment_that_will_be_gone_is_written_into_a_hook(repository, install):
+    sample = repository({"net.py": model(10)})
+    for prefix in (
         "/home/a/.cache/uv/archive-v0/h03K9-fGaz5bG5en",
         "/home/a/.cache/uv/builds-v0/.tmp9RCg0Z",
         "/home/a/.local/pipx/.cache/6b2f2a9a4b1a1e2",
-    ],
-)
-def test_no_environment_that_will_be_gone_is_written_into_a_hook(repository, install, prefix):
-    sample = repository({"net.py": model(10)})
-    with mock.patch.object(sys, "prefix", prefix):
-        done = install(sample)
-    assert done.returncode == 2
-    assert prefix in done.stderr
-    assert "next: uv tool install nparam-lint" in done.stderr
-    assert not (sample.path / ".git/hooks/pre-commit").exists()
+    ):
+        with mock.patch.object(sys, "prefix", prefix):
+            done = install(sample)
+        assert done.returncode == 2
+        assert prefix in done.stderr
+        assert "next: uv tool install nparam-lint" in done.stderr
+        assert not (sample.path / ".git/hooks/pre-commit").exists()

@@ -67,11 +67,17 @@ MOMENTS: dict[str, Callable[[Path, Path], bool]] = {
 
 @pytest.mark.first_cases(1)
 @pytest.mark.parametrize(
-    ("name", "moments"),
-    [("SIGTERM", ["builds"]), *((name, MOMENTS) for name in ("SIGTERM", "SIGKILL", "SIGINT"))],
-    ids=["SIGTERM while it builds", "SIGTERM", "SIGKILL", "SIGINT"],
+    ("command", "name", "moments"),
+    [
+        ("--declared --staged", "SIGTERM", ["builds"]),
+        *(("--declared --staged", name, MOMENTS) for name in ("SIGTERM", "SIGKILL", "SIGINT")),
+        *(("diff HEAD --device meta", name, ["builds"]) for name in ("SIGTERM", "SIGKILL")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )
-def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, name, moments):
+def test_nothing_of_the_users_is_touched_however_it_ends(
+    repository, waiting, command, name, moments
+):
     net = slow(waiting)
     sample = repository({"net.py": net, **{f"pkg/file_{i}.py": "x = 1\n" for i in range(500)}})
     sample.add({"net.py": net + "# staged\n"})
@@ -80,7 +86,7 @@ def test_nothing_of_the_users_is_touched_however_it_ends(repository, waiting, na
     temporary = Path(sample.environ["TMPDIR"])
     before = sample.state()
     for moment in moments:
-        process = started(sample, sys.executable, "-m", "nparam_lint", "--declared", "--staged")
+        process = started(sample, sys.executable, "-m", "nparam_lint", *command.split())
         wait_until(lambda: MOMENTS[moment](temporary, waiting))  # noqa: B023
         process.send_signal(getattr(signal, name))
         ended = process.wait(timeout=NEVER)

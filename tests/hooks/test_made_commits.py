@@ -17,44 +17,34 @@ WAYS = {
     "am": [("am", "{patch}")],
     "fast-forward": [("merge", "--ff", "wide")],
     "rebase": [("reset", "--hard", "wide"), ("rebase", "other")],
-    "rebase --apply": [("reset", "--hard", "wide"), ("rebase", "--apply", "other")],
     "rebase --interactive": [("reset", "--hard", "wide"), ("rebase", "-i", "--force", "base")],
     "pull --rebase": [("reset", "--hard", "wide"), ("pull", "--rebase", ".", "other")],
-    "commit --no-verify": [
-        ("checkout", "wide", "--", "."),
-        ("commit", "--no-verify", "-m", "x"),
-    ],
-    "amend --no-verify": [
-        ("checkout", "wide", "--", "."),
-        ("commit", "--amend", "--no-verify", "-m", "x"),
-    ],
     "reset": [("reset", "--hard", "wide")],
 }
 
 
 @pytest.fixture(scope="module")
-def shared():
+def shared(shared_repository, nparam_lint):
     """The repository of all ways: what one of them has measured is known to the next."""
-    return []
+    made = shared_repository({"net.py": model(10)})
+    made.git("checkout", "--quiet", "-b", "base")
+    for branch, text in (("wide", model(10, UNREADABLE)), ("narrow", model(10))):
+        made.git("checkout", "--quiet", "-b", branch)
+        made.committed({"net.py": text})
+    made.git("checkout", "--quiet", "-b", "other", "base")
+    made.committed({"other.txt": ""})
+    remote = made.path.parent / "remote.git"
+    made.git("init", "--quiet", "--bare", remote)
+    made.git("remote", "add", "origin", remote)
+    nparam_lint("install-hook", "--pre-push", "--post-rewrite", cwd=made.path, **made.environ)
+    made.environ["GIT_SEQUENCE_EDITOR"] = "true"
+    return made
 
 
 @pytest.fixture
-def sample(shared, repository, nparam_lint, tmp_path):
-    if not shared:
-        made = repository({"net.py": model(10)})
-        made.git("checkout", "--quiet", "-b", "base")
-        for branch, text in (("wide", model(10, UNREADABLE)), ("narrow", model(10))):
-            made.git("checkout", "--quiet", "-b", branch)
-            made.committed({"net.py": text})
-        made.git("checkout", "--quiet", "-b", "other", "base")
-        made.committed({"other.txt": ""})
-        made.git("init", "--quiet", "--bare", tmp_path / "remote.git")
-        made.git("remote", "add", "origin", tmp_path / "remote.git")
-        nparam_lint("install-hook", "--pre-push", "--post-rewrite", cwd=made.path, **made.environ)
-        made.environ["GIT_SEQUENCE_EDITOR"] = "true"
-        shared.append(made)
-    shared[0].git("checkout", "--quiet", "--force", "-B", "try", "base")
-    return shared[0]
+def sample(shared):
+    shared.git("checkout", "--quiet", "--force", "-B", "try", "base")
+    return shared
 
 
 # The others take the same path through git as one of these.
