@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.report.style import grouped
+from nparam_lint.ground.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from nparam_lint.report.style import grouped
+from nparam_lint.ground.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, if_as_many, in_order, match, with_one
 from nparam_lint.count.module_tree import link
-from nparam_lint.report.style import grouped
+from nparam_lint.ground.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

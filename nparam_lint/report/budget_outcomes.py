@@ -13,8 +13,8 @@ from msgspec import Struct
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import Column, Row, Table, style
-from nparam_lint.report.style import grouped
 
 State = Literal["holds", "broken", "not checked", "ignored"]
 # A count that differs from the budget is a failure; with these states there is no answer.

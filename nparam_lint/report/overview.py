@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import MARK_TONES, clean, first, grouped, plural, rounded, share
+from nparam_lint.report.style import MARK_TONES, clean, first, plural, rounded, share
 
 _MODELS = 10  # without -v
 _IN_FULL = 3  # of so few, all that is known is told

@@ -7,8 +7,8 @@ import re
 import textwrap
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import Hidden, Measured
     from nparam_lint.ground.findings import BudgetResult, Finding
 
-Item = TypeVar("Item")
-Key = TypeVar("Key")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 MARK_TONES = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
@@ -68,14 +66,6 @@ def hidden_words(hidden: Hidden) -> str:
 def by_place(finding: Finding) -> tuple[str, int, int, str, str]:
     at = finding.position
     return (at.path, at.line, at.column, finding.code, finding.message)
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Items of one key together, in the order in which the keys come."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def plural(count: int, noun: str) -> str:

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now, lines_of
-from nparam_lint.report.style import grouped
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:

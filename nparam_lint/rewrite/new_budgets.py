@@ -18,8 +18,8 @@ from nparam_lint.gate import as_the_project_builds, measure
 from nparam_lint.gate.candidates import arguments_entry, select_models
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.ways import config_candidates
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.values import Position, Way
-from nparam_lint.report.style import grouped
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
 
@@ -134,6 +134,8 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
 def _uncounted_user(target: str, report: Report) -> str:
     """Of a part of other models, of which none could be counted, the one that stands for itself."""
     users = report.containment.users.get(target, ())
+    if any(m.target in users and isinstance(m.measurement, Measured) for m in report.models):
+        return ""
     top_users = [user for user in users if user not in report.containment.users]
     names = [user.partition("::")[2] for user in top_users or users]
     return f"inside {names[0]}, which was not counted" if names else ""

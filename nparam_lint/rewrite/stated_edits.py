@@ -14,8 +14,9 @@ from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import COUNT, DocText, plain
 from nparam_lint.claims.grammar import Number, parse_value
 from nparam_lint.count.measured import Measured
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.values import Position
-from nparam_lint.report.style import grouped, plural
+from nparam_lint.report.style import plural
 from nparam_lint.rewrite import number_style
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 

@@ -2,8 +2,6 @@
 Everything runs for real."""
 
 import json
-import subprocess
-from textwrap import indent
 
 import pytest
 from sample_files import write_files
@@ -132,18 +130,6 @@ def checked(nparam_lint):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """What no test writes to; it is no git repository."""
-    return write_files(tmp_path_factory.mktemp("init"), FILES)
-
-
-@pytest.fixture
-def root(tmp_path):
-    """The same for a test that does."""
-    return write_files(tmp_path / "project", FILES)
-
-
-@pytest.fixture(scope="module")
 def initialised(tmp_path_factory, init):
     """A project after `init`, and what the command said."""
     root = write_files(tmp_path_factory.mktemp("initialised"), FILES)
@@ -186,72 +172,16 @@ def test_twice_is_once_and_v_says_why_others_got_none(initialised, init, content
     assert contents(root) == INITIALISED
 
 
-def test_a_diff_writes_nothing_and_is_what_would_be_written(project, init, applied, contents):
-    done = init(project, "--diff", "-q")
+def test_a_diff_writes_nothing_and_is_what_would_be_written(tmp_path, init, applied, contents):
+    root = write_files(tmp_path / "project", FILES)
+    done = init(root, "--diff", "-q")
     summary = "4 budgets would be written in 2 files · 1 model has one · 3 models got none"
     assert (done.returncode, done.stderr) == (0, f"{summary} (-v lists them)\n")
-    assert contents(project) == FILES
-    assert applied(project, done.stdout) == INITIALISED
+    assert contents(root) == FILES
+    assert applied(root, done.stdout) == INITIALISED
 
 
-def test_rounded_and_all_into_the_config(root, init, checked, contents):
-    done = init(root, "nets", "--into", "config", "--rounded", "--all")
-    assert done.returncode == 0
-    table = (
-        "\n[tool.nparam-lint.budgets]\n"
-        '"nets/net.py::Bare" = 9\n'
-        '"nets/net.py::Net" = "11.1k"\n'
-        '"nets/net.py::Part" = 110\n'
-        '"nets/net.py::Pieces" = 90\n'
-        '"nets/net.py::tiny" = 2\n'
-    )
-    assert contents(root) == FILES | {"pyproject.toml": PYPROJECT + table}
-    code, declared = checked(root)
-    assert (code, len(declared)) == (0, 6)
-
-
-def test_without_any_config_one_is_made_at_the_directory_that_it_is_run_in(root, init, checked):
-    (root / "pyproject.toml").unlink()
-    done = init(root, "nets/net.py", "--into", "config", "-q")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (root / "nparam-lint.toml").read_text() == (
-        "[budgets]\n"
-        '"nets/net.py::Bare" = 9\n'
-        '"nets/net.py::Net" = 11_110\n'
-        '"nets/net.py::Pieces" = 90\n'
-        '"nets/net.py::tiny" = 2\n'
-    )
-    code, declared = checked(root)
-    assert (code, len(declared)) == (0, 5)
-
-
-def test_what_cannot_be_written_where_it_is_to_be_is_said(root, init, contents):
-    done = init(root, "--into", "docstring", "-q")
-    lines = """\
-nets/net.py:27  Pieces  left alone: its docstring is not one plain literal; counted: 90
-3 budgets written in nets/net.py · 1 model has one · 4 models got none (-v lists them)
-"""
-    assert (done.returncode, done.stdout, done.stderr) == (1, lines, "")
-    assert contents(root) == FILES | {"nets/net.py": WRITTEN}
-
-
-def test_the_budget_goes_to_the_definition_that_python_uses(nparam_lint, tmp_path):
-    classes = "class {0}(nn.Linear):\n    def __init__(self): super().__init__(10, {1})\n"
-    branches = "if nn:\n" + indent(classes.format("Net", 20), "    ")
-    branches += "else:\n" + indent(classes.format("Net", 10), "    ")
-    rebound = classes.format("Two", 20) + classes.format("Three", 10) + "Two = Three\n"
-    (tmp_path / "net.py").write_text("from torch import nn\n" + branches + rebound)
-    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
-
-    nparam_lint("init", ".", cwd=tmp_path)
-    written = (tmp_path / "net.py").read_text()
-    assert written.count("nparam") == 2
-    assert written.index("nparam: 220") < written.index("else:")
-    assert written.index("class Three") < written.index("nparam: 110")
-    assert nparam_lint(".", cwd=tmp_path).returncode == 0
-
-
-WAYS = '''\
+WAYS = """\
 from torch import nn
 
 SIZES = {"tiny": (2, 1), "base": (4, 2)}
@@ -269,7 +199,7 @@ class Sized(nn.Module):
 
 
 class Called(nn.Linear):
-    """Only a script knows how to build it."""
+    '''Only a script knows how to build it.'''
 
     def __init__(self, width, bias=True):
         super().__init__(width, width, bias)
@@ -285,32 +215,7 @@ class Broken(nn.Module):
 class Inner(nn.Linear):
     def __init__(self):
         super().__init__(2, 2)
-'''
-
-
-def test_the_ways_that_the_project_names_get_budgets(tmp_path, init, checked):
-    files = {
-        "nets.py": WAYS,
-        "train.py": "from nets import Called\n\nmodel = Called(3, bias=False)\n",
-        "pyproject.toml": "[tool.nparam-lint]\ntimeout = 60\n",
-    }
-    root = write_files(tmp_path / "project", files)
-    done = init(root)
-    assert done.stdout.splitlines()[:5] == [
-        "nets.py:34  Inner  6  (inside Broken, which was not counted)",
-        "nets.py:17  Called(3, bias=False)  9",
-        "pyproject.toml:6  nets.py::Sized.from_name('tiny')  6",
-        "pyproject.toml:5  nets.py::Sized.from_name('base')  40",
-        "4 budgets written in 2 files · 1 model got none (-v lists them)",
-    ]
-    assert (
-        '"""Only a script knows how to build it.\n\n    nparam(3, bias=False): 9\n    """'
-        in (root / "nets.py").read_text()
-    )
-    code, declared = checked(root)
-    assert (code, declared["nets.py::Called(3, bias=False)"]) == (0, ["9"])
-
-
+"""
 SCRIPT = """\
 from net import Net
 
@@ -319,50 +224,79 @@ if __name__ == "__main__":
     sizes["d"] = 3
     net = Net(**sizes)
 """
+HEAD = "from torch import nn\n\n\n"
+SIZED = "class Net(nn.Linear):\n    def __init__(self, d):\n        super().__init__(d, d)\n"
+TWICE = """\
+if nn:
+    class Net(nn.Linear):
+        def __init__(self): super().__init__(10, 20)
+else:
+    class Net(nn.Linear):
+        def __init__(self): super().__init__(10, 10)
+class Two(nn.Linear):
+    def __init__(self): super().__init__(10, 20)
+class Three(nn.Linear):
+    def __init__(self): super().__init__(10, 10)
+Two = Three
+"""
+FACTORIES = "\n\ndef net_s():\n    return Net(2)\n\n\ndef net_b():\n    return Net(3)\n"
+TRAINER = "class Trainer:\n    def __init__(self, d): self.net = Net(d)\n"
+# Files, options and the exit code.
+PROJECTS = {
+    "rounded, all, and into the config": (FILES, "nets --into config --rounded --all", 0),
+    "without any config": (
+        {"nets/net.py": NET},
+        "nets/net.py --into config --quiet",
+        0,
+    ),
+    "what cannot be written where it is to be": (FILES, "--into docstring --quiet", 1),
+    "the definition that Python uses": ({"net.py": HEAD + TWICE}, "", 0),
+    "the ways that the project names": (
+        {
+            "nets.py": WAYS,
+            "train.py": "from nets import Called\n\nmodel = Called(3, bias=False)\n",
+            "pyproject.toml": "[tool.nparam-lint]\ntimeout = 60\n",
+        },
+        "",
+        0,
+    ),
+    "where there is nothing to write": ({"net.py": HEAD + SIZED, "train.py": SCRIPT}, "", 0),
+    "a call of a script": (
+        {"net.py": HEAD + SIZED, "train.py": SCRIPT, "eval.py": "from net import Net\nNet(3)\n"},
+        "",
+        0,
+    ),
+    "factories, which are sizes of a class, too": ({"zoo.py": HEAD + SIZED + FACTORIES}, "", 0),
+    "what only a trainer builds": ({"net.py": HEAD + SIZED + TRAINER}, "", 0),
+}
 
 
-def test_where_there_is_nothing_to_write_it_is_said_why(tmp_path, init, nparam_lint):
-    net = "class Net(nn.Module):\n def __init__(self, d):\n  super().__init__()\n"
-    (tmp_path / "net.py").write_text(f"from torch import nn\n{net}  self.a = nn.Linear(d, d)\n")
-    (tmp_path / "train.py").write_text(SCRIPT)
-    summary, net = init(tmp_path).stdout.splitlines()
-    assert summary == "no budget to write · 1 model got none"
-    said = "train.py:6 builds it with more than one call: say them in the config (setup)"
-    assert net == f"net.py:2  Net  {said}"
-    (screen,) = [
-        line for line in nparam_lint(cwd=tmp_path).stdout.splitlines() if "To hold" in line
-    ]
+def test_what_would_be_written(tmp_path, init, expected):
+    said = {}
+    for name, (files, options, code) in PROJECTS.items():
+        done = init(write_files(tmp_path / name, files), *options.split(), "--diff")
+        assert done.returncode == code, done.stderr
+        said[f"init {options} {name}".replace("  ", " ")] = done.stdout + done.stderr
+    expected(said)
+
+
+@pytest.mark.parametrize(
+    "name", ["the definition that Python uses", "the ways that the project names"]
+)
+def test_the_next_check_of_what_was_written_passes(tmp_path, init, checked, name):
+    root = write_files(tmp_path / "project", PROJECTS[name][0])
+    init(root)
+    assert checked(root)[0] == 0
+
+
+def test_the_check_says_how_to_declare_what_can_be(tmp_path, nparam_lint):
+    root = write_files(tmp_path, {"net.py": HEAD + SIZED, "train.py": SCRIPT})
+    (screen,) = [line for line in nparam_lint(cwd=root).stdout.splitlines() if "To hold" in line]
     assert screen.endswith("say in the config how the model is built: [arguments]")
     for call in ("Net(D)", "Net(3)"):
-        (tmp_path / "eval.py").write_text(f"from net import Net\nD = 3\nnet = {call}\n")
-        assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in (
-            nparam_lint(cwd=tmp_path).stdout
-        )
-        assert f"{call}  12\n" in init(tmp_path, "--diff").stderr
-
-
-def test_a_factory_gets_one_budget_though_it_is_a_size_of_its_class_too(tmp_path, init):
-    source = "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self, d):\n"
-    source += "        super().__init__(d, d)\n"
-    for name, width in (("net_s", 2), ("net_b", 3)):
-        source += f"\n\ndef {name}():\n    return Net({width})\n"
-    (tmp_path / "zoo.py").write_text(source)
-    assert init(tmp_path).stdout.splitlines()[:2] == ["zoo.py:9  net_s  6", "zoo.py:14  net_b  12"]
-    assert '    """nparam: 6"""' in (tmp_path / "zoo.py").read_text()
-    assert not (tmp_path / "nparam-lint.toml").exists()
-
-
-def test_what_only_a_trainer_builds_is_no_part_of_a_model(init, tmp_path):
-    (tmp_path / "net.py").write_text(
-        "from torch import nn\n"
-        "class Net(nn.Module):\n"
-        "    def __init__(self, width):\n"
-        "        super().__init__()\n"
-        "        self.layer = nn.Linear(width, 1)\n"
-        "class Trainer:\n"
-        "    def __init__(self, width): self.net = Net(width)\n"
-    )
-    assert '# "net.py::Net" = "width=…"\n' in init(tmp_path).stdout
+        (root / "eval.py").write_text(f"from net import Net\nD = 3\nnet = {call}\n")
+        said = nparam_lint(cwd=root).stdout
+        assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in said
 
 
 def test_a_file_with_two_names_is_written_once(nparam_lint, tmp_path):

@@ -17,6 +17,7 @@ from nparam_lint.analysis.roles import ROLES, Role, RolePart
 from nparam_lint.claims.grammar import Bounds
 from nparam_lint.count.measured import Environment, Measured, NotMeasured
 from nparam_lint.gate.measures import fitting_measure
+from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.report import style
 from nparam_lint.report.json_records import (
@@ -219,7 +220,7 @@ def grouped(parts: Iterable[RolePart]) -> list[tuple[RolePart, int]]:
         path, because = (_NUMBER.sub("*", text) for text in (part.path, part.because))
         return replace(part, path=path, because=because, count=0)
 
-    groups = style.grouped(parts, place).items()
+    groups = grouping.grouped(parts, place).items()
     sums = [(replace(p, count=sum(a.count for a in alike)), len(alike)) for p, alike in groups]
     return sorted(sums, key=lambda group: ROLES.index(group[0].role))
 

@@ -10,6 +10,7 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.documents.formula_data import formula_data
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 
@@ -211,7 +212,7 @@ def _module_forms(
 def _parts_of(path: str, inside: Sequence[ShapeForm]) -> dict[str, list[ShapeForm]]:
     prefix = f"{path}." if path else ""
     below = [form for form in inside if "." in form.name.removeprefix(prefix)]
-    return style.grouped(below, lambda f: prefix + f.name.removeprefix(prefix).partition(".")[0])
+    return grouped(below, lambda f: prefix + f.name.removeprefix(prefix).partition(".")[0])
 
 
 def _is_whole(parts: Mapping[str, Sequence[ShapeForm]], inside: Sequence[ShapeForm]) -> bool:

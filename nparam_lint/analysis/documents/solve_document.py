@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.solutions import Solved
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.values import proportion
 from nparam_lint.report import style
@@ -62,7 +63,7 @@ def _off(point: Met, budget: int) -> str:
 class _Sections:
     def __init__(self, solutions: Solutions, options: doc.Options) -> None:
         self.solutions, self.options = solutions, options
-        self.targets = style.grouped(solutions.targets, lambda answer: answer.target)
+        self.targets = grouped(solutions.targets, lambda answer: answer.target)
         # The callable alone where that tells a target from the others.
         names = {target: clean(target).partition("::")[2] for target in self.targets}
         counts = Counter(names.values())
@@ -181,14 +182,14 @@ class _Sections:
     def sayings(self, texts: Callable[[Solved], Iterator[str]]) -> list[str]:
         """What is to be said, and, before it, about which answers, where it is not about all."""
         answers = [answer for answer in self.solutions.targets if answer.points]
-        by_target = style.grouped(answers, lambda answer: answer.target)
+        by_target = grouped(answers, lambda answer: answer.target)
         by_text: dict[str, list[Solved]] = {}
         for answer in answers:
             for text in texts(answer):
                 by_text.setdefault(text, []).append(answer)
         notes = []
         for text, about in by_text.items():
-            groups = style.grouped(about, lambda answer: answer.target)
+            groups = grouped(about, lambda answer: answer.target)
             whom = "; ".join(self.about(part, by_target[target]) for target, part in groups.items())
             notes.append(text if len(about) == len(answers) or not whom else f"{whom}: {text}")
         return notes

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.scan import scan_source
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
@@ -54,13 +55,13 @@ class FileNotes(Struct, frozen=True, dict=True):
         models = [annotated(model, root, place) for model in answer.report.models]
         shown, alike = covering([model for model in models if model is not None])
         pairs = ((model, row) for model in (*shown, *alike) for row in model.rows)
-        return style.grouped(pairs, lambda pair: pair[1].line)
+        return grouped(pairs, lambda pair: pair[1].line)
 
     @cached_property
     def definitions(self) -> dict[int, DefinitionNote]:
         place, notes = self.answer.place, {}
         here = [model for model in self.answer.report.models if model.position.path == place]
-        for line, models in style.grouped(here, lambda model: model.position.line).items():
+        for line, models in grouped(here, lambda model: model.position.line).items():
             if all(map(is_empty, models)):
                 continue
             # As `covering` orders them, whose first one the lines are shown of.
