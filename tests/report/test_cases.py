@@ -1,47 +1,117 @@
-"""What each declared budget of a report comes to as a test case; reports made by hand."""
+"""What each declared budget of a report comes to as a test case: of pytest, and in JUnit XML, which
+is held against the schema by which Jenkins reads it."""
 
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from report_samples import broken_net, budget, glob_gpt, measured, model, net, report
+from render_samples import rendered
+from report_checks import check_junit
+from report_samples import (
+    MISSTATED,
+    broken_net,
+    budget,
+    glob_gpt,
+    measured,
+    model,
+    needs,
+    net,
+    report,
+    tiny,
+    unmeasured,
+)
 
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
-from nparam_lint.report.budget_cases import Case, cases
+from nparam_lint.report.budget_cases import cases
 
 ROOT = Path("/project")
 AT = Position("net.py", 12, 5)
+NET = broken_net()
 
 
-def outcomes(value):
-    return [(case.name, case.outcome) for case in cases(value, ROOT, Options())]
+def junit(value):
+    return check_junit(rendered("junit", value, Options(width=40, color=True)))
 
 
-def holding(*findings, **more):
-    budgets = (budget(101_786, 101_786, 101_786, at=AT),)
+def holding(*findings, at=AT, **more):
+    budgets = (budget(101_786, 101_786, 101_786, at=at),)
     counted = measured(net(), "Net()")
     return model("net.py::Net", counted, budgets=budgets, findings=findings, declared=True, **more)
 
 
-def found(code, severity="error", at=AT):
-    return Finding(code, severity, at, f"{code} it is", "net.py::Net")
+def found(code, severity="error", line=12, target="net.py::Net", path="net.py"):
+    return Finding(code, severity, Position(path, line, 5), f"{code} it is", target)
 
 
-def test_a_glob_is_one_case_whatever_it_matches():
-    assert cases(report(glob_gpt()), ROOT, Options()) == [
-        Case("nanogpt/model.py::GPT[124_373_760]", "/project/nanogpt/model.py", 120),
-        Case("nanogpt/model.py::GPT[transformer.h.*: 7_079_424]", "/project/nanogpt/model.py", 121),
-        Case("nanogpt/model.py::GPT[trainable: <= 130M]", "/project/model.py", 12),
-    ]
+def unbuilt(*findings, reason="Net raised\nValueError"):
+    """A model with two budgets that could not be built."""
+    places = {"12": AT, "<= 20": Position("net.py", 13, 5)}
+    budgets = tuple(budget(None, None, None, text, at=at) for text, at in places.items())
+    failure = NotMeasured("NPL004", reason, cause="raised")
+    return model("net.py::Net", failure, budgets=budgets, findings=findings, declared=True)
 
 
-def test_a_broken_budget_fails_with_the_finding_and_the_table_as_wide_as_there_is_room():
-    (case,) = cases(report(broken_net()), ROOT, Options(width=60))
-    assert (case.name, case.outcome) == ("net.py::Net[50_890]", "failed")
-    assert case.message == "Net has 101,786 parameters, declared 50_890: +50,896 (+100.01 %)"
+def odd_names():
+    """Names that are long, odd, or those of others."""
+    long = " + ".join(["width * width"] * 9)
+    odd = model("a\udcffb.py::Net", measured(net()), budgets=(budget(1, 1, 1, long),))
+    return holding(), odd, holding()
+
+
+def outcomes(value) -> str:
+    """A line for each case: what it comes to, what it is called, and why."""
+    lines = []
+    for case in cases(value, ROOT, Options()):
+        at = f"{case.path}:{case.line}"
+        lines.append(f"pytest: {case.outcome}  {case.name}  {at}  {case.message}".rstrip())
+    for case in junit(value):
+        outcome, message = "passed", ""
+        for child in case:
+            outcome, message = child.tag, child.get("message", "")
+        name = f"{case.get('classname')}  {case.get('name')}"
+        lines.append(f"JUnit: {outcome}  {name}  {message}".rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_what_becomes_of_budgets_and_findings(expected):
+    warned = replace(NET, findings=(replace(NET.findings[0], severity="warning"),))
+    second = budget(101_786, 10, 10, at=Position("net.py", 13, 5))
+    others = (
+        *unmeasured().findings,
+        MISSTATED,
+        found("NPL008", target="old.py::Net", path="pyproject.toml"),
+    )
+    reports = {
+        "a glob is one case whatever it matches": report(glob_gpt()),
+        "a broken budget": report(NET),
+        "a silenced finding is skipped, not failed": report(replace(NET, findings=())),
+        "a broken budget that is but a warning has not passed": report(warned),
+        "a finding is about the budget on its line": report(
+            replace(NET, budgets=(*NET.budgets, second))
+        ),
+        "what nobody could count is an error for each budget": report(unbuilt(found("NPL004"))),
+        "ignored, it is skipped": report(unbuilt()),
+        "a formula that is wrong elsewhere fails its budget": report(holding(found("NPL011"))),
+        "other findings have cases of their own": report(unmeasured(), tiny(), findings=others),
+        "models that were not counted are skipped": report(
+            skipped=(("zoo/a.py::A", needs("width", "depth")),)
+        ),
+        "nothing could be checked": replace(
+            report(unbuilt()), error="no torch\n  next: get it", findings=()
+        ),
+        "names are distinct, short and printable": report(*odd_names()),
+    }
+    for code in ("NPL006", "NPL010", "NPL101", "NPL002", "NPL003", "NPL007", "NPL008"):
+        reports[f"{code} beside a budget"] = report(holding(found(code, line=40)))
+    reports["a warning beside a budget"] = report(holding(found("NPL002", "warning", 40)))
+    expected({name: outcomes(value) for name, value in reports.items()})
+
+
+def test_a_broken_budget_has_the_finding_and_the_table_as_wide_as_there_is_room():
+    (case,) = cases(report(NET), ROOT, Options(width=60))
     finding, table = case.text.split(
         "\n\nFor an explanation and an example: nparam-lint rule NPL001\n\n"
     )
@@ -50,56 +120,20 @@ def test_a_broken_budget_fails_with_the_finding_and_the_table_as_wide_as_there_i
     )
     assert table.splitlines()[2].startswith("(total)   Net          16  101,786  100.0 %")
     assert max(map(len, case.text.splitlines())) <= 60
-    assert "\x1b[" in cases(report(broken_net()), ROOT, Options(color=True))[0].text
+    assert "\x1b[" in cases(report(NET), ROOT, Options(color=True))[0].text
+    (case,) = cases(replace(report(unbuilt()), error="a\n  b"), ROOT, Options())[:1]
+    assert case.text == "a\n  b"
 
 
-@pytest.mark.parametrize(
-    ("code", "outcome"),
-    [
-        *((code, "failed") for code in ("NPL006", "NPL010", "NPL101")),
-        *((code, "error") for code in ("NPL002", "NPL003", "NPL007", "NPL008")),
-    ],
-)
-def test_an_error_beside_the_budgets_is_a_case_of_its_own(code, outcome):
-    at = Position("net.py", 40)
-    (right, other) = cases(report(holding(found(code, at=at))), ROOT, Options())
-    assert right == Case("net.py::Net[101_786]", "/project/net.py", 12)
-    assert other.name.startswith(f"net.py::Net[{code} ")
-    assert (other.line, other.outcome, other.message) == (40, outcome, f"{code} it is")
-    assert outcomes(report(holding(found(code, "warning", at)))) == outcomes(report(holding()))
+@pytest.mark.parametrize("seconds", [0.0, 1.84, 12_345.6789])
+def test_the_time_is_that_of_the_run(seconds):
+    text = rendered("junit", report(seconds=seconds), Options())
+    check_junit(text)
+    assert text.count(f'time="{seconds:.3f}"') == 2
 
 
-def test_a_formula_that_holds_by_chance_fails():
-    assert outcomes(report(holding(found("NPL011")))) == [("net.py::Net[101_786]", "failed")]
-
-
-def test_what_nobody_could_count_is_an_error_or_skipped_but_never_passes():
-    reason = "Net raised\nValueError"
-    unbuilt = replace(
-        holding(found("NPL004")),
-        measurement=NotMeasured("NPL004", reason, cause="raised"),
-        budgets=(budget(None, None, None, "12", at=AT),),
-    )
-    name = "net.py::Net[12]"
-    assert outcomes(report(unbuilt)) == [(name, "error")]
-    ignored = replace(unbuilt, findings=())
-    (case,) = cases(report(ignored), ROOT, Options())
-    assert case == Case(
-        name, "/project/net.py", 12, "skipped", "NPL004 is ignored: Net raised ValueError"
-    )
-    (case,) = cases(report(ignored, error="no torch\n  next: get it"), ROOT, Options())
-    assert case == Case(
-        name, "/project/net.py", 12, "error", "no torch", "no torch\n  next: get it"
-    )
-
-
-def test_names_are_distinct_short_and_printable():
-    long = " + ".join(["width * width"] * 9)
-    odd = model("a\udcffb.py::Net", measured(net()), budgets=(budget(1, 1, 1, long),))
-    same = holding()
-    names = [name for name, _ in outcomes(report(same, odd, same))]
-    assert names == [
-        "net.py::Net[101_786]",
-        "a\\udcffb.py::Net[width * width + width * width + width *…]",
-        "net.py::Net[101_786 #2]",
-    ]
+def test_control_characters_are_shown_not_written():
+    finding = Finding("NPL002", "error", Position("a\x00b.py"), "\x1b[31mred\x0b\ufffe\udcff")
+    [case] = junit(report(findings=(finding,)))
+    assert case.get("classname") == "a\\x00b.py"
+    assert case[0].get("message") == "\\x1b[31mred \\ufffe\\udcff"
