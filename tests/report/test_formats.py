@@ -46,7 +46,7 @@ REPORTS = {
     "not measured": report(unmeasured()),
     "warning": report(tiny(), besides=(MISSTATED,)),
     "everything": everything(),
-    "many": many(300),
+    "many": many(60),
     "failure": failed(),
     "hostile": hostile(),
     "hostile failure": failed(HOSTILE),
