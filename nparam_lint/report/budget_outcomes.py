@@ -124,13 +124,9 @@ def worst(findings: Iterable[Finding]) -> str:
     return "✗" if "error" in severities else "!" if severities else ""
 
 
-def all_budgets(report: Report) -> list[JudgedBudget]:
-    return [claim for model in report.models for claim in budgets_of(model)]
-
-
 def declared_budgets(report: Report) -> tuple[list[JudgedBudget], set[Finding]]:
     """All budgets, with their findings."""
-    declared = all_budgets(report)
+    declared = [claim for model in report.models for claim in budgets_of(model)]
     return declared, {finding for claim in declared for finding in claim.findings}
 
 
