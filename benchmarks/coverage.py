@@ -152,8 +152,8 @@ def cover(
 
 def _compare(result: Coverage, place: Path, document: Json, python: Path) -> None:
     source = read_source(open_session(place, os.environ), [])
-    structure = find_containment(source.found)
-    targets = dict.fromkeys(item.target for item in source.found.definitions)
+    structure = find_containment(source.discovery)
+    targets = dict.fromkeys(item.target for item in source.discovery.definitions)
     result.definitions = len(targets)
     stands_for = {t: structure.returns.get(t, t) for t in targets}
     inside = {one["target"] for one in document["models"] if "inside" in one}
@@ -170,7 +170,7 @@ def _compare(result: Coverage, place: Path, document: Json, python: Path) -> Non
     result.models = sorted(top - empty)
     result.measured = [target for target in result.models if target in counts]
     unknown = ({*result.models} - {*counts}) & _needing(source)
-    result.unused = sorted(unused(source.found, place, unknown))
+    result.unused = sorted(unused(source.discovery, place, unknown))
     _explain(result, document, stands_for)
     own = [one for one in built if "inside" not in one and one["counts"]["total"]]
     result.counts = len(own)
@@ -181,14 +181,14 @@ def _is_empty(target: str, source: Any, structure: Any) -> bool:
     """Whether nothing in the source of a class makes parameters: neither its lines, nor a model
     that it contains."""
     path, _, name = target.partition("::")
-    names, classes = source.found.models.names, source.found.models.names.classes(path)
+    names, classes = source.discovery.models.names, source.discovery.models.names.classes(path)
     makers = {one for one, made in structure.returns.items() if made == target} | {target}
     if name not in classes or any(makers.intersection(found) for found in structure.users.values()):
         return False
     bases = [base.name for base in names.bases(Symbol("class", path, name))]
     if not all(base in BARE or base.rpartition("nn.")[2] in EMPTY for base in bases):
         return False
-    lines = source.found.tree.source(path).decode("utf-8", "replace").split("\n")
+    lines = source.discovery.tree.source(path).decode("utf-8", "replace").split("\n")
     first = classes[name].line
     body = [lines[first]]
     for line in lines[first + 1 :]:
@@ -200,7 +200,9 @@ def _is_empty(target: str, source: Any, structure: Any) -> bool:
 
 def _needing(source: Any) -> set[str]:
     """The classes that need arguments."""
-    needing = (d for d in source.found.definitions if any(p.required for p in d.parameters or ()))
+    needing = (
+        d for d in source.discovery.definitions if any(p.required for p in d.parameters or ())
+    )
     return {one.target for one in needing if one.kind == "class"}
 
 
@@ -249,7 +251,7 @@ def _check(result: Coverage, place: Path, built: list[Json], source: Any, python
             result.not_checked["the call is not known"] += 1
             continue
         recipe, location = candidate.build.recipe, candidate.location
-        attempts = source.found.plan(location) or ()
+        attempts = source.discovery.plan(location) or ()
         setup = recipe.setup or ""
         if not candidate.target.callable:
             setup = f"path = {candidate.target.location!r}\n{setup}"

@@ -50,7 +50,7 @@ def write_budget(model: Model, text: str) -> Position | None:
     path = session.root / target.location
     if is_outside(path, session.root, session.environ):
         raise Unsafe(f"{target.location} is outside of the repository")
-    old = model.source.found.tree.source(target.location)
+    old = model.source.discovery.tree.source(target.location)
     new, failures = docstring_edits.add(old, {definition: [(None, text)]})
     if definition in failures:
         raise Unsafe(failures[definition])

@@ -171,7 +171,7 @@ class Model:
         path = self.target.location
         if not self.target.is_path:
             return []
-        source = self.source.found.tree.source(path).decode(errors="replace")
+        source = self.source.discovery.tree.source(path).decode(errors="replace")
         if self.definition is not None:  # its own first
             lines = source.splitlines()
             source = "\n".join(lines[self.definition.line - 1 :] + lines)

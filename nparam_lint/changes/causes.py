@@ -122,7 +122,7 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         both = {model.target: model for model in candidates_of_both(source_then, source, back)}
         models_then = {key: both[target] for key, target in targets.items() if target in both}
         _, builds_then = _builds(models_then, source_then)
-    tree = source.found.tree
+    tree = source.discovery.tree
     edited = cache(lambda file: tuple(_edited(file, source, past)))
     definitions = cache(lambda file: [*_definitions(file, tree.source(file))])
 
@@ -234,7 +234,7 @@ def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine
         before = (past.session.root / past.moves.back.get(path, path)).read_bytes()
     except OSError:  # it is new
         return
-    content = source.found.tree.source(path)
+    content = source.discovery.tree.source(path)
     if content == before:
         return
     old, new = lines_of(before), lines_of(content)

@@ -89,7 +89,7 @@ def compare_revisions(
 
 
 def _unreadable(source: ProjectSource | None) -> dict[str, str]:
-    problems = source.found.problems if source else ()
+    problems = source.discovery.problems if source else ()
     return {problem.position.path: problem.message for problem in problems}
 
 
@@ -132,7 +132,7 @@ def candidates_of_both(
         for entry in other_source.budgets
         if entry.recipe is not None and entry.target in targets
     ]
-    settings, discovery = source.settings, source.found
+    settings, discovery = source.settings, source.discovery
     candidates: dict[_Key, Candidate] = {}
     for target, recipe, device in other_keys:
         here = in_moved_file(target, moved)

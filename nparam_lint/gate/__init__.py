@@ -128,7 +128,7 @@ def check(
             report, recipes=fill_in.arguments_to_fill_in(report.skipped, source, calls)
         )
     named = frozenset(_named_in_readme(source))
-    report = replace(report, test_files=len(source.found.left_out), named=named)
+    report = replace(report, test_files=len(source.discovery.left_out), named=named)
     if division is None:
         with Aside("the counts that texts state"):
             report = stated_counts.with_stated_counts(report, source)
@@ -141,7 +141,7 @@ def _named_in_readme(source: ProjectSource) -> Iterator[str]:
     for path in listed(session, list_texts):
         if "/" not in path and path.lower().startswith("readme"):
             words = {*words_in(reader(session.root)(path))}
-            for definition in source.found.definitions:
+            for definition in source.discovery.definitions:
                 if definition.qualname.encode() in words:
                     yield definition.target
 
@@ -168,7 +168,7 @@ def as_the_project_builds(source: ProjectSource, selection: Selection) -> Select
     has no use for these, and does not load what finds them."""
     selection = ways.with_ways(source, selection)
     with Aside("which models are parts of others"):
-        return replace(selection, containment=containment.find_containment(source.found))
+        return replace(selection, containment=containment.find_containment(source.discovery))
     return selection
 
 
@@ -183,7 +183,7 @@ def show(session: Session, targets: Sequence[Target]) -> Report:
         if wanted := [candidate for candidate in source.candidates if candidate.is_open]:
             whole = read_source(session, ())
             selection = ways.with_ways_of(replace(whole, candidates=wanted), selection)
-            source = replace(source, found=whole.found)
+            source = replace(source, discovery=whole.discovery)
         report = measure(source, selection)
         built_in_ways = {m.target for m in report.models if m.way is not None}
         models = tuple(

@@ -55,7 +55,7 @@ def count_models(
         answers.measurements[number] = one_reason(candidate, answers.measurements[number])
     answers.interpreter = session.interpreter
     if answers.broken is not None:
-        folders = sorted(source.found.tree.folders - {""})
+        folders = sorted(source.discovery.tree.folders - {""})
         answers.inside = environments_in(session.home, folders)
     return answers
 
@@ -76,7 +76,7 @@ def _planned(
     requests: Sequence[tuple[Candidate, Ask]], source: ProjectSource
 ) -> tuple[frozenset[str], list[Order]]:
     """The names that the project's modules may be imported by, and an order for each candidate."""
-    discovery, root = source.found, source.session.root
+    discovery, root = source.discovery, source.session.root
     roots = ("", "src") if (root / "src").is_dir() else ("",)
     imports: dict[str, tuple[ImportAttempt, ...]] = {}
     for location, is_file in {c.location: c.is_file for c, _ in requests}.items():

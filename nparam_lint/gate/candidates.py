@@ -100,7 +100,7 @@ class ProjectSource(Struct, frozen=True):
 
     session: Session
     files: Sequence[str]
-    found: Discovery
+    discovery: Discovery
     candidates: Sequence[Candidate]
     findings: Sequence[Finding]
     places: tuple[str, ...] = ()

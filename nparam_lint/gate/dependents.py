@@ -100,7 +100,7 @@ def with_dependents(
 
 def that_reach(location: str, source: ProjectSource) -> list[Candidate]:
     """The models of a source whose files import a file, directly or through others, or are it."""
-    tree = source.found.tree
+    tree = source.discovery.tree
     files = {r.location: _file(tree, r.location) for r in source.candidates}
     reaching = _ends(_importers(tree, files.values()), [location])
     return [candidate for candidate in source.candidates if files[candidate.location] in reaching]
@@ -112,7 +112,7 @@ def that_reach(location: str, source: ProjectSource) -> list[Candidate]:
 def _tree(source: ProjectSource) -> SourceTree:
     """The project's files, and the deleted files among the places, so that files that still import
     them are found. Raises UsageError for a place that never was."""
-    tree, session = source.found.tree, source.session
+    tree, session = source.discovery.tree, source.session
     gone: set[str] = set()
     for place in source.places:
         if not os.path.lexists(session.root / place):

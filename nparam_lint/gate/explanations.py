@@ -106,5 +106,5 @@ def _whole_line(place: str | None, source: ProjectSource) -> SourceLine | None:
 
 def _text(at: Position, source: ProjectSource) -> str:
     """A line of a file of the project; "" where there is none."""
-    lines = lines_of(source.found.tree.source(at.path))
+    lines = lines_of(source.discovery.tree.source(at.path))
     return lines[at.line - 1] if at.line <= len(lines) else ""

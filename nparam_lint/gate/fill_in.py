@@ -31,7 +31,7 @@ def arguments_to_fill_in(
     """Target → the lines of config that say how to build it, for each that needs arguments, or a
     size that its config leaves to be set (`vocab_size: int = -1`). `…` stands for a value that is
     not known. `calls`: those of the project that build other models."""
-    discovery = source.found
+    discovery = source.discovery
     needy = {target for target, failure in skipped if failure.cause == "arguments_missing"}
     unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
     definitions = [item for item in discovery.definitions if item.target in needy | unset]

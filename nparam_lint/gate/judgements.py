@@ -280,7 +280,7 @@ def reported_findings(
 ) -> list[Finding]:
     """The findings that settings and comments do not silence, with the configured severity; and
     one for each comment that silences nothing, of the codes that are `complete`."""
-    settings, tree = source.settings, source.found.tree
+    settings, tree = source.settings, source.discovery.tree
 
     def read(path: str) -> bytes:
         content = tree.source(path)

@@ -162,7 +162,7 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
 
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:
     """NPL1xx: what the source shows by itself, of all files or of those that define models."""
-    discovery = source.found
+    discovery = source.discovery
     files: Iterable[str] = discovery.parsed
     if definitions_only:
         files = sorted({d.path for d in discovery.definitions})

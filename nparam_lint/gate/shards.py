@@ -148,8 +148,8 @@ def _partition(
 ) -> Partition:
     """Digests of the files that were read to find the models, of the settings, and of the models,
     each with the shard that has it."""
-    tree, settings = source.found.tree, source.settings
-    paths = sorted({*source.found.parsed} & tree.files)
+    tree, settings = source.discovery.tree, source.settings
+    paths = sorted({*source.discovery.parsed} & tree.files)
     configs = [path for path in (settings.config, *settings.extended) if path]
     contents = [digest(path.read_bytes()) for path in configs]
     decisive = [getattr(settings, name) for name in _DECISIVE]

@@ -26,7 +26,7 @@ def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
     """A candidate for each config file of a known kind that nobody declares anything for."""
     targets = {candidate.target for candidate in source.candidates}
     in_scope = within(source.places)
-    for path, models in config_models(source.found, source.session).whole():
+    for path, models in config_models(source.discovery, source.session).whole():
         target = Target(path, "")
         if path.endswith(".py") and not source.places:
             continue  # hundreds, where there are any
@@ -51,7 +51,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     counts: Counter[Target] = Counter()
     untried: Counter[str] = Counter()
     builds: set[object] = set()
-    query = EvidenceQuery(source.found, undeclared, paths, read_file)
+    query = EvidenceQuery(source.discovery, undeclared, paths, read_file)
     for evidence in sources.find_evidence(query):
         target, way = evidence.target, evidence.way
         build_key = (target, evidence.file, evidence.recipe)
@@ -63,7 +63,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             untried[str(target)] += 1
             continue
         counts[target] += 1
-        position = source.found.positions.get((target.location, target.callable), way.position)
+        position = source.discovery.positions.get((target.location, target.callable), way.position)
         device = session.settings.for_file(target.location).device
         recipe = dataclasses.replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
         build = Build("", recipe, device, is_way=bool(target.callable))

@@ -210,7 +210,7 @@ def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path
         is_text = Path(item.path).suffix not in ("", ".py")
         step = f"; next: nparam-lint {'update --claims' if is_text else 'init'} {item.path}"
         if item.target is not None:
-            if why := why_gone(item.target, root, source.found):
+            if why := why_gone(item.target, root, source.discovery):
                 raise UsageError(why)
             names = [
                 f"{b.target}[{b.selector}]" if str(b.selector) else str(b.target) for b in budgets
@@ -282,7 +282,7 @@ def _rewritten(
     }
     unsafe: dict[Any, str]
     if origin == "docstring":
-        old = source.found.tree.source(name)
+        old = source.discovery.tree.source(name)
         new, unsafe = docstring_edits.restate(old, {at: i.change for at, i in by_place.items()})
         return old, new, failures | {by_place[at]: reason for at, reason in unsafe.items()}
     old = (source.settings.root / name).read_bytes()

@@ -68,8 +68,8 @@ def plan_fixes(session: Session, paths: Sequence[Path], line: int | None = None)
     ]
 
     def rewrite(name: str, inside: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
-        old = source.found.tree.source(name)
-        return old, *fix(old, inside, source.found.modules(name))
+        old = source.discovery.tree.source(name)
+        return old, *fix(old, inside, source.discovery.modules(name))
 
     placed = [(finding.position.path, finding) for finding in findings]
     files, reasons = edit_files(placed, session, rewrite)

@@ -187,7 +187,7 @@ def _with_budgets(
     """A file before and after, and the budgets that it cannot have, with the reason."""
     defined = grouped((item for item in items if item.definition), lambda item: item.definition)
     if defined:
-        old = source.found.tree.source(name)
+        old = source.discovery.tree.source(name)
         lines = {d: [(i.arguments, i.edit.new) for i in new] for d, new in defined.items() if d}
         text, failed = docstring_edits.add(old, lines)
         comments = (item for item in items if not item.definition)
