@@ -1,27 +1,18 @@
 """What the project's code does outside of the model is refused: each try is run, and everything
 outside is compared byte by byte. With the kernel's guard, and without it."""
 
-import ast
 import contextlib
 import os
-import shutil
 import socket
 import sqlite3
 from pathlib import Path
 
 import pytest
-from worker_runs import PROJECTS, Run, make_orders, run, snapshot
+from harm_tries import TRIES, source
+from worker_runs import Run, make_orders, run, snapshot
 
 from nparam_lint.worker.building.kernel_guard import landlock_version
 
-SOURCE = PROJECTS / "hostile" / "harm"
-TRIES = [
-    node.name
-    for node in ast.parse((SOURCE / "h.py").read_text()).body
-    if isinstance(node, ast.FunctionDef)
-    and not node.args.args
-    and node.name not in ("right", "write")
-]
 # Tries of C code and of processes, which no audit hook sees: only the kernel refuses them.
 UNSEEN = {
     "autograd_profiler_writes",
@@ -122,9 +113,9 @@ class Visit:
 
     def __init__(self, root: Path, names: list[str], guard: str) -> None:
         project, self.place, home = root / "project", root / "place", root / "home"
-        shutil.copytree(SOURCE, project)
-        for folder in (self.place, home, self.place / "folder.pycache"):
+        for folder in (project, self.place, home, self.place / "folder.pycache"):
             folder.mkdir()
+        (project / "h.py").write_text(source())
         (self.place / "victim.txt").write_text("victim")
         (self.place / "module.pyc").write_text("bytecode")
         (self.place / "folder.pycache" / "kept").write_text("kept")
