@@ -3,16 +3,16 @@
 The truth is made twice: by hand (`CASES`), and by plain torch on the CPU in this process.
 """
 
-import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import zoo_models
 from msgspec import structs
-from worker_runs import MODES, PROJECTS, Run, make_orders, run, snapshot
+from worker_runs import MODES, Run, make_orders, run, snapshot
 
 from nparam_lint.count.measured import Measured, ModuleRow
 
@@ -20,8 +20,6 @@ with warnings.catch_warnings():  # a torch without numpy says so once, as it is 
     warnings.filterwarnings("ignore", "Failed to initialize NumPy")
     import torch
     from torch import nn
-
-ROOT = PROJECTS / "counting"
 
 
 class Case(NamedTuple):
@@ -100,17 +98,16 @@ RANDOM = ("RandomWidth", "RandomTensorWidth", "RandomChoice")
 LAZY_INPUT = "torch.zeros(1, 3, 8, 8)"
 
 
-def plain(name: str) -> nn.Module:
+def plain(name: str) -> Any:
     """The model, as torch builds it on the CPU, from a fresh copy of the zoo."""
-    path = ROOT / "zoo.py"
-    zoo = types.ModuleType("zoo")
+    names: dict[str, Any] = {}
     before = torch.get_default_dtype()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(path.read_text(), path, "exec"), vars(zoo))
+            exec(zoo_models.zoo(), names)
             call = "ChangesConfig(Config())" if name == "ChangesConfig" else f"{name}()"
-            return eval(call, vars(zoo))
+            return eval(call, names)
     finally:
         torch.set_default_dtype(before)
 
@@ -129,15 +126,17 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def zoo(mode: str) -> Iterator[Run]:
-    jobs = make_orders(ROOT, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
-    (bare,) = make_orders(ROOT, ["zoo.py::Lazy"])
-    (given,) = make_orders(ROOT, ["zoo.py::Lazy"], parameters=True, input=LAZY_INPUT)
+def zoo(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    root = tmp_path_factory.mktemp("zoo")
+    (root / "zoo.py").write_text(zoo_models.zoo())
+    jobs = make_orders(root, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
+    (bare,) = make_orders(root, ["zoo.py::Lazy"])
+    (given,) = make_orders(root, ["zoo.py::Lazy"], parameters=True, input=LAZY_INPUT)
     jobs = [replace(given, id=j.id) if j.label == given.label else j for j in jobs]
     bare = replace(bare, id=len(jobs), label="bare")
-    before = snapshot(ROOT)
-    yield run(ROOT, [*jobs, bare], environ={"NPARAM_LINT_FORK": mode})
-    assert snapshot(ROOT) == before
+    before = snapshot(root)
+    yield run(root, [*jobs, bare], environ={"NPARAM_LINT_FORK": mode})
+    assert snapshot(root) == before
 
 
 def measured(zoo: Run, name: str) -> Measured:
@@ -300,7 +299,8 @@ def test_hidden_parameters_are_located(
 def source_line(source: str | None) -> str:
     assert source is not None
     path, _, line = source.rpartition(":")
-    return (ROOT / path).read_text().splitlines()[int(line) - 1].strip()
+    assert path == "zoo.py"
+    return zoo_models.zoo().splitlines()[int(line) - 1].strip()
 
 
 def test_every_parameter_knows_its_line(zoo: Run) -> None:

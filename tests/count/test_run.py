@@ -17,7 +17,8 @@ from unittest import mock
 
 import pytest
 from processes import marked, wait_until
-from worker_runs import LINUX, MODES, PROJECTS, PYTHON, make_orders, make_session
+from worker_runs import LINUX, MODES, PYTHON, make_orders, make_session
+from zoo_models import zoo
 
 import nparam_lint
 from nparam_lint.count import worker_process
@@ -57,15 +58,22 @@ results = {results}
 
 
 @pytest.fixture(scope="module")
-def jobs() -> list[Order]:
-    return make_orders(PROJECTS / "counting", ["zoo.py::leaf", "zoo.py::Root"])
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("zoo")
+    (root / "zoo.py").write_text(zoo())
+    return root
+
+
+@pytest.fixture(scope="module")
+def jobs(project: Path) -> list[Order]:
+    return make_orders(project, ["zoo.py::leaf", "zoo.py::Root"])
 
 
 Frame = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def results(jobs: list[Order]) -> list[Frame]:
+def results(project: Path, jobs: list[Order]) -> list[Frame]:
     """The two results of a real worker: each frame, with the fields of its body."""
     recorded: list[tuple[Frame, bytes]] = []
 
@@ -75,7 +83,7 @@ def results(jobs: list[Order]) -> list[Frame]:
         return read_answers(recorded, *more)
 
     with mock.patch("nparam_lint.count.run.read_answers", read):
-        run_orders(make_session(PROJECTS / "counting"), set(), jobs)
+        run_orders(make_session(project), set(), jobs)
     found = {
         frame["id"]: {**frame, **json.loads(body.partition(b"\t")[0])}
         for frame, body in recorded
