@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from worker_runs import model_source
 
-MODELS = '''\
+HEAD = """\
 import types
-
 import torch
 import torch.nn as nn
 
@@ -23,7 +23,7 @@ def config(**fields):
 
 
 class Listed(nn.Module):
-    """A list of experts beside a router; the block says how many are used."""
+    # A list of experts beside a router; the block says how many are used.
 
     def __init__(self, experts=8, top_k=2):
         super().__init__()
@@ -33,226 +33,129 @@ class Listed(nn.Module):
         self.shared_experts = nn.ModuleList(linears(2))
 
 
-class Stacked(nn.Module):
-    """Experts along the first dimension of one parameter; the config says how many are used."""
-
-    def __init__(self):
-        super().__init__()
-        self.config = config(num_experts_per_tok=2)
-        self.experts = nn.Module()
-        self.experts.gate_up = nn.Parameter(torch.empty(8, 4, 6))
-
-
 class ParallelExperts(nn.Module):
     def __init__(self, experts):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(experts, 4, 4))
 
 
-class Parallel(nn.Module):
-    """Layers for all experts at once, of a class that is called so."""
-
-    class TopKGating(nn.Linear):
-        top_k = 2
-
-    def __init__(self):
-        super().__init__()
-        self.input_linear, self.output_linear = ParallelExperts(8), ParallelExperts(8)
-        self.router = self.TopKGating(4, 8)
+class TopKGating(nn.Linear):
+    top_k = 2
 
 
-class Within(nn.Module):
-    """The same one level deeper: the router is inside, with the experts."""
-
-    def __init__(self):
-        super().__init__()
-        self.experts = Parallel()
+class Top2Router(nn.Linear):
+    pass
 
 
-class Block(nn.Module):
-    """Nothing is called experts; the block says how many there are, in it are as many slices."""
-
-    def __init__(self):
-        super().__init__()
-        self.num_experts, self.experts_per_token = 8, 2
-        self.gate = nn.Linear(4, 8, bias=False)
-        self.mlp1_weight = nn.Parameter(torch.empty(8, 6, 4))
-        self.mlp1_bias = nn.Parameter(torch.empty(8, 6))
-        self.norm = nn.Parameter(torch.empty(4))
-
-
-class Below(nn.Module):
-    """Experts one below the other in a matrix, of a module that says how many, and how wide."""
-
-    def __init__(self):
-        super().__init__()
-        self.top_k = 2
-        self.experts = nn.Module()
-        self.experts.mlp = nn.Module()
-        self.experts.mlp.moe_num_experts, self.experts.mlp.ffn_hidden_size = 8, 6
-        self.experts.mlp.w1 = nn.Parameter(torch.empty(8 * 6, 4))
-
-
-class Flat(nn.Module):
-    """The same, but 48 may be a width like any other."""
-
-    def __init__(self):
-        super().__init__()
-        self.top_k = 2
-        self.experts = nn.Module()
-        self.experts.mlp = nn.Linear(4, 8 * 6)
-
-
-class Transposed(nn.Module):
-    """The first dimension is not that of the experts."""
-
-    def __init__(self):
-        super().__init__()
-        self.num_experts, self.top_k = 8, 2
-        self.experts = nn.Module()
-        self.experts.w = nn.Parameter(torch.empty(4, 8, 6))
-
-
-class Unequal(nn.Module):
-    """Some experts have only half of their weights."""
-
-    def __init__(self):
-        super().__init__()
-        self.top_k = 2
-        self.experts = nn.Module()
-        self.experts.up = nn.Parameter(torch.empty(12, 4, 6))
-        self.experts.down = nn.Parameter(torch.empty(8, 6, 4))
-
-
-class Named(nn.Module):
-    """A dictionary of experts that holds a dropout, too; the router's class says how many."""
-
-    class Top2Router(nn.Linear):
-        pass
-
-    def __init__(self):
-        super().__init__()
-        self.router = self.Top2Router(4, 8)
-        named = {f"expert_{i}": layer for i, layer in enumerate(linears(8))}
-        self.experts = nn.ModuleDict({**named, "dropout": nn.Dropout()})
-
-
-class Nested(nn.Module):
-    """A list in a module that is called so, too; the router is beside the outer one."""
-
-    class Gate(nn.Linear):
-        k = 1
-
-    def __init__(self):
-        super().__init__()
-        self.gate = self.Gate(4, 8)
-        self.experts = nn.Module()
-        self.experts.local_experts = nn.ModuleList(linears(8))
-
-
-class InTwoLevels(nn.Module):
-    """A token uses half of the groups, and half of the experts of each."""
-
-    def __init__(self):
-        super().__init__()
-        self.top_k = 2
-        self.experts = nn.ModuleList(Listed(experts=4) for _ in range(4))
-
-
-class Sharing(nn.Module):
-    """Experts with one bias for all of them, and a weight that the head uses as well."""
-
-    def __init__(self):
-        super().__init__()
-        self.top_k = 2
-        self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(8))
-        for expert in self.experts:
-            expert.bias = self.experts[0].bias
-        self.head = nn.Linear(4, 4, bias=False)
-        self.head.weight = self.experts[3].weight
-
-
-class Silent(nn.Module):
-    """Nothing says how many are used."""
-
-    def __init__(self):
-        super().__init__()
-        self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(8))
-
-
-class Sampling(nn.Module):
-    """The config's top_k is about what is done with the output."""
-
-    def __init__(self):
-        super().__init__()
-        self.config = config(top_k=5, temperature=1.0)
-        self.experts = nn.ModuleList(linears(8))
-
-
-class Overlooked(nn.Module):
-    """It says that it has experts, in a form that nothing tells."""
-
-    def __init__(self):
-        super().__init__()
-        self.num_experts, self.top_k = 8, 2
-        self.up = nn.Embedding(8, 4)
-
-
-class One(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.experts = nn.ModuleList([nn.Linear(4, 4)])
-
-
-class Dense(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(4, 4, bias=False)
-
-
-class Tokens(nn.Module):
-    """The head has another name, the projection the shape of the types' and the places'."""
-
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(100, 4)
-        self.positions = nn.Embedding(8, 4)
-        self.types = nn.Embedding(2, 4)
-        self.to_words = nn.Linear(4, 100, bias=False)
-        self.to_places = nn.Linear(4, 8, bias=False)
-        self.classes = nn.Linear(4, 2, bias=False)
-
-
-class Square(nn.Module):
-    """As many words as features: only the last of such layers is the head."""
-
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(4, 4)
-        self.projection = nn.Linear(4, 4, bias=False)
-        self.norm = nn.LayerNorm(4)
-        self.out = nn.Linear(4, 4, bias=False)
-
-
-class Says(nn.Module):
-    """The model says which is the head."""
-
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(100, 4)
-        self.copy = nn.Linear(4, 100, bias=False)
-        self.head = nn.Linear(4, 100, bias=False)
-
-    def get_output_embeddings(self):
-        return self.head
-'''
+class Gate(nn.Linear):
+    k = 1
+"""
+# What the constructor of each does.
+MODELS = {
+    # Experts along the first dimension of one parameter; the config says how many are used.
+    "Stacked": """\
+self.config = config(num_experts_per_tok=2)
+self.experts = nn.Module()
+self.experts.gate_up = nn.Parameter(torch.empty(8, 4, 6))""",
+    # Layers for all experts at once, of a class that is called so.
+    "Parallel": """\
+self.input_linear, self.output_linear = ParallelExperts(8), ParallelExperts(8)
+self.router = TopKGating(4, 8)""",
+    # The same one level deeper: the router is inside, with the experts.
+    "Within": "self.experts = Parallel()",
+    # Nothing is called experts; the block says how many there are, in it are as many slices.
+    "Block": """\
+self.num_experts, self.experts_per_token = 8, 2
+self.gate = nn.Linear(4, 8, bias=False)
+self.mlp1_weight = nn.Parameter(torch.empty(8, 6, 4))
+self.mlp1_bias = nn.Parameter(torch.empty(8, 6))
+self.norm = nn.Parameter(torch.empty(4))""",
+    # Experts one below the other in a matrix, of a module that says how many, and how wide.
+    "Below": """\
+self.top_k = 2
+self.experts = nn.Module()
+self.experts.mlp = nn.Module()
+self.experts.mlp.moe_num_experts, self.experts.mlp.ffn_hidden_size = 8, 6
+self.experts.mlp.w1 = nn.Parameter(torch.empty(8 * 6, 4))""",
+    # The same, but 48 may be a width like any other.
+    "Flat": """\
+self.top_k = 2
+self.experts = nn.Module()
+self.experts.mlp = nn.Linear(4, 8 * 6)""",
+    # The first dimension is not that of the experts.
+    "Transposed": """\
+self.num_experts, self.top_k = 8, 2
+self.experts = nn.Module()
+self.experts.w = nn.Parameter(torch.empty(4, 8, 6))""",
+    # Some experts have only half of their weights.
+    "Unequal": """\
+self.top_k = 2
+self.experts = nn.Module()
+self.experts.up = nn.Parameter(torch.empty(12, 4, 6))
+self.experts.down = nn.Parameter(torch.empty(8, 6, 4))""",
+    # A dictionary of experts that holds a dropout, too; the router's class says how many.
+    "Named": """\
+self.router = Top2Router(4, 8)
+named = {f"expert_{i}": layer for i, layer in enumerate(linears(8))}
+self.experts = nn.ModuleDict({**named, "dropout": nn.Dropout()})""",
+    # A list in a module that is called so, too; the router is beside the outer one.
+    "Nested": """\
+self.gate = Gate(4, 8)
+self.experts = nn.Module()
+self.experts.local_experts = nn.ModuleList(linears(8))""",
+    # A token uses half of the groups, and half of the experts of each.
+    "InTwoLevels": """\
+self.top_k = 2
+self.experts = nn.ModuleList(Listed(experts=4) for _ in range(4))""",
+    # Experts with one bias for all of them, and a weight that the head uses as well.
+    "Sharing": """\
+self.top_k = 2
+self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(8))
+for expert in self.experts:
+    expert.bias = self.experts[0].bias
+self.head = nn.Linear(4, 4, bias=False)
+self.head.weight = self.experts[3].weight""",
+    # Nothing says how many are used.
+    "Silent": "self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(8))",
+    # The config's top_k is about what is done with the output.
+    "Sampling": """\
+self.config = config(top_k=5, temperature=1.0)
+self.experts = nn.ModuleList(linears(8))""",
+    # It says that it has experts, in a form that nothing tells.
+    "Overlooked": """\
+self.num_experts, self.top_k = 8, 2
+self.up = nn.Embedding(8, 4)""",
+    "One": "self.experts = nn.ModuleList([nn.Linear(4, 4)])",
+    "Dense": "self.layer = nn.Linear(4, 4, bias=False)",
+    # The head has another name, the projection the shape of the types' and the places'.
+    "Tokens": """\
+self.words = nn.Embedding(100, 4)
+self.positions = nn.Embedding(8, 4)
+self.types = nn.Embedding(2, 4)
+self.to_words = nn.Linear(4, 100, bias=False)
+self.to_places = nn.Linear(4, 8, bias=False)
+self.classes = nn.Linear(4, 2, bias=False)""",
+    # As many words as features: only the last of such layers is the head.
+    "Square": """\
+self.words = nn.Embedding(4, 4)
+self.projection = nn.Linear(4, 4, bias=False)
+self.norm = nn.LayerNorm(4)
+self.out = nn.Linear(4, 4, bias=False)""",
+    # The model says which is the head.
+    "Says": """\
+self.words = nn.Embedding(100, 4)
+self.copy = nn.Linear(4, 100, bias=False)
+self.head = nn.Linear(4, 100, bias=False)
+self.get_output_embeddings = lambda: self.head""",
+}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A directory with the models, and a function that writes the config beside them."""
     top = tmp_path_factory.mktemp("active")
-    (top / "moe.py").write_text(MODELS)
+    models = (model_source(name, made) for name, made in MODELS.items())
+    (top / "moe.py").write_text(HEAD + "".join(models))
 
     def write(config=""):
         (top / "nparam-lint.toml").write_text('device = "meta"\n' + config)

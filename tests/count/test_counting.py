@@ -4,7 +4,6 @@ The truth is made twice: by hand (`CASES`), and by plain torch on the CPU in thi
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,12 +120,7 @@ def buffers(module: nn.Module) -> list[torch.Tensor]:
 
 
 @pytest.fixture(scope="module", params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def zoo(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def zoo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("zoo")
     (root / "zoo.py").write_text(zoo_models.zoo())
     jobs = make_orders(root, [f"zoo.py::{name}" for name in (*CASES, *RANDOM)], parameters=True)
@@ -135,8 +129,9 @@ def zoo(mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     jobs = [replace(given, id=j.id) if j.label == given.label else j for j in jobs]
     bare = replace(bare, id=len(jobs), label="bare")
     before = snapshot(root)
-    yield run(root, [*jobs, bare], environ={"NPARAM_LINT_FORK": mode})
+    found = run(root, [*jobs, bare], environ=request.param)
     assert snapshot(root) == before
+    return found
 
 
 def measured(zoo: Run, name: str) -> Measured:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from sample_files import write_files
-from worker_runs import LINUX, Run, make_orders, run
+from worker_runs import LINUX, MODES, Run, make_orders, run
 
 from nparam_lint.ground.orders import Build, ImportAttempt, Order, Recipe
 
@@ -93,16 +93,14 @@ def test_a_model_that_kills_the_process_above_costs_itself(tmp_path: Path) -> No
         assert done.measured(f"{number} Net").counts.total == 3
 
 
-@pytest.mark.parametrize(
-    "environ", [{}, pytest.param({"NPARAM_LINT_FORK": "0"}, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("mode", MODES)
 def test_what_is_optional_is_left_when_the_time_is_over_and_the_rest_is_not(
-    tmp_path: Path, environ: dict[str, str]
+    tmp_path: Path, mode: dict[str, str]
 ) -> None:
     write_files(tmp_path, {"nets.py": KILLS})
     quick, slow, endless = "nets.py::Net(2)", "nets.py::Net(3, 2)", "nets.py::Net(4, 1000)"
     targets = [quick, slow, endless]
-    done = run(tmp_path, targets, environ=environ, patience=0.1, optional={0, 2}, width=3)
+    done = run(tmp_path, targets, environ=mode, patience=0.1, optional={0, 2}, width=3)
     assert [done.measured(target).counts.total for target in (quick, slow)] == [2, 3]
     assert done.failed(endless).cause == "not_tried"
 

@@ -31,7 +31,7 @@ VALUES = (
 def built(request: pytest.FixtureRequest) -> Run:
     targets = [f"{PATH}::{name}" for name in ("Model", "Patching", "NoSuper", "Plain(2)")]
     targets.append(f"{PATH}::Around(Plain(2))")
-    return run(ROOT, targets, environ={"NPARAM_LINT_FORK": request.param})
+    return run(ROOT, targets, environ=request.param)
 
 
 def rows(built: Run, name: str) -> dict[str, list[InsideRow]]:

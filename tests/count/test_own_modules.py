@@ -24,9 +24,9 @@ if find_spec("cuda"):  # comes with some builds of torch; a project's file does 
     NAMES.remove("cuda")
 
 
-@pytest.mark.parametrize("fork", MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
-    tmp_path: Path, fork: str
+    tmp_path: Path, mode: dict[str, str]
 ) -> None:
     for width, name in enumerate(NAMES, start=1):
         (tmp_path / f"{name}.py").write_text(f"WIDTH = {width}\n")
@@ -37,7 +37,7 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
         f"        super().__init__({' + '.join(f'{name}.WIDTH' for name in NAMES)}, 1)\n"
         f"        self.ours = nn.Linear(10_000, len({ours}))\n"
     )
-    answers = run(tmp_path, ["net.py::Net"], environ={"NPARAM_LINT_FORK": fork})
+    answers = run(tmp_path, ["net.py::Net"], environ=mode)
     assert answers.measured("net.py::Net").counts.total == sum(range(1, len(NAMES) + 1)) + 1
 
 

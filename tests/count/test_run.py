@@ -522,13 +522,13 @@ class Busy(nn.Module):
     ],
 )
 def test_nothing_survives_the_front_end(
-    tmp_path: Path, number: str, mode: str, daemon: bool
+    tmp_path: Path, number: str, mode: dict[str, str], daemon: bool
 ) -> None:
     (tmp_path / "busy.py").write_text(BUSY.format(daemon=daemon))
     marker = uuid.uuid4().hex
     front = subprocess.Popen(
         [PYTHON, "-c", f"{FRONT}; sys.exit(code)", "check", str(tmp_path), "--python", PYTHON],
-        env=front_environment(TORCH_SURVIVAL_MARKER=marker, NPARAM_LINT_FORK=mode),
+        env=front_environment(TORCH_SURVIVAL_MARKER=marker, **mode),
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

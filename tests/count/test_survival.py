@@ -63,7 +63,7 @@ def visit(
     place: Path,
     files: Mapping[str, str],
     targets: Sequence[str],
-    mode: str,
+    mode: dict[str, str],
     timeout: float = PATIENCE,
 ) -> World:
     """A run on these files, and in it on each target, which has its number in its label where it
@@ -72,7 +72,7 @@ def visit(
     home.mkdir()
     before = snapshot(root)
     environ = {
-        "NPARAM_LINT_FORK": mode,
+        **mode,
         "HOME": str(home),
         "TORCH_SURVIVAL_MARKER": marker,
         "HARMLESS_SETTING": "kept",
@@ -87,8 +87,8 @@ def visit(
 
 
 @pytest.fixture(scope="module", params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    return dict(request.param)
 
 
 def line(world: World, source: str | None) -> str:
@@ -439,7 +439,7 @@ PLACED = {
 
 
 @pytest.fixture(scope="module")
-def building(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
+def building(mode: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> World:
     """Of all that ends by itself. A good model comes after each constructor that fails."""
     files = {
         "h.py": HOSTILE,
@@ -579,7 +579,9 @@ def test_a_file_is_imported_from_where_it_stands(building: World, target: str) -
 @on_posix
 def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
     """Of some; the tests above do it of all, where they are asked for."""
-    world = visit(tmp_path, {"h.py": HOSTILE}, ["h.py::Ok", "h.py::ExitsHard"], "0")
+    world = visit(
+        tmp_path, {"h.py": HOSTILE}, ["h.py::Ok", "h.py::ExitsHard"], {"NPARAM_LINT_FORK": "0"}
+    )
     failure = world.run.failed("h.py::ExitsHard")
     assert (failure.code, FAIL["ExitsHard"][2] in failure.reason) == ("NPL005", True)
     assert failure.output.strip("x") == "\nsaid goodbye"
@@ -639,7 +641,7 @@ class IgnoresSignals(nn.Module):
 
 
 @pytest.fixture(scope="module")
-def importing(mode: str, tmp_path_factory: pytest.TempPathFactory) -> World:
+def importing(mode: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> World:
     texts = {**COUNTED, **COUNTED_OR_REPORTED, **OTHERS}
     files = {f"{name}.py": text for name, text in texts.items()}
     files |= {"endless.py": ENDLESS, "loops_below.py": "WIDTH = 3\n\nwhile True:\n    pass\n"}
@@ -668,11 +670,11 @@ def test_a_file_that_ends_its_process(importing: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Loops", "IgnoresSignals"])
-def test_a_constructor_that_never_ends(importing: World, mode: str, name: str) -> None:
+def test_a_constructor_that_never_ends(importing: World, mode: dict[str, str], name: str) -> None:
     failure = importing.run.failed(f"endless.py::{name}")
     assert (failure.code, failure.cause) == ("NPL005", "timed_out")
     assert "took longer than 1.5 s" in failure.reason
-    if mode == "1" and name == "Loops":
+    if not mode and name == "Loops":
         assert "endless.py" in failure.output
     assert "launch.py" not in failure.output
 

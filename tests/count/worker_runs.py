@@ -24,8 +24,12 @@ from nparam_lint.ground.orders import Ask, Build, Order, Recipe
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"
 PYTHON = sys.executable
-# How processes are made: NPARAM_LINT_FORK. Spawned ones import torch anew for each that dies.
-MODES = [pytest.param("1", id="fork"), pytest.param("0", id="spawn", marks=pytest.mark.thorough)]
+# How processes are made, as the environment says it. Spawned ones import torch anew for each that
+# dies.
+MODES = [
+    pytest.param({}, id="fork"),
+    pytest.param({"NPARAM_LINT_FORK": "0"}, id="spawn", marks=pytest.mark.thorough),
+]
 LINUX = sys.platform.startswith("linux")
 
 
