@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from worker_runs import Run, make_orders, run
+from worker_runs import Run, make_orders, model_source, run
 
 SOURCE = '''
 import functools
@@ -43,57 +43,6 @@ class Outer(nn.Module):
     def __init__(self):
         super().__init__()
         self.inner = nn.Sequential(Filled())
-
-class Weight(nn.Module):
-    def forward(self, x):
-        self.register_parameter("w", nn.Parameter(x))
-
-class Appended(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList()
-    def forward(self, x):
-        self.blocks.append(Outer())
-
-class Item(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.heads = nn.ModuleDict()
-    def forward(self, x):
-        self.heads["a"] = nn.MultiheadAttention(2, 1)
-
-class Extended(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList()
-    def forward(self, x):
-        self.blocks += [nn.Linear(n, 1) for n in x.shape]
-
-class Weights(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weights = nn.ParameterDict()
-    def forward(self, x):
-        self.weights["a"] = nn.Parameter(x)
-
-class Both(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a = self.b = None
-    def forward(self, x):
-        self.a, self.b = nn.ReLU(), nn.Linear(1, 1)
-
-class Annotated(nn.Module):
-    def forward(self, x):
-        self.c: nn.Module = nn.Linear(1, 1)
-
-class Set(nn.Module):
-    def forward(self, x):
-        setattr(self, "d", nn.Linear(1, 1))
-
-class Inside(nn.Module):
-    def forward(self, x):
-        self._modules["e"] = nn.Linear(1, 1)
 
 class Setup(LightningModule):
     def setup(self, stage):
@@ -139,6 +88,28 @@ class Nothing(nn.Module):
         super().__init__()
         self.act = nn.ReLU()
 '''
+# What is made first, what `forward` then does, and what that makes.
+IN_FORWARD = {
+    "Weight": ("", 'self.register_parameter("w", nn.Parameter(x))', "w"),
+    "Appended": ("self.blocks = nn.ModuleList()", "self.blocks.append(Outer())", "blocks"),
+    "Item": ("self.heads = nn.ModuleDict()", 'self.heads["a"] = nn.Linear(2, 1)', "heads"),
+    "Extended": (
+        "self.blocks = nn.ModuleList()",
+        "self.blocks += [nn.Linear(n, 1) for n in x.shape]",
+        "blocks",
+    ),
+    "Weights": (
+        "self.weights = nn.ParameterDict()",
+        'self.weights["a"] = nn.Parameter(x)',
+        "weights",
+    ),
+    "Both": ("self.a = self.b = None", "self.a, self.b = nn.ReLU(), nn.Linear(1, 1)", "b"),
+    "Annotated": ("", "self.c: nn.Module = nn.Linear(1, 1)", "c"),
+    "Set": ("", 'setattr(self, "d", nn.Linear(1, 1))', "d"),
+    "Inside": ("", 'self._modules["e"] = nn.Linear(1, 1)', "e"),
+}
+for name, (made, statement, _) in IN_FORWARD.items():
+    SOURCE += model_source(name, made) + f"\n    def forward(self, x):\n        {statement}\n"
 LINES = [line.strip() for line in SOURCE.splitlines()]
 LATE = {
     "Filled()": ("self.fc in forward", "self.fc = nn.Linear(x.shape[1], 3).to(x.device)"),
@@ -147,16 +118,11 @@ LATE = {
         'self.add_module("fc", nn.Sequential(nn.ReLU(), nn.Linear(1, 1)))',
     ),
     "Outer()": ("self.inner.0.fc in forward", "self.fc = nn.Linear(x.shape[1], 3).to(x.device)"),
-    "Weight()": ("self.w in forward", 'self.register_parameter("w", nn.Parameter(x))'),
-    "Appended()": ("self.blocks in forward", "self.blocks.append(Outer())"),
-    "Item()": ("self.heads in forward", 'self.heads["a"] = nn.MultiheadAttention(2, 1)'),
-    "Extended()": ("self.blocks in forward", "self.blocks += [nn.Linear(n, 1) for n in x.shape]"),
-    "Weights()": ("self.weights in forward", 'self.weights["a"] = nn.Parameter(x)'),
-    "Both()": ("self.b in forward", "self.a, self.b = nn.ReLU(), nn.Linear(1, 1)"),
-    "Annotated()": ("self.c in forward", "self.c: nn.Module = nn.Linear(1, 1)"),
-    "Set()": ("self.d in forward", 'setattr(self, "d", nn.Linear(1, 1))'),
-    "Inside()": ("self.e in forward", 'self._modules["e"] = nn.Linear(1, 1)'),
     "Setup()": ("self.net in setup", "self.net = nn.Linear(8, 16)"),
+    **{
+        f"{name}()": (f"self.{attribute} in forward", statement)
+        for name, (_, statement, attribute) in IN_FORWARD.items()
+    },
 }
 COUNTED = {"Quiet()": 5, "Configured()": 144}
 
