@@ -30,21 +30,6 @@ def divisible(value: float, divisor: int = 8) -> int:
 # --- arithmetic -------------------------------------------------------------------------------
 
 
-def of_extremes(a=48, b=64, c=32):
-    """min(min(a, b), c)*(max(a, c) + min(a, b)) + max(a, b)*min(b, c)"""
-    return linears((max(a, b), min(b, c)), (min(a, b, c), max(a, c) + min(a, b)))
-
-
-def divided_product(a=12, b=10, c=7):
-    """a*(a*b//c)"""
-    return linears((a * b // c, a))
-
-
-def with_functions(a=16, b=24, c=8):
-    """2*a*(a + b + c) + c*abs(a - b)"""
-    return linears((sum([a, b, c]), math.prod([a, 2])), (abs(a - b), c))
-
-
 def greatest_divisor(a=24, b=36):
     """b*(9*(a//(gcd(a, b))) + 1) where gcd(a, b) > 0, gcd(a, b) != 0, a % (gcd(a, b)) == 0, b %
     (gcd(a, b)) == 0
@@ -52,24 +37,27 @@ def greatest_divisor(a=24, b=36):
     return nn.Conv2d(a, b, 3, groups=math.gcd(a, b))
 
 
-def next_power_of_two(n=20, d=8):
-    """d*(1 << ((n - 1).bit_length()))"""
-    return linears((1 << (n - 1).bit_length(), d))
-
-
 def logarithm(size=64, ch=32):
     """ch*max(0, trunc(log2(size)) - 1)*(9*ch + 1)"""
     return convolutions(*[(ch, ch)] * (int(math.log2(size)) - 1))
 
 
+def of_whole_numbers(a=12, b=10, c=7):
+    """a*(2*a + 2*b + 2*c + a*b//c) + c*abs(a - b) + max(a, b)*min(min(a, b), c) + 3**c*(1 <<
+    ((c - 1).bit_length()))
+    """
+    return linears(
+        (max(a, b), min(a, b, c)),
+        (a * b // c, a),
+        (sum([a, b, c]), math.prod([a, 2])),
+        (abs(a - b), c),
+        (1 << (c - 1).bit_length(), 3**c),
+    )
+
+
 def of_math(n=6, k=2, d=4):
     """d*(comb(n, k) + factorial(n) + isqrt(n))"""
     return linears((math.factorial(n), d), (math.comb(n, k), d), (math.isqrt(n), d))
-
-
-def powers_of_three(n=4):
-    """3*3**n"""
-    return linears((3**n, 3))
 
 
 def modular(d=64, v=10):
@@ -348,6 +336,18 @@ def dense_or_experts(d=32, n=6, first=3, E=4, f=48):
     not proved: first: decisions in a loop
     """
     return nn.ModuleList(linears((d, f)) if i < first else linears(*[(d, f)] * E) for i in range(n))
+
+
+def experts_with_biases(d=8, layers=6, first=2, E=4):
+    """d*(2*E*max(0, layers - first)*(d + 1) + d*min(first, layers))
+    not proved: first: decisions in a loop
+    """
+    return nn.ModuleList(
+        nn.Linear(d, d, bias=False)
+        if i < first
+        else nn.ModuleList(nn.Linear(d, 2 * d) for _ in range(E))
+        for i in range(layers)
+    )
 
 
 def every_other(d=32, f=64, n=6, E=4, every=2):

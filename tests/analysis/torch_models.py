@@ -68,7 +68,8 @@ class InProcess:
 
     def __init__(self, make, hints=()):
         self.make, self.hints = make, hints
-        self.modules = [sys.modules[inspect.getmodule(make).__name__], sys.modules[__name__]]
+        names = inspect.getmodule(make).__name__, __name__, "constructors"
+        self.modules = [sys.modules[name] for name in dict.fromkeys(names) if name in sys.modules]
 
     def selected(self, parameters):
         return [range(len(parameters))]

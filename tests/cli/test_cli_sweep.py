@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from sample_files import write_files
 
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.sweep.configurations import of_file, of_grid
+from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
 from nparam_lint.analysis.sweep.row_lines import csv_head, csv_line
 from nparam_lint.analysis.sweep.sweep import SweepRow
 from nparam_lint.analysis.varied import grid_of
@@ -268,22 +268,26 @@ def test_the_jobs_of_a_hydra_multirun(sweep, multirun):
     assert "11 jobs of Hydra, which set width (model.hidden), depth (model.depth)" in done.stderr
 
 
-def test_its_overrides_alone_will_do(sweep, multirun, tmp_path):
+def test_its_overrides_alone_will_do(multirun, tmp_path):
     name = ".hydra/overrides.yaml"
     write_files(tmp_path / "7", {name: (multirun / "1" / name).read_text()})
-    rows = rows_of(sweep("Net", "--hydra", tmp_path, "--map", "width=model.hidden").stdout)
-    assert counts(rows) == [net(16, 2)]
+    jobs, _ = of_hydra(str(tmp_path), ["width", "depth"], {"width": "model.hidden"})
+    assert [*jobs] == [{"width": 16, "depth": 2}]
 
 
 def test_a_hydra_directory_that_cannot_be_used(sweep, multirun, tmp_path):
-    for given, said in (
-        (["--hydra", tmp_path / "none"], "there is no directory"),
-        (["--hydra", tmp_path], "has no job of Hydra"),
-        (["--hydra", multirun, "--map", "width"], "expected NAME=KEY"),
-        (["--hydra", multirun, "--map", "width=model.wide"], "has no key 'model.wide' for width"),
-        (["--hydra", multirun, "--map", "wide=model.hidden"], "has no argument 'wide'"),
+    for place, mapping, said in (
+        (tmp_path / "none", {}, "there is no directory"),
+        (tmp_path, {}, "has no job of Hydra"),
+        (multirun, {"width": "model.wide"}, "has no key 'model.wide' for width"),
     ):
-        assert said in sweep("Net", *given, code=2).stderr
+        with pytest.raises(UsageError, match=said):
+            of_hydra(str(place), ["width"], mapping)
+    for key, said in {
+        "width": "expected NAME=KEY",
+        "wide=model.hidden": "has no argument 'wide'",
+    }.items():
+        assert said in sweep("Net", "--hydra", multirun, "--map", key, code=2).stderr
 
 
 # --- what is asked wrongly --------------------------------------------------------------------

@@ -238,7 +238,7 @@ class Derivation(PathForms):
 
     def run(self, call: Mapping[str, Value]) -> list[ClosedForm] | NoForm:
         """`call`: the arguments of the call that was asked about."""
-        base, *earlier = self.tracer.build([{}, *self.learned.points])
+        (base,) = self.tracer.build([{}])
         if base is None and self.learned.is_late:
             return NoForm(LATE, dict(self.lost))
         if base is None:
@@ -252,16 +252,9 @@ class Derivation(PathForms):
             if kind == "loop":
                 self.lose(form.names, LOOP)
         self.ignore_loops(base)
-        as_deep = [
-            run
-            for run in earlier
-            if run is not None
-            and not any(differs(run.point[name], base.point[name]) for name in self.lost)
-        ]
-        tree = self.path_tree([base, *(as_deep or self.vary_alone())])
+        tree = self.path_tree([base, *self.vary_alone()])
         if tree is None:
             return NoForm("builds with the same decisions give different models")
-        self.learned.points = [leaf.runs[0].point for leaf in tree.leaves()]
         tries = (self.forms(tree) for _ in range(limits.RESTARTS + 1))
         traced = next((forms for forms in tries if forms is not None), [])
         forms = self.agreeing(traced)

@@ -29,15 +29,13 @@ class Learned(Struct):
     """What is known of a constructor, in all cases. `lost`: variables that cannot be followed, and
     what showed it; `pinned`: those that no form was found in, which keep their values; `ignored`:
     places of decisions inside loops; `fixed`: what cannot be varied, and why; `deadline`: for all
-    that is derived; `points`: one on each path, which the next case builds at once: most of its
-    paths are these."""
+    that is derived."""
 
     lost: dict[str, str] = field(default_factory=dict)
     pinned: list[str] = field(default_factory=list)
     ignored: set[str] = field(default_factory=set)
     fixed: dict[str, str] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.monotonic() + limits.SECONDS)
-    points: list[Mapping[str, Value]] = field(default_factory=list)
 
     def pin(self, lost: Mapping[str, str]) -> bool:
         """Give up one of the variables that were lost; whether there was any. What was learned is
@@ -46,7 +44,7 @@ class Learned(Struct):
         places = {LOOP: 1, IN_LOOP: 2}
         order = sorted(lost, key=lambda name: places.get(lost[name], 0))
         self.pinned += order[:1]
-        for memory in (self.lost, self.ignored, self.fixed, self.points):
+        for memory in (self.lost, self.ignored, self.fixed):
             memory.clear()
         return bool(order)
 

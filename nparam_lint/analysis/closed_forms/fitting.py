@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, islice, permutations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -109,28 +109,28 @@ def fit(samples: Samples, names: Iterable[str]) -> Polynomial | None:
         for name, line in lines.items()
         if len(line.points) > limits.DEGREE + 1
     }
-    for atoms in quotients(samples, names):
-        if _explains(atoms, lines, straight):
-            form = polynomial(samples, [*atoms, *names], range(1, 5 - len(atoms)))
+    for quotient in quotients(samples, names):
+        if _explains(quotient, lines, straight):
+            form = polynomial(samples, [quotient, *names], range(1, limits.DEGREE))
             if form:
                 return form
     return None
 
 
 def _explains(
-    atoms: Sequence[Operation], lines: Mapping[str, Samples], straight: Mapping[str, bool]
+    quotient: Operation, lines: Mapping[str, Samples], straight: Mapping[str, bool]
 ) -> bool:
-    """Whether the form could contain these: they are not linear along lines where the observations
-    are not, and linear where the observations are. This is cheap to test. If there are too few
-    lines to decide, they could."""
-    equal = len(atoms) == 2 and atoms[0].left == atoms[1].right  # one where both are, else nothing
-    if not equal and any(all(straight.get(name) for name in atom.names) for atom in atoms):
+    """Whether the form could contain it: it is not linear along lines where the observations are
+    not, and linear where the observations are. This is cheap to test. If there are too few lines to
+    decide, it could."""
+    if all(straight.get(name) for name in quotient.names):
         return False
     for name in (name for name, is_straight in straight.items() if not is_straight):
         line = lines[name]
-        along: list[Generator] = [atom for atom in atoms if name in atom.names]
-        is_long = len(line.points) > comb(len(along) + 4, 3)
-        if not along or (is_long and not polynomial(line, [*along, name], (1, 2, 3), spare=1)):
+        is_long = len(line.points) > comb(5, 3)
+        if name not in quotient.names or (
+            is_long and not polynomial(line, [quotient, name], (1, 2, 3), spare=1)
+        ):
             return False
     return True
 
@@ -273,20 +273,14 @@ def _doubling(samples: Samples, names: Sequence[str]) -> Polynomial | None:
 # --- rounded quotients ------------------------------------------------------------------------
 
 
-def quotients(samples: Samples, names: Sequence[str]) -> Iterator[tuple[Operation, ...]]:
-    """Rounded quotients that a formula might be a polynomial in, one or two at a time."""
+def quotients(samples: Samples, names: Sequence[str]) -> Iterator[Operation]:
+    """Rounded quotients that a formula might be a polynomial in."""
     generator = Polynomial.generator
     pairs = [(generator(a), generator(b)) for a, b in permutations(names, 2)]
     pairs += product(map(generator, names), map(Polynomial.constant, DIVISORS))
     kinds: tuple[Kind, ...] = ("floor", "ceil")
-    atoms = [Operation(kind, *pair) for pair in pairs for kind in kinds]
+    rounded = [Operation(kind, *pair) for pair in pairs for kind in kinds]
     for a, b in combinations(names, 2):
         if any(p[a].denominator > 1 or p[b].denominator > 1 for p in samples.points):
-            atoms.append(Operation("floor", generator(a) * generator(b), ONE))
-    usable = [atom for atom in atoms if len(set(samples.column(atom) or ())) > 1]
-    yield from ((atom,) for atom in usable)
-    # `(a//b)*(b//a)` is one where both are equal, else nothing.
-    yield from (
-        (a, b) for a, b in combinations(usable, 2) if (a.left, a.right) == (b.right, b.left)
-    )
-    yield from islice(combinations(usable, 2), limits.QUOTIENT_PAIRS)
+            rounded.append(Operation("floor", generator(a) * generator(b), ONE))
+    return (q for q in rounded if len(set(samples.column(q) or ())) > 1)

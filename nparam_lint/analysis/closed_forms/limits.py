@@ -38,7 +38,6 @@ SPARE = 3  # points beyond the number of unknowns that a solution has to hold at
 DEGREE = 4  # the highest total degree that is looked for
 LEVELS = 64  # the most that anything doubles by
 TERMS = 130  # unknowns of one system
-QUOTIENT_PAIRS = 16  # pairs of rounded quotients that are tried
 
 # --- verification -----------------------------------------------------------------------------
 
