@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     compiled,
     substituted,
 )
-from nparam_lint.analysis.closed_forms.growth import growing
+from nparam_lint.analysis.closed_forms.implications import growing
 from nparam_lint.analysis.closed_forms.observations import Built, exactly
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import Requirements

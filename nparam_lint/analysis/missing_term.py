@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import variable_of
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
-from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.model_builder import Model
 from nparam_lint.claims.expression import Formula
 from nparam_lint.config.session import silent
 from nparam_lint.count.measured import Measured
@@ -39,7 +39,7 @@ def missing_term(budget: Budget, session: Session) -> str:
             return ""
         rows = [row for row in first.variables if row.value is not None or row.choices]
         forms = derive(model.history([*map(variable_of, rows)]), model)
-    except (NothingBuilt, UsageError, ArithmeticError):
+    except (UsageError, ArithmeticError):
         return ""
     closed = (form for form in forms if isinstance(form, ClosedForm))
     form = next((form for form in closed if form.total != declared), None)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _INDEX = re.compile(r"(^|\.)\d+(\.|$)")
 
 
-class NothingBuilt(Exception):
+class NothingBuilt(UsageError):
     """Why no model can be built at all, in lines."""
 
 

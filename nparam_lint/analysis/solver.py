@@ -16,7 +16,7 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Variable
 from nparam_lint.analysis.closed_forms.requirements import Requirements, pinned_rule
 from nparam_lint.analysis.closed_forms.search import Aim
-from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.model_builder import Model
 from nparam_lint.analysis.solutions import CaseForm, Solved
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.worker_process import reused_worker
@@ -55,19 +55,16 @@ def solve(
 ) -> TargetAnswers:
     """`text`: the target as it was written. Raises UsageError and NoInterpreter."""
     with reused_worker():
-        try:
-            model = Model(session, target, selector)
-            first = model.first()
-            if not isinstance(first, Measured):
-                why = first.reason
-                if first.missing:
-                    values = ", ".join(f"{name}=…" for name in first.missing)
-                    why += f"; next: give them values: {text.partition('(')[0]}({values})"
-                return TargetAnswers([Solved(text, n, reason=why) for n in question.budgets], None)
-            names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
-            return TargetAnswers(answers_of(question, text, model, first), names)
-        except NothingBuilt as error:
-            raise UsageError(str(error)) from None
+        model = Model(session, target, selector)
+        first = model.first()
+        if not isinstance(first, Measured):
+            why = first.reason
+            if first.missing:
+                values = ", ".join(f"{name}=…" for name in first.missing)
+                why += f"; next: give them values: {text.partition('(')[0]}({values})"
+            return TargetAnswers([Solved(text, n, reason=why) for n in question.budgets], None)
+        names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
+        return TargetAnswers(answers_of(question, text, model, first), names)
 
 
 def answers_of(question: Question, text: str, model: Model, first: Measured) -> list[Solved]:

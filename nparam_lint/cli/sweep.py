@@ -17,7 +17,7 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
-from nparam_lint.analysis.model_builder import Model, NothingBuilt
+from nparam_lint.analysis.model_builder import Model
 from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
 from nparam_lint.analysis.sweep.row_lines import COLUMNS, csv_head, csv_line, json_line
 from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
@@ -116,8 +116,6 @@ def run(options: Namespace) -> int:
             model.source = replace(model.source, session=uncached)
             sweep = Sweep(model, forms)
             rows_shown = _write_rows(options, kind, configurations, sweep, shown.progress)
-        except NothingBuilt as error:
-            raise UsageError(str(error)) from None
         except Mismatch as error:
             common.tell(str(error))
             return 1

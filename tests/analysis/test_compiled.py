@@ -15,7 +15,7 @@ from nparam_lint.analysis.closed_forms.compiled_form import (
     substituted,
 )
 from nparam_lint.analysis.closed_forms.expressions import polynomial_of
-from nparam_lint.analysis.closed_forms.growth import growing
+from nparam_lint.analysis.closed_forms.implications import growing
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.claims.expression import parse_formula

@@ -75,6 +75,7 @@ def test_every_shape_has_a_form(make, shapes):
     parameters = dict(zip(make.__code__.co_varnames, make.__defaults__, strict=False))
     form = derived(make, **parameters)
     order = [*form.base]
+    assert form.verified >= 8
     assert {
         shape.name: (
             factored(shape.number, order),

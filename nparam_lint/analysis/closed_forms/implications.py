@@ -1,4 +1,5 @@
-"""What follows from conditions, proved by the signs of terms or by solving what is linear."""
+"""What is proved of forms by the signs of their terms, or by solving what is linear: that one never
+falls, and what follows from conditions."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted
+from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted, transformed
 from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
 from nparam_lint.analysis.closed_forms.polynomial import (
+    ONE,
+    Generator,
     Number,
+    Opaque,
     Polynomial,
     names_of,
     quotient,
@@ -22,6 +26,48 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Ray
+
+
+# --- what never falls -------------------------------------------------------------------------
+
+
+def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
+    """The names in which the form never falls, whatever the values of the others, from their
+    `least` values on: every term that contains the name has a positive coefficient, once the names
+    are counted from there. The form may also grow in names that are not returned."""
+    shifted = transformed(from_least(form, least), _above_one)
+    return frozenset(name for name in least.keys() & form.names if _rises(shifted, name))
+
+
+def _above_one(generator: Generator) -> Polynomial | None:
+    """What a power of two has above one, which is positive too."""
+    if isinstance(generator, str | Opaque) or generator.kind != "**":
+        return None
+    (name,) = generator.names
+    return Polynomial.generator(f"2**{name}") + ONE
+
+
+def _rises(form: Polynomial, name: str) -> bool:
+    return all(
+        coefficient > 0 and all(is_positive(g) and _never_falls(g, name) for g, _ in monomial)
+        for monomial, coefficient in form.terms
+        if any(names_of(generator) & {name, f"2**{name}"} for generator, _ in monomial)
+    )
+
+
+def _never_falls(generator: Generator, name: str) -> bool:
+    """Whether it never falls where the name grows."""
+    if isinstance(generator, str):
+        return True
+    if isinstance(generator, Opaque):
+        return name not in generator.names
+    bottom = generator.right
+    if generator.is_rounded and (name in bottom.names or not is_positive(bottom)):
+        return False
+    return all(_rises(part, name) for part in generator.parts)
+
+
+# --- what follows -----------------------------------------------------------------------------
 
 
 def solved(form: Polynomial, name: str) -> Polynomial | None:

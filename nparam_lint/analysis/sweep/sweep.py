@@ -78,7 +78,7 @@ class Sweep:
         self.tally, self.chance = Tally(), random.Random(0)
 
     def rows(self, points: Iterable[Point]) -> Iterator[list[SweepRow]]:
-        """The rows, in pieces that are known to be right. Raises Mismatch, NothingBuilt."""
+        """The rows, in pieces that are known to be right. Raises Mismatch."""
         points = iter(points)
         checks, size = CHECKED_FIRST, CHUNK if self.cases else BUILDS
         while chunk := list(islice(points, size)):
