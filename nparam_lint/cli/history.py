@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from functools import partial
 
-from nparam_lint.analysis.documents.history_document import history_document
+from nparam_lint.changes.documents.history_document import history_document
 from nparam_lint.changes.history import History, Wanted, read_history
 from nparam_lint.changes.states import States
 from nparam_lint.cli import common

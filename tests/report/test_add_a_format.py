@@ -21,12 +21,12 @@ from nparam_lint.analysis.documents.compare_document import (
     Comparison,
     compare_document,
 )
-from nparam_lint.analysis.documents.diff_document import diff_document
 from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.analysis.solutions import Met, Solutions, Solved
+from nparam_lint.changes.documents.diff_document import diff_document
 from nparam_lint.cli.main import main
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options, formats

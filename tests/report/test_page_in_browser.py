@@ -23,7 +23,7 @@ from report_samples import (
 )
 
 from nparam_lint.analysis.documents.compare_document import compare_document
-from nparam_lint.analysis.documents.diff_document import diff_document
+from nparam_lint.changes.documents.diff_document import diff_document
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, formats

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from nparam_lint.analysis.documents.compare_document import CompareDocument
-from nparam_lint.analysis.documents.diff_data import DiffDocument
 from nparam_lint.analysis.documents.formula_data import FormulaDocument
-from nparam_lint.analysis.documents.history_document import HistoryDocument
 from nparam_lint.analysis.documents.solve_document import SolveDocument
 from nparam_lint.analysis.sweep.row_lines import SweepLine
 from nparam_lint.api.schemas.python_types import Schema, schema_of
+from nparam_lint.changes.documents.diff_data import DiffDocument
+from nparam_lint.changes.documents.history_document import HistoryDocument
 from nparam_lint.ground.values import NameValue
 from nparam_lint.report.annotate_document import AnnotateDocument
 from nparam_lint.report.check_data import CheckDocument

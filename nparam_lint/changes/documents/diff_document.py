@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.documents import diff_words as words
-from nparam_lint.analysis.documents.diff_data import as_report, data_of
+from nparam_lint.changes.documents import diff_words as words
+from nparam_lint.changes.documents.diff_data import as_report, data_of
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
