@@ -144,7 +144,7 @@ def _with_budgets(
     is_on_header = bool(indent.strip())
     if is_on_header:  # `class A(B): pass` gets a second line
         start -= len(indent) - len(indent.rstrip())
-        indent = file.before(node) + ("\t" if re.search("^\t", file.text, re.MULTILINE) else "    ")
+        indent = file.before(node) + file.indent()
     break_before = newline + indent if is_on_header else ""
     if docstring is not None:
         literal = _LITERAL.fullmatch(file.text[slice(*file.span(docstring))])

@@ -56,6 +56,15 @@ class PythonText:
     def start_of_line(self, number: int) -> int:
         return self._starts[number - 1]
 
+    def indent(self) -> str:
+        """By how much the blocks of the file are indented."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                outer, inner = self.before(node), self.before(node.body[0])
+                if inner.isspace() and inner.startswith(outer):
+                    return inner.removeprefix(outer)
+        return "    "
+
     def edited(
         self, changes: Mapping[Span, str], program: Callable[[ast.Module], str] = ast.dump
     ) -> bytes:

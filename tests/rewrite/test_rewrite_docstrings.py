@@ -155,6 +155,11 @@ def given_budgets(source, value="1_234"):
             "class A(B): pass  # why\n",
             'class A(B):\n    """nparam: 1_234"""\n\n    pass  # why\n',
         ),
+        (
+            "class A(B): pass\nclass C:\n  x = 1\n",
+            'class A(B):\n  """nparam: 1_234"""\n\n  pass\n'
+            'class C:\n  """nparam: 1_234"""\n\n  x = 1\n',
+        ),
         ("class A(B):\n  x = 1\n", 'class A(B):\n  """nparam: 1_234"""\n\n  x = 1\n'),
         (
             "@dec(\n    1\n)\nclass A(\n    B,\n):  # noqa\n\n    # first\n    x = 1\n",
