@@ -13,7 +13,7 @@ from nparam_lint.analysis.closed_forms.arguments import told_apart
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Variable
+from nparam_lint.analysis.closed_forms.observations import variable_of
 from nparam_lint.analysis.closed_forms.requirements import Requirements, pinned_rule
 from nparam_lint.analysis.closed_forms.search import Aim
 from nparam_lint.analysis.model_builder import Model
@@ -114,8 +114,7 @@ class _Forms(NamedTuple):
 
 
 def _forms(rows: Sequence[VariableRow], arguments: Arguments, model: Model, text: str) -> _Forms:
-    variables = [Variable(row.name, row.value, row.holder) for row in rows]
-    history = model.history(variables)
+    history = model.history([*map(variable_of, rows)])
     forms: list[ClosedForm] = []
     derived = derive(history, model)
     for form in derived:

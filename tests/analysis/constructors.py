@@ -110,9 +110,9 @@ def by_a_divisor(d=32, divisor=8):
     return linears((divisible(d, divisor), divisible(6 * d, divisor)))
 
 
-def shares(d=100, r=0.25, mlp_ratio=4.0):
-    """d*(max(1, floor(d*r)) + floor(d*mlp_ratio))"""
-    return linears((d, int(d * mlp_ratio)), (d, max(1, int(d * r))))
+def shares(d=100, r=0.25, mlp_ratio=4.0, k=3):
+    """d*(max(1, floor(d*r)) + floor(d*mlp_ratio)) + round(d*0.3)*round(d/k)"""
+    return linears((d, int(d * mlp_ratio)), (d, max(1, int(d * r))), (round(d / k), round(d * 0.3)))
 
 
 def shares_that_do_not_vanish(dim=64, ratio=0.5, other=4.0):
@@ -133,11 +133,6 @@ def share_of_a_share(share=1.0):
     0.9*(80*share)
     """
     return linears((3, divisible(16 * share)), (3, divisible(80 * share)))
-
-
-def rounded_to_even(d=100, k=3):
-    """d*round(d/k) + k*round(d*0.3)"""
-    return linears((d, round(d / k)), (round(d * 0.3), k))
 
 
 def shift_of_depth(depth=40, w=4):
@@ -278,13 +273,6 @@ def single_head(dim=64, heads=8, dim_head=32):
     return linears((dim, 3 * inner), *[(inner, dim)] * needs)
 
 
-def sum_of_widths(a=16, b=24, d=32):
-    """2*d*(a + b) where d != a + b
-    d*(a + b) where d == a + b
-    """
-    return linears((a, d), (b, d), *[(a + b, d)] * (a + b != d))
-
-
 def bottleneck(inplanes=64, planes=64, stride=1):
     """planes*(5*inplanes + 13*planes + 10) where inplanes != 4*planes or stride != 1
     planes*(inplanes + 13*planes + 2) where inplanes == 4*planes, stride == 1
@@ -329,13 +317,6 @@ def perceptron(inputs=10, hidden=32, outputs=5, layers=4):
     pairs = pairwise([inputs, *[hidden] * layers, outputs])
     parts = [part for one, other in pairs for part in (nn.Linear(one, other), nn.ReLU())]
     return nn.Sequential(*parts)
-
-
-def dense_or_experts(d=32, n=6, first=3, E=4, f=48):
-    """d*f*max(n, n*E - first*E + first) where E > 0
-    not proved: first: decisions in a loop
-    """
-    return nn.ModuleList(linears((d, f)) if i < first else linears(*[(d, f)] * E) for i in range(n))
 
 
 def experts_with_biases(d=8, layers=6, first=2, E=4):
