@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Count = Callable[..., int]
 
 NOWHERE = 1 << 256  # the count where a form has no value: no budget allows it
+_MOST_LEVELS = 4096  # beyond those of a name in a power of two: more would only take memory
 _NAMES: dict[str, Any] = {  # that forms may have beside those of arguments
     "__builtins__": {},
     "math": math,
@@ -154,6 +155,8 @@ def applied(kind: Kind, first: Polynomial, second: Polynomial) -> Polynomial:
 def _power_of_two(exponent: Polynomial) -> Polynomial:
     """2 to the power of a name and a whole number."""
     constant = exponent.constant_term
+    if not -_MOST_LEVELS <= constant <= _MOST_LEVELS:
+        raise NoPolynomial
     number = Fraction(2) ** constant.numerator
     match (exponent - Polynomial.constant(constant)).terms:
         case () if constant.denominator == 1:

@@ -188,10 +188,10 @@ def _of_whole(operation: str, values: Sequence[Polynomial]) -> Value | None:
             if isinstance(number, int) and number > 0 and number.bit_count() == 1:
                 return _shortened(first, second)
             return Quotient(first, second, is_exact=False)
-        case "**":
-            if isinstance(number, int) and 0 <= number <= _MOST_POWER:
-                return first**number
-            return _applied("**", first, second) if first.number == 2 else None
+        case "**" if isinstance(number, int) and 0 <= number <= _MOST_POWER:
+            return first**number
+        case "**" if number is None and first.number == 2:
+            return _applied("**", first, second)
         case "max" | "min":
             return applied(operation, first, second)
         case "<<" if isinstance(number, int) and 0 <= number <= 64:
