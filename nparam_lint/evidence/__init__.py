@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from nparam_lint.evidence import commands
+from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.evidence import commands, object_changes, statements
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Collection, Hashable, Sequence
 
     from nparam_lint.claims import Target
@@ -58,6 +60,22 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
             return self.read(path)
         except OSError:
             return b""
+
+    @cached_method
+    def text(self, path: str) -> str:
+        """That of a Python file, with the line ends that Python knows."""
+        text = self.discovery.tree.source(path).decode("utf-8-sig", "replace")
+        return text.replace("\r\n", "\n").replace("\f", " ")
+
+    @cached_method
+    def syntax(self, path: str) -> ast.Module:
+        """The tree of a Python file; an empty one where it cannot be parsed."""
+        return statements.parsed(self.text(path))
+
+    @cached_property
+    def changes(self) -> object_changes.ObjectChanges:
+        """What functions of the project set in what they are given."""
+        return object_changes.ObjectChanges(self.discovery, self.syntax)
 
     @cached_property
     def commands(self) -> commands.Commands:

@@ -22,14 +22,13 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
-from nparam_lint.evidence.object_changes import ObjectChanges, is_read, note_on, told
+from nparam_lint.evidence.object_changes import is_read, note_on, told
 from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
     does_work,
     expression,
-    parsed,
     source_of,
 )
 from nparam_lint.ground.orders import Recipe
@@ -73,7 +72,6 @@ class CallSearch:
         self.builders = self.find_builders()
         self.words = {name.encode() for name in self.by_name}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
-        self.changes = ObjectChanges(self.discovery)
         self.parameters = {
             (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
         }
@@ -86,7 +84,7 @@ class CallSearch:
             source = tree.source(path)
             if b"class " not in source or not _BUILDER.search(source):
                 continue
-            for owner in flat(parsed(source).body):
+            for owner in flat(self.query.syntax(path).body):
                 if not isinstance(owner, ast.ClassDef):
                     continue
                 symbol = Symbol("class", path, owner.name)

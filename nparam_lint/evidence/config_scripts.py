@@ -21,7 +21,7 @@ from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.object_changes import ObjectChanges, note_on, told
+from nparam_lint.evidence.object_changes import note_on, told
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
@@ -29,7 +29,6 @@ from nparam_lint.evidence.statements import (
     NoWay,
     changed,
     does_work,
-    parsed,
     source_of,
     stores,
 )
@@ -127,7 +126,6 @@ class ConfigScripts:
 
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self._changes = ObjectChanges(files.discovery)
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
@@ -135,23 +133,23 @@ class ConfigScripts:
         for path in self.files.python_with("add_argument"):
             source = self.files.discovery.tree.source(path)
             has_option = len(source) < _LARGE and _HAS_OPTION.search(source)
-            model = self._model(path, source.decode("utf-8", "replace")) if has_option else None
-            if model:
+            if has_option and (model := self._model(path)):
                 models[path] = model
         return models
 
-    def _model(self, path: str, text: str) -> ScriptModel | None:
+    def _model(self, path: str) -> ScriptModel | None:
         """The first model that a script builds, as far as that depends on its options alone."""
-        syntax = parsed(text)
+        query = self.files.query
+        text, syntax = query.text(path), query.syntax(path)
         option_list = [item for item in option_calls([syntax]) if CONFIG_OPTION.match(item[0])]
-        sets = partial(self._changes.of, path)
+        sets = partial(query.changes.of, path)
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)
         for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if option_list else ():
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
-            variables = self._changes.variables(text)
+            variables = query.changes.variables(text)
             options = [*_options_before(place, source)]
             # Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read
             # by the command line of this script alone.

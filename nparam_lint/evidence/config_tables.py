@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.literal_tables import keys_of
 from nparam_lint.evidence.statements import calls_in
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -27,6 +29,12 @@ _TABLE = re.compile(
     rb"\n[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
     rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|([A-Za-z_][\w.]*)\(|(\w+)\s*,)"
 )
+
+
+def of_size(target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> Evidence:
+    """That an entry of a table in the file at `path` is a size of a model."""
+    at = Position(path, entry.node.lineno, entry.node.col_offset + 1)
+    return Evidence(target, Way("size", at, entry.name), file, recipe)
 
 
 class ConfigTables:
@@ -46,9 +54,7 @@ class ConfigTables:
         self.users = users
         self.models = source.discovery.models
 
-    def __iter__(self) -> Iterator[tuple[Target, str, Entry, str, Recipe]]:
-        """(a model, the file of a table, an entry, the file whose names the recipe is written in,
-        the recipe)."""
+    def __iter__(self) -> Iterator[Evidence]:
         for path in self.source.discovery.parsed:
             matches = _TABLE.finditer(b"\n" + self.source.discovery.tree.source(path))
             if not any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in matches):
@@ -62,7 +68,8 @@ class ConfigTables:
                     for entry in table.entries if names else ():
                         argument = how.replace("…", f"{names[1]}[{entry.text}]")
                         argument = f"{names[2]}({argument})" if config else argument
-                        yield model, path, entry, file, Recipe(call=f"{names[0]}({argument})")
+                        recipe = Recipe(call=f"{names[0]}({argument})")
+                        yield of_size(model, path, entry, file, recipe)
 
     def _builders(
         self, path: str, name: str, table: SizeTable

@@ -47,7 +47,6 @@ from nparam_lint.evidence.statements import (
     is_harmless_outside,
     is_of_data,
     loads,
-    parsed,
     stores,
 )
 from nparam_lint.ground.script_words import (
@@ -93,18 +92,18 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
 
 
 class FileCalls:
-    """The calls of wanted models in one file, with the text `text`."""
+    """The calls of wanted models in one file, with the text `text` and that syntax tree."""
 
-    def __init__(self, search: CalledFiles, path: str, text: str) -> None:
+    def __init__(self, search: CalledFiles, path: str, text: str, tree: ast.Module) -> None:
         self.search = search
         self.path = path
-        self.tree = parsed(text)
+        self.tree = tree
         self.text = SourceText(
             text,
-            self.tree,
+            tree,
             self.is_harmless,
             path=path,
-            sets=partial(search.changes.of, path),
+            sets=partial(search.query.changes.of, path),
             is_setting=self.is_setting,
             is_part=self.is_part,
         )
@@ -405,7 +404,7 @@ class FileCalls:
         """The statements that parts of a call need, and what sets the environment and changes
         other files' names before."""
         needs, unknown = [*nodes], {}
-        variables = self.search.changes.variables(self.text.text)
+        variables = self.search.query.changes.variables(self.text.text)
         changed = *variables, *self.changed_imports
         with suppress(NoWay):
             return self.cut_for(place, [*nodes, *changed], entry, depth)
@@ -523,8 +522,7 @@ class CalledFiles(CallSearch):
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:
-        text = self.discovery.tree.source(path).decode("utf-8", "replace")
-        return FileCalls(self, path, text.replace("\r\n", "\n").replace("\f", " "))
+        return FileCalls(self, path, self.query.text(path), self.query.syntax(path))
 
     @cached_method
     def parts_of(self, symbol: Symbol) -> dict[Target, str]:

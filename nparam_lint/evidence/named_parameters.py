@@ -21,14 +21,13 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence.arguments import default_values
 from nparam_lint.evidence.literal_tables import Entry, SizeTable, read_table, tables_in
-from nparam_lint.evidence.statements import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.evidence import EvidenceQuery
 
 _KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|preset|depth"
 _OBJECT = "model|net|network|backbone|encoder|vit|llm|config|cfg|key"
@@ -114,10 +113,10 @@ class FoundFunction(Struct, frozen=True, eq=False, dict=True):
 class SizeFile:
     """What one file says about sizes."""
 
-    def __init__(self, path: str, source: bytes) -> None:
+    def __init__(self, path: str, text: str, tree: ast.Module) -> None:
         self.path = path
-        self.text = source.decode("utf-8", "replace").replace("\r\n", "\n")
-        self.tree = parsed(self.text)
+        self.text = text
+        self.tree = tree
 
     @cached_property
     def tables(self) -> dict[str, SizeTable]:
@@ -149,14 +148,14 @@ def _functions(path: str, body: Sequence[ast.stmt], owner: str) -> Iterator[Foun
 class NamedParameters:
     """Answers which parameter of a function names a size. Files are read when asked for."""
 
-    def __init__(self, discovery: Discovery) -> None:
-        self.discovery = discovery
-        self.names = discovery.models.names
+    def __init__(self, query: EvidenceQuery) -> None:
+        self._query = query
+        self.names = query.discovery.models.names
         self._active: set[tuple[str, str]] = set()
 
     @cached_method
     def file(self, path: str) -> SizeFile:
-        return SizeFile(path, self.discovery.tree.source(path))
+        return SizeFile(path, self._query.text(path), self._query.syntax(path))
 
     @cached_method
     def of(self, path: str, qualname: str) -> NamedParameter | None:

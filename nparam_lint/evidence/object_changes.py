@@ -13,10 +13,10 @@ from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BOUND
 from nparam_lint.evidence.statement_slices import LOCAL
-from nparam_lint.evidence.statements import NoWay, parsed, variables_set
+from nparam_lint.evidence.statements import NoWay, variables_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from nparam_lint.discover import Discovery
 
@@ -48,10 +48,11 @@ def note_on(attributes: Mapping[str, str]) -> str:
 
 
 class ObjectChanges:
-    """Finds these functions in a `discovery`."""
+    """Finds these functions in a `discovery`; `syntax` gives the tree of a file."""
 
-    def __init__(self, discovery: Discovery) -> None:
+    def __init__(self, discovery: Discovery, syntax: Callable[[str], ast.Module]) -> None:
         self.discovery = discovery
+        self._syntax = syntax
 
     @cached_property
     def _variables(self) -> set[str]:
@@ -102,5 +103,5 @@ class ObjectChanges:
 
     @cached_method
     def _functions(self, path: str) -> dict[str, Function]:
-        tree = parsed(self.discovery.tree.source(path).decode("utf-8", "replace"))
-        return {node.name: node for node in tree.body if isinstance(node, FUNCTIONS)}
+        body = self._syntax(path).body
+        return {node.name: node for node in body if isinstance(node, FUNCTIONS)}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.statements import parsed
 from nparam_lint.ground.orders import Recipe
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class RegistryConfigs:
         if path in self._models or depth > _DEEP or path not in self._tree.files:
             return self._models.get(path, (0, ""))
         line, name = 0, ""
-        for node in parsed(self._tree.source(path).decode("utf-8", "replace")).body:
+        for node in self.files.query.syntax(path).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else None
             if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
                 continue

@@ -11,7 +11,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
-from nparam_lint.evidence.config_tables import ConfigTables
+from nparam_lint.evidence.config_tables import ConfigTables, of_size
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.evidence.statements import does_work
@@ -48,7 +48,7 @@ class _Sizes:
         self.source = source
         self.discovery = source.discovery
         self.models = source.discovery.models
-        self.size_names = NamedParameters(source.discovery)
+        self.size_names = NamedParameters(source)
         self.configs = ConfigClasses(source, self.size_names)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
@@ -63,7 +63,7 @@ class _Sizes:
             for target in targets:
                 for entry in parameter.entries:
                     if recipe := self.recipe(function, parameter, entry, target):
-                        yield self.way(target, parameter.path, entry, function.path, recipe)
+                        yield of_size(target, parameter.path, entry, function.path, recipe)
             if not targets and function.kind != "method":
                 makers.append((function, parameter))
         yield from self.named_factories()
@@ -72,8 +72,7 @@ class _Sizes:
         for maker in makers:
             yield from self.of_config_factory(*maker)
         # Entries of tables that no factory by name looks up.
-        for row in ConfigTables(self.source, self.size_names, self.configs, self.users):
-            yield self.way(*row)
+        yield from ConfigTables(self.source, self.size_names, self.configs, self.users)
 
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
@@ -183,7 +182,7 @@ class _Sizes:
                 recipe = self.recipe(function, parameter, entry, model, names[1])
                 if recipe and recipe.setup is None:
                     recipe = Recipe(call=f"{names[0]}({recipe.call}{attribute})")
-                    yield self.way(model, parameter.path, entry, file, recipe)
+                    yield of_size(model, parameter.path, entry, file, recipe)
 
     def config_products(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:
         """The config classes of which a function returns an object; or a record that holds one, as
@@ -211,10 +210,6 @@ class _Sizes:
         name, since the others are then parts of it."""
         every = self.configs.all_users(config)
         return [] if self.by_name.intersection(every) else self.configs.users(config)
-
-    def way(self, target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> Evidence:
-        at = Position(path, entry.node.lineno, entry.node.col_offset + 1)
-        return Evidence(target, Way("size", at, entry.name), file, recipe)
 
     def recipe(
         self,

@@ -55,7 +55,7 @@ def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
         content = tree.source(path)
         doctests = _DOCTEST.findall(b"\n" + content) if b">>> " in content else ()
         if doctests and files.shows_call(b"\n".join(doctests)):
-            for text in _docstrings(content.decode("utf-8", "replace"), files.shows_call):
+            for text in _docstrings(files.query.text(path), files.shows_call):
                 yield from TextCalls(files, path, text).evidence()
 
 
@@ -161,7 +161,7 @@ class TextCalls(FileCalls):
     blocks of a text may import several things by one name. `last`: the last line of the file."""
 
     def __init__(self, search: CalledFiles, path: str, text: str, last: int = sys.maxsize) -> None:
-        super().__init__(search, path, text)
+        super().__init__(search, path, text, parsed(text))
         self.last = last
         self.text = SourceText(
             text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part

@@ -50,7 +50,9 @@ LATE = frozenset(
     evidence.commands
     evidence.configs
     evidence.containment
+    evidence.object_changes
     evidence.sources
+    evidence.statements
     gate
     gate.dependents
     gate.explanations
