@@ -22,7 +22,7 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
-from nparam_lint.evidence.object_changes import is_read, note_on, told
+from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
 from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
@@ -197,7 +197,7 @@ class CallSearch:
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in _CLASS.finditer(source))
         text = source.decode("utf-8", "replace")
-        places = told(unknown, text)
+        places = skipped_settings(unknown, text)
         for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:
             raise NoWay(f"{name} depends on data")
         return note_on(places)

@@ -45,7 +45,7 @@ class Command(NamedTuple):
     words: tuple[str, ...]
     place: str
 
-    def given(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
+    def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them;
         if all is known of them."""
         flags = {
@@ -124,8 +124,8 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
     changed: dict[str, int] = {}  # variable → where
 
     def again() -> Iterator[tuple[str, Command]]:
-        for told, command in using.items():
-            if places := [changed[name] for name in _USE.findall(told) if name in changed]:
+        for line, command in using.items():
+            if places := [changed[name] for name in _USE.findall(line) if name in changed]:
                 yield from _filled(path, text, command, min(places), values)
         changed.clear()
 
@@ -159,17 +159,17 @@ def _filled(
     path: str, text: str, match: re.Match[str], start: int, values: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
-    told = match[3].replace("\\\n", " ")
-    used = _USE.findall(told)
+    template = match[3].replace("\\\n", " ")
+    used = _USE.findall(template)
     used += [name for use in used for value in values.get(use, ()) for name in _USE.findall(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
     for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
-        one = {name: each[0] for name, each in values.items()} | dict(
+        values_here = {name: each[0] for name, each in values.items()} | dict(
             zip(names, chosen, strict=True)
         )
-        line = told
+        line = template
         for _ in range(2):  # a variable may be made of others
-            line = _USE.sub(lambda m, one=one: one.get(m[1], m[0]), line)
+            line = _USE.sub(lambda m, values_here=values_here: values_here.get(m[1], m[0]), line)
         try:
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that stands alone

@@ -40,9 +40,9 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
         name = dotted_name(getattr(item, "func", item))
         if tail(name) in ("main", "hydra_main") and "hydra" in name and isinstance(item, ast.Call):
             words = {"config_path": "", "config_name": "config"}
-            given = dict(zip(words, item.args, strict=False))
-            given |= {word.arg: word.value for word in item.keywords if word.arg in words}
-            for word, value in given.items():
+            arguments = dict(zip(words, item.args, strict=False))
+            arguments |= {word.arg: word.value for word in item.keywords if word.arg in words}
+            for word, value in arguments.items():
                 if not isinstance(value, ast.Constant):
                     return []
                 words[word] = text_of(value) or ""

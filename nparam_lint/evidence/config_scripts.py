@@ -21,7 +21,7 @@ from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.object_changes import note_on, told
+from nparam_lint.evidence.object_changes import note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
@@ -180,7 +180,7 @@ class ConfigScripts:
         if symbol is None or symbol.kind == "outside":
             return ""
         text = self.files.discovery.tree.source(symbol.where).decode("utf-8", "replace")
-        return note_on(told(unknown, text))
+        return note_on(skipped_settings(unknown, text))
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
@@ -220,9 +220,9 @@ class ConfigScripts:
     def read_in(self) -> dict[str, str]:
         """For each config file that a command or a default names, the script that reads it."""
         defaults = ((script, at) for script, model in self.scripts.items() for at in model.configs)
-        given = ((command.script, command.config) for command in self._commands)
+        of_commands = ((command.script, command.config) for command in self._commands)
         scripts: dict[str, str] = {}
-        for script, config in (*given, *defaults):
+        for script, config in (*of_commands, *defaults):
             scripts.setdefault(self._at(script, config), script)
         return scripts
 
@@ -234,7 +234,7 @@ class ConfigScripts:
     @cached_property
     def _commands(self) -> list[_Command]:
         """The commands in texts that name a config file."""
-        found: list[_Command] = []
+        commands: list[_Command] = []
         for script in self.scripts:
             for command in self.files.query.commands.of(script):
                 words = command.words
@@ -245,8 +245,8 @@ class ConfigScripts:
                     is_other = flag and not CONFIG_OPTION.match(flag)  # `--data coco.yaml`
                     if config.endswith(CONFIG_SUFFIXES) and not is_other:
                         changes = _changes(words[at + 1 :])
-                        found.append(_Command(script, config, changes, command.place))
-        return found
+                        commands.append(_Command(script, config, changes, command.place))
+        return commands
 
     def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Recipe, str, bool]]:
         """What the script builds that reads this file, as it is and with what commands change in

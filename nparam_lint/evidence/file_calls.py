@@ -303,8 +303,8 @@ class FileCalls:
                     return
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
-                told = "; ".join(filter(None, (note, command)))
-                yield replace(evidence, way=replace(evidence.way, note=told))
+                whole_note = "; ".join(filter(None, (note, command)))
+                yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:
                 return
 
@@ -347,25 +347,27 @@ class FileCalls:
         except NeedsCommand as why:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
-        known: set[object] = set()
+        tried: set[object] = set()
         for command in self.search.commands_of(cut.home.path):
-            given = command.given(text.options)
-            is_other = any(self.value(n, given) != self.value(n, chosen) for n in naming)
-            if is_other or contradicts(given, statements):
+            by_option = command.by_option(text.options)
+            is_other = any(self.value(n, by_option) != self.value(n, chosen) for n in naming)
+            if is_other or contradicts(by_option, statements):
                 continue
-            read = {n for n in given if n in names or (is_whole and self.search.reads(target, n))}
-            key = frozenset((name, given[name]) for name in read - naming)
-            if not key or key in known:
+            read = {
+                n for n in by_option if n in names or (is_whole and self.search.reads(target, n))
+            }
+            key = frozenset((name, by_option[name]) for name in read - naming)
+            if not key or key in tried:
                 continue
             with suppress(NoWay):
                 if flags:
-                    values = {name: value_in(given[name]) for name in read & names}
+                    values = {name: value_in(by_option[name]) for name in read & names}
                     lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
-                    told = [*ast.parse("\n".join(lines)).body, *filled()]
+                    commanded = [*ast.parse("\n".join(lines)).body, *filled()]
                 else:
-                    told = filled(given)
-                yield told, f"as in {command.place}"
-                known.add(key)
+                    commanded = filled(by_option)
+                yield commanded, f"as in {command.place}"
+                tried.add(key)
         if lacking is None:
             is_alone = named is not None and not self.search.needs_arguments(target)
             for name, option in text.options.items() if not is_alone else ():
@@ -374,7 +376,7 @@ class FileCalls:
                 for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
                     with suppress(NoWay):
                         yield filled({name: words}), f"with {' '.join(words)}"
-        elif not known:
+        elif not tried:
             if (value := next(tested(lacking.option, statements), None)) is None:
                 raise lacking
             words = words_for(text.options[lacking.option], value)
@@ -465,8 +467,10 @@ class FileCalls:
         part = Slice(self.text, entry=entry, outside=function)
         statements = part.of(place, *nodes)
         is_method = self.called(function).kind == "class"
-        given = arguments_of(function, caller.call, is_method)
-        values = {n: given.get(n) or part.default(function, n) for n in sorted(part.given_outside)}
+        arguments = arguments_of(function, caller.call, is_method)
+        values = {
+            n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)
+        }
         outer = calls.cut(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
         globals_read = loads(*nodes, *statements) & self.text.names
@@ -546,10 +550,10 @@ class CalledFiles(CallSearch):
             items = ((getattr(key, "value", None), item) for key, item in pairs)
         statements = [node for node in body if isinstance(node, (ast.Assign, ast.AnnAssign))]
         for key, item in items:
-            one = copy.copy(function)
-            one.body = [*statements, ast.Return(item)]
-            made = map(self.target_of, map(calls.resolve, returned_calls(one)[0]))
-            targets = {target for target in made if target}
+            returning = copy.copy(function)
+            returning.body = [*statements, ast.Return(item)]
+            symbols = map(calls.resolve, returned_calls(returning)[0])
+            targets = {target for symbol in symbols if (target := self.target_of(symbol))}
             if len(targets) == 1:
                 parts[targets.pop()] = f"[{key!r}]"
         return parts if len(parts) > 1 else {}

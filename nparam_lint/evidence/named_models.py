@@ -49,7 +49,7 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
 
     add(default_text(options[option]))
     for command in search.commands_of(calls.path):
-        if words := command.given(options).get(option):
+        if words := command.by_option(options).get(option):
             add(value_in(words), words)
     for words in variants(options[option]):
         add(value_in(words), words, is_said=False)

@@ -34,7 +34,7 @@ def is_read(attribute: str, text: str) -> bool:
     return bool(re.search(rf"\.{tail(attribute)}\b(?!\s*=[^=])", text))
 
 
-def told(unknown: Mapping[tuple[str, str], str], text: str) -> dict[str, str]:
+def skipped_settings(unknown: Mapping[tuple[str, str], str], text: str) -> dict[str, str]:
     """Name → place, of what is set by what is not run: all names, and the attributes that a source
     text reads. `unknown`: see `StatementSlice`."""
     pairs = unknown.items()
@@ -78,13 +78,17 @@ class ObjectChanges:
             return
         function = self._functions(symbol.where).get(symbol.name)
         try:
-            given = arguments_of(function, call, is_method=False) if function else {}
+            arguments = arguments_of(function, call, is_method=False) if function else {}
         except NoWay:
             return
-        names = {own: value.id for own, value in given.items() if isinstance(value, ast.Name)}
-        for own, attribute, place in self._inside(symbol.where, symbol.name, depth):
-            if own in names or attribute.startswith("$"):
-                yield names.get(own, ""), attribute, place
+        names = {
+            parameter: value.id
+            for parameter, value in arguments.items()
+            if isinstance(value, ast.Name)
+        }
+        for parameter, attribute, place in self._inside(symbol.where, symbol.name, depth):
+            if parameter in names or attribute.startswith("$"):
+                yield names.get(parameter, ""), attribute, place
 
     @cached_method
     def _inside(self, path: str, name: str, depth: int) -> dict[tuple[str, str, str], None]:

@@ -46,7 +46,7 @@ class _Script(Struct, frozen=True, eq=False, dict=True):
         options = self.calls.text.options
         if command is None:
             return with_defaults(self._cut, [self.holder], options)
-        words = [word for words in command.given(options).values() for word in words]
+        words = [word for words in command.by_option(options).values() for word in words]
         return [*arguments_of_script(words), *self._given]
 
     @cached_property
@@ -111,12 +111,12 @@ class OptionObjects:
         if script:
             yield self.evidence(target, script)
         for script in scripts:
-            known: set[object] = set()
+            sizes: set[object] = set()
             for command in self.commands(target, script):
-                given = command.given(script.calls.text.options)
-                size = frozenset((name, given[name]) for name in attributes & given.keys())
-                if attributes <= script.attributes | given.keys() and size not in known:
-                    known.add(size)
+                words = command.by_option(script.calls.text.options)
+                size = frozenset((name, words[name]) for name in attributes & words.keys())
+                if attributes <= script.attributes | words.keys() and size not in sizes:
+                    sizes.add(size)
                     yield self.evidence(target, script, command)
 
     def commands(self, target: Target, script: _Script) -> Iterator[Command]:

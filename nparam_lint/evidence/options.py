@@ -101,11 +101,13 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
                 yield words_for(call, str(value))
 
 
-def contradicts(given: Mapping[str, Sequence[str]], statements: Iterable[ast.stmt]) -> bool:
+def contradicts(
+    words_of_option: Mapping[str, Sequence[str]], statements: Iterable[ast.stmt]
+) -> bool:
     """Whether a command gives an option another value than the conditions around a call need."""
     for node in statements:
         if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            words, value = given.get(node.targets[0].attr), node.value
+            words, value = words_of_option.get(node.targets[0].attr), node.value
             needed = getattr(value, "value", None)
             if words and isinstance(needed, str) and value_in(words) != needed:
                 return True
@@ -226,13 +228,13 @@ def _parsed(node: ast.stmt) -> set[str]:
 
 def _set_in(statements: Sequence[ast.stmt]) -> set[str]:
     """The attributes that get a value whatever they had: not one that is made from theirs."""
-    given: set[str] = set()
+    attributes: set[str] = set()
     for node in statements:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             inner = [item for item in ast.walk(node) if isinstance(item, ast.Attribute)]
             used = {item.attr for item in inner if isinstance(item.ctx, ast.Load)}
-            given |= {item.attr for item in inner if isinstance(item.ctx, ast.Store)} - used
-    return given
+            attributes |= {item.attr for item in inner if isinstance(item.ctx, ast.Store)} - used
+    return attributes
 
 
 def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:

@@ -108,11 +108,11 @@ class _Sizes:
                 name, is_of_class = function.node.name, function.kind in ("class", "static")
                 if function.owner != target.callable or not is_of_class or function.required:
                     continue
-                made = {(symbol.where, symbol.name) for symbol in self.products(function)}
+                classes = {(symbol.where, symbol.name) for symbol in self.products(function)}
                 if (
                     name[0] != "_"
                     and not does_work(name)
-                    and made == {(target.location, function.owner)}
+                    and classes == {(target.location, function.owner)}
                 ):
                     switches = [p.arg for p in function.parameters if WEIGHTS_SWITCH.match(p.arg)]
                     arguments = "".join(f"{switch}=False" for switch in switches[:1])

@@ -61,9 +61,9 @@ class Slice(StatementSlice):
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
         need = loads(*nodes) - BUILTINS
-        given = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
-        self.given_names = {value.id for value in given if isinstance(value, ast.Name)}
-        for value in given:
+        values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
+        self.given_names = {value.id for value in values if isinstance(value, ast.Name)}
+        for value in values:
             self.check_given(value)
         statements = self.scope(place, need, 0)
         if self.owners:
@@ -202,10 +202,10 @@ class Slice(StatementSlice):
         if function is self.outside:
             self.given_outside |= set(parameters)
             return []
-        made = parameter_values(function, self.text.path)
-        if made and len(parameters) == 1:
-            need |= loads(*made) - BUILTINS
-            return made
+        statements = parameter_values(function, self.text.path)
+        if statements and len(parameters) == 1:
+            need |= loads(*statements) - BUILTINS
+            return statements
         owner = above[-1].owner if above else None
         name = function.name
         if isinstance(owner, ast.ClassDef) and name == "__init__":
@@ -241,8 +241,8 @@ class Slice(StatementSlice):
         is_method: bool,
         depth: int,
     ) -> list[ast.stmt]:
-        given = arguments_of(function, caller.call, is_method)
-        values = {name: given.get(name) or self.default(function, name) for name in parameters}
+        arguments = arguments_of(function, caller.call, is_method)
+        values = {name: arguments.get(name) or self.default(function, name) for name in parameters}
         self.check(*values.values())
         outer_need = (loads(*values.values()) - BUILTINS) | variables(need)
         need -= variables(need)
@@ -290,8 +290,8 @@ class Slice(StatementSlice):
                 attributes -= names
                 statements = self.function(method, above, names, depth) + body + statements
                 need |= names
-        given = (n for n in owner.body if not isinstance(n, ast.AnnAssign) or n.value)
-        fields = {name for node in given for name in stores(node)}
+        valued = (n for n in owner.body if not isinstance(n, ast.AnnAssign) or n.value)
+        fields = {name for node in valued for name in stores(node)}
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
             if attribute not in fields:

@@ -30,7 +30,7 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     """All that the files of a project say, that of one target in the order in which it is to be
     tried."""
     with rare_collection():
-        declared = [one for find in DECLARED for one in find(query)]
+        declared = [evidence for find in DECLARED for evidence in find(query)]
         every = sorted([*declared, *called(query)], key=lambda evidence: evidence.rank)
     yield from every
 

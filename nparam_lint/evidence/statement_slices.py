@@ -92,8 +92,8 @@ class StatementSlice(Struct):
         statements = self.needed_part(node, need)
         if not (statements or isinstance(node, DEFINITIONS)):
             for call in calls_in(node):
-                given = (*call.args, *(item.value for item in call.keywords))
-                names = {item.id for item in given if isinstance(item, ast.Name)} & need
+                values = (*call.args, *(item.value for item in call.keywords))
+                names = {item.id for item in values if isinstance(item, ast.Name)} & need
                 for name, attribute, at in self.text.sets(call) if names or variables(need) else ():
                     if name in names or attribute in need:
                         self.unknown.setdefault((name, attribute), at)

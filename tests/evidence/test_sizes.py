@@ -96,35 +96,6 @@ def built(ways: list[Evidence], target: str) -> list[tuple[str, int, str]]:
             """,
             [(n, 8, f"ResNet({n})") for n in ("18", "50", "101")],
         ),
-        # A function that loads weights: only what it does before.
-        (
-            """
-            class Sub(Net):
-                @classmethod
-                def from_pretrained(cls, model_type, override=None):
-                    assert model_type in {"s", "m"}
-                    import transformers
-                    arguments = {"s": dict(dim=1), "m": dict(dim=2)}[model_type]
-                    arguments["depth"] = 4
-                    if override:
-                        arguments.update(override)
-                    print("loading")
-                    model = cls(**arguments)
-                    model.load_state_dict(transformers.Net.from_pretrained(model_type))
-                    return model
-            """,
-            [
-                (
-                    name,
-                    12,
-                    f'override = None\nmodel_type = "{name}"\n'
-                    "arguments = {'s': dict(dim=1), 'm': dict(dim=2)}[model_type]\n"
-                    "arguments['depth'] = 4\nif override:\n    arguments.update(override)"
-                    "; Sub(**arguments)",
-                )
-                for name in "sm"
-            ],
-        ),
         # Comparisons, `match`, annotations.
         (
             """
