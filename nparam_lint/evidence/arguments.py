@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import ast
+import math
+from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import Function, dotted_name, tail
 from nparam_lint.evidence.statements import NoWay, expression
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def entry_of(table: ast.expr, number: int) -> ast.expr:
-    """One entry of a table, or its first where it has not so many."""
+
+def entry_of(table: ast.expr, number: int, tables: Mapping[str, ast.expr]) -> ast.expr:
+    """One entry of a table. `tables`: those that are written out, by name. Raises NoWay where it is
+    known that there are not so many."""
+    if number >= _length(table, tables):
+        raise NoWay("no more entries")
     if isinstance(table, (ast.Tuple, ast.List)) and table.elts:
-        if number >= len(table.elts):
-            raise NoWay("no more entries")
         return table.elts[number]
     name = dotted_name(table.func) if isinstance(table, ast.Call) else ""
     if isinstance(table, ast.Call) and table.args:
         if name == "zip":
-            return ast.Tuple([entry_of(item, number) for item in table.args], ast.Load())
+            entries = [entry_of(item, number, tables) for item in table.args]
+            return ast.Tuple(entries, ast.Load())
         if name == "enumerate":
-            return ast.Tuple([ast.Constant(number), entry_of(table.args[0], number)], ast.Load())
+            entry = entry_of(table.args[0], number, tables)
+            return ast.Tuple([ast.Constant(number), entry], ast.Load())
     if isinstance(table, ast.Dict) and table.keys and table.keys[0]:
         return table.keys[0]
     if number:
         return expression(f"list({ast.unparse(table)})[{number}]")
     return expression(f"next(iter({ast.unparse(table)}))")
+
+
+def _length(table: ast.expr, tables: Mapping[str, ast.expr]) -> float:
+    """How many entries a table has; infinitely many where that is not known."""
+    table = tables.get(table.id, table) if isinstance(table, ast.Name) else table
+    if isinstance(table, ast.Call) and isinstance(table.func, ast.Attribute):
+        is_whole = table.func.attr in ("items", "keys", "values")
+        return _length(table.func.value, tables) if is_whole else math.inf
+    entries = table.keys if isinstance(table, ast.Dict) else getattr(table, "elts", ())
+    is_known = entries and not any(e is None or isinstance(e, ast.Starred) for e in entries)
+    return len(entries) if is_known else math.inf
 
 
 def arguments_of(function: Function, call: ast.Call, is_method: bool) -> dict[str, ast.expr]:
@@ -67,7 +86,9 @@ def default_values(function: Function) -> dict[str, ast.expr]:
     return {item.arg: value for item, value in pairs}
 
 
-def from_decorator(function: Function, name: str, number: int) -> ast.expr | None:
+def from_decorator(
+    function: Function, name: str, number: int, tables: Mapping[str, ast.expr]
+) -> ast.expr | None:
     """The value of a parameter that `pytest.mark.parametrize`, or an option of click, gives."""
     for item in function.decorator_list:
         if not isinstance(item, ast.Call) or not item.args:
@@ -77,7 +98,7 @@ def from_decorator(function: Function, name: str, number: int) -> ast.expr | Non
         if kind == "parametrize" and len(item.args) > 1 and isinstance(first, ast.Constant):
             names = [part.strip() for part in str(first.value).split(",")]
             if name in names:
-                row = entry_of(item.args[1], number)
+                row = entry_of(item.args[1], number, tables)
                 if len(names) == 1:
                     return row
                 if isinstance(row, (ast.Tuple, ast.List)) and len(row.elts) == len(names):

@@ -184,6 +184,13 @@ class SourceText(Struct, dict=True):
                 often |= stores(node) | changes(node)
         return frozenset(sure - often - BUILTINS)
 
+    @cached_property
+    def tables(self) -> dict[str, ast.expr]:
+        """The values of constants at the top level, which may be tables."""
+        nodes = (node for node in self.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)))
+        pairs = ((stores(node), node.value) for node in nodes if node.value)
+        return {min(n): value for n, value in pairs if len(n) == 1 and n <= self.available}
+
     @property
     def names(self) -> frozenset[str]:
         """All names that may be there when a slice is run."""

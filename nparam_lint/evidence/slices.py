@@ -173,7 +173,7 @@ class Slice(StatementSlice):
         self.loops = True
         need -= names
         need |= loads(table) - BUILTINS
-        return [assign(target, entry_of(table, self.entry))]
+        return [assign(target, entry_of(table, self.entry, self.text.tables))]
 
     def function(
         self, function: Function, above: tuple[Frame, ...], need: set[str], depth: int
@@ -261,7 +261,7 @@ class Slice(StatementSlice):
             return expression("{}")
         if value := default_values(function).get(name):
             return value
-        given = from_decorator(function, name, self.entry)
+        given = from_decorator(function, name, self.entry, self.text.tables)
         if given is None:
             raise NeedsCaller(function, name)
         self.loops = True

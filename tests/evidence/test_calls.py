@@ -170,6 +170,17 @@ def told(root, sources):
             "import torch\nd, rank = 3, 1\nif rank == 0:\n    d = torch.load('a').d\nNet(d)",
             "d, rank = (3, 1) >> Net(d)  # d as it is before script.py:5 sets it",
         ),
+        ("try:\n    d = 3\nexcept ValueError:\n    d = 4\nNet(d)", ">> Net(3)"),
+        (
+            "c = Config()\nfor name in ['d']:\n    setattr(c, name, 3)\nBig(c)",
+            "c = Config()\nfor name in ['d']:\n    setattr(c, name, 3) >> Big(c)",
+        ),
+        ("import click\n@click.option('--d', default=3)\ndef main(d):\n    Net(d)", ">> Net(3)"),
+        # No more entries of a table than it has.
+        (
+            "T = {'a': 3}\nfor k, v in T.items():\n    Net(v)",
+            ast.unparse(ast.parse("k, v = next(iter(T.items()))")) + " >> Net(v)",
+        ),
         # Where data would give it, the other branch may say it too.
         (
             "rank = 1\nif rank == 0:\n    d = len(make_dataset())\nelse:\n    d = 5\nNet(d)",
