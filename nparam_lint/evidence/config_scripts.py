@@ -81,7 +81,7 @@ class ConfigSlice(Slice):
 class ScriptModel(Struct, frozen=True):
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
     is called, if that is known; `option`: how the file is given; `configs`: the files that it reads
-    by default; `note`: see `Way`."""
+    by default; `note`: see `Way`; `keys`: what the call reads of the config."""
 
     option: str
     configs: Sequence[str]
@@ -89,6 +89,15 @@ class ScriptModel(Struct, frozen=True):
     call: str
     symbol: Symbol | None
     note: str
+    keys: frozenset[str]
+
+
+def _keys_read(call: ast.Call) -> frozenset[str]:
+    """The keys that a call reads of a config: `build(cfg.model)`, `build(config["model"])`."""
+    values = [*call.args, *(item.value for item in call.keywords)]
+    keys = {value.attr for value in values if isinstance(value, ast.Attribute)}
+    slices = (value.slice for value in values if isinstance(value, ast.Subscript))
+    return frozenset(keys.union(str(s.value) for s in slices if isinstance(s, ast.Constant)))
 
 
 def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:
@@ -172,6 +181,7 @@ class ConfigScripts:
                         ast.unparse(place.call),
                         symbol,
                         self._note(part.unknown, symbol),
+                        _keys_read(place.call),
                     )
         return None
 
@@ -274,9 +284,14 @@ class ConfigScripts:
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it
         and in directories beside its own, with which it has keys in common: most of them at the
-        root, where files of any kind are."""
+        root, where files of any kind are. Where none is named at all, the first script that uses
+        keys of this one."""
         if file.path in self.read_in:
             return self.read_in[file.path]
+        keys = {entry.keys[0] for entry in file.entries}
+        if not self.read_in:
+            scripts = (at for at, model in self.scripts.items() if model.keys)
+            return next((at for at in scripts if self.scripts[at].keys <= keys), None)
         folder = parent(file.path)
         near = [
             path
@@ -284,7 +299,6 @@ class ConfigScripts:
             if parent(path) == folder or (parent(parent(path)) == parent(folder) != "")
         ]
         nearest = max(near, key=lambda path: len(commonprefix([path, file.path])), default="")
-        keys = {entry.keys[0] for entry in file.entries}
         example = self.files.file(nearest) if nearest else None
         common = keys.intersection(entry.keys[0] for entry in example.entries) if example else ()
         is_alike = len(common) > (0 if folder else len(keys) / 2)

@@ -14,6 +14,7 @@ from nparam_lint.evidence import config_libraries
 from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
+    LOADS_CONFIG,
     SETS_VARIABLE,
     SLICE_FUNCTIONS,
     SLICE_MODULES,
@@ -124,8 +125,9 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
         return about, bool(CHANGES.match(call.func.attr))
     if first is None:
         return "", False
-    about = dotted_name(first)
-    return about, name == "setattr" or bool(re.search(r"update|merge|override|overwrite", name))
+    about, is_loader = dotted_name(first), LOADS_CONFIG.search(name) and len(call.args) > 1
+    is_change = name == "setattr" or re.search(r"update|merge|override|overwrite", name)
+    return about, bool(is_change or is_loader)
 
 
 def variables_set(node: ast.AST) -> set[str]:

@@ -52,10 +52,13 @@ LOADS_WEIGHTS = re.compile(
 
 _OF_DATA = "data_?(set|loader|module)|loader$|tokenizer|vocab|corpus"
 OF_DATA = re.compile(_OF_DATA, re.IGNORECASE)
+# A function of the project that reads a small file, maybe into an object that it gets.
+_LOADS_CONFIG = r"load_?(config|cfg|conf|yaml|json|toml|hparams)(_file)?$"
+LOADS_CONFIG = re.compile(rf"(^|\.)_*{_LOADS_CONFIG}")
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
 WORK = re.compile(
-    r"(^|\.)_*(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
+    rf"(^|\.)_*(?!{_LOADS_CONFIG})(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"

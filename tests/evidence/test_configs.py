@@ -250,3 +250,22 @@ def test_a_registry_builds_what_the_library_reads(models):
     recipe = models["configs/large.py"].recipe
     assert (recipe.file, recipe.call) == ("zoo/registry.py", "MODELS.build(config.model)")
     assert recipe.setup.endswith("config = Config.fromfile('configs/large.py')")
+
+
+def test_a_script_whose_config_nobody_names_reads_those_with_the_keys_that_it_uses(tmp_path):
+    files = {
+        "net.py": "from torch import nn\n\nclass Net(nn.Module):\n    pass\n\n"
+        "def build(options):\n    return Net(options)\n",
+        "train.py": "import argparse\nfrom net import build\n"
+        "from settings import cfg, load_config\n"
+        "if __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('config')\n    args = parser.parse_args()\n"
+        "    load_config(cfg, args.config)\n    model = build(cfg.model)\n",
+        "conf/small.yml": "data: x\nmodel:\n  width: 3\n",
+        "conf/data.yml": "data: x\n",
+    }
+    (node, model), *more = config_models(tmp_path, files)
+    assert (node.path, model.recipe.call, more) == ("conf/small.yml", "build(cfg.model)", [])
+    setup = model.recipe.setup.splitlines()
+    assert setup[0] == "import sys; sys.argv = ['train.py', 'conf/small.yml']"
+    assert setup[-1] == "load_config(cfg, args.config)"
