@@ -76,16 +76,20 @@ class Outcomes(Struct, frozen=True):
         ]
         kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
         built_targets = {model.bare for model, _ in hosts}
-        reports = [
-            replace(
-                model,
-                top_level=isinstance(model.measurement, Measured)
-                and model.host is None
-                and model.measurement.type not in kinds
-                and built_targets.isdisjoint(containment.users.get(model.bare, ())),
-            )
-            for model in reports
-        ]
+        of_config: dict[str, set[str]] = {}
+        for model in reports:
+            if model.way and model.way.kind == "config":
+                of_config.setdefault(model.way.position.path, set()).add(model.bare)
+
+        def is_top_level(model: ModelReport) -> bool:
+            if not isinstance(model.measurement, Measured) or model.host is not None:
+                return False
+            if model.way and len(of_config.get(model.way.position.path, ())) == 1:
+                return True  # all that the file builds
+            is_part = model.measurement.type in kinds
+            return not is_part and built_targets.isdisjoint(containment.users.get(model.bare, ()))
+
+        reports = [replace(model, top_level=is_top_level(model)) for model in reports]
         # A model whose budgets have arguments may fail without them, which need not be reported;
         # and of one that has been built in one way, no other need be told.
         settled = {m.bare for m in reports if m.declared}

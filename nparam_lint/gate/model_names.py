@@ -100,6 +100,12 @@ class NamedModel(Struct, frozen=True):
         return self.is_class and name_key(self.name) == name_key(called(self.report.target))
 
     @property
+    def is_of_config(self) -> bool:
+        """Whether it is called after the config file that says how it is built."""
+        is_built = bool(_config_of(self.report.target, self.report.way))
+        return is_built and name_key(self.name) != name_key(called(self.report.target))
+
+    @property
     def spellings(self) -> set[str]:
         """The keys of what a sentence about it calls it: its name, or its class."""
         return {name_key(self.name), name_key(self.measured.type.rpartition(".")[2])}
@@ -205,7 +211,7 @@ class ModelNames:
         self.only = [m for m in self.models if m.report.target in top_level and is_whole]
 
     def binding(self, at: Position, count: StatedCount) -> Binding:
-        models: list[NamedModel] | None
+        models: Sequence[NamedModel] | None
         strength: Strength
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
@@ -219,12 +225,19 @@ class ModelNames:
                 if models := self.by_path.get(_path_of(name, at.path)):
                     return Binding(models, "certain", f"beside it stands the file {name}")
             for n, name in enumerate(count.names):
+                named = self._named(name)
+                if not (models := named or self._named(_BRACKETS.sub(" ", name))):
+                    continue
                 because = f"beside it stands the name {name}"
-                if named := self._named(name):
-                    is_variant = _MARK.search(name) or (count.shares_name and not n)
-                    return Binding(named, "likely" if is_variant else "certain", because)
-                if named := self._named(_BRACKETS.sub(" ", name)):
-                    return Binding(named, "likely", because)
+                if count.of_larger:  # what a config file builds is no part
+                    whole = [m for m in models if m.is_of_config]
+                    if not whole:
+                        return Binding(models, "likely", because, confirms=True)
+                    models = whole
+                is_variant = not named or _MARK.search(name) or (count.shares_name and not n)
+                return Binding(models, "likely" if is_variant else "certain", because)
+            if count.of_larger:
+                return Binding()
             around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
             for rest, name in product(around, count.names):  # `resnet20` below "CIFAR-10"
                 if models := self.by_key.get(name_key(f"{rest} {name}")):
@@ -247,7 +260,7 @@ class ModelNames:
 
     def _named(self, name: str) -> Sequence[NamedModel]:
         """The models of exactly this name."""
-        spellings = [name, _OF_MODEL.sub("", name)]
+        spellings = [name, name.lower(), _OF_MODEL.sub("", name)]
         if re.fullmatch(r"[\w.]+", name):  # a dotted name
             spellings.append(name.rpartition(".")[2])
         keys = map(name_key, spellings)

@@ -341,6 +341,12 @@ CASES = {
         "link.md": "| config | params |\n|--|--|\n"
         "| [a net](conf/wide.yaml) | 1,400 |<!-- wrong -->\n",
     },
+    "a detector that a config file builds, and a class that may be its backbone": {
+        "spot.py": ways("SpotNet", "=19"),
+        "conf/SpotDet-s.yaml": "_target_: spot.SpotNet\nd: 39\n",
+        "spot.md": "| Model | params | mAP |\n|--|--|--|\n"
+        "| SpotDet-S | 4.9k | 41 |<!-- wrong -->\n| SpotNet | 4.9k | 41 |\n",
+    },
     "a column of megabytes that holds either": {
         "bytes.md": "| model | Params (MB) |\n|---|---|\n"
         "| widenet_tiny | 0.0032 |\n| widenet_base | 0.0128 |\n",

@@ -44,7 +44,8 @@ class StatedCount(Struct, frozen=True):
     what may name the model, nearest first; `is_name`: each of these is a name (the first cell of a
     row, a key), else a text in which one may stand. `sentence`: the words before the number and
     from it on, in what is written as text. `shares_name`: the first of them stands in several rows
-    of the table, with other counts. `above`: the headings; a name may be what one of them and the
+    of the table, with other counts; `of_larger`: they may name parts of what is counted, in a table
+    of backbones or of detectors. `above`: the headings; a name may be what one of them and the
     row say together. `in_file`: whether a file that builds one model (a config, a checkpoint) says
     it of that. `definition`: the class or factory in whose docstring it stands. `heads`: those of
     the columns of its table. `head_at`: the line and column of the head of its column. `in_bytes`:
@@ -60,6 +61,7 @@ class StatedCount(Struct, frozen=True):
     is_name: bool = False
     sentence: tuple[str, str] = ("", "")
     shares_name: bool = False
+    of_larger: bool = False
     in_file: bool = False
     definition: str = ""
     heads: tuple[str, ...] = ()

@@ -84,7 +84,7 @@ def counts_in_table(
             names.append(" ".join(row[n].text for n in name_columns))
         names = [name for name in names if name.strip()] or [last]
         last = names[0]
-        if is_of_part or not names[0]:
+        if not names[0]:
             continue
         for n, part, of, unit in counts:
             cell = row[n]
@@ -97,7 +97,8 @@ def counts_in_table(
         values.setdefault((n, count.names[0]), set()).add(count.readings)
     heads = tuple(cell.text for cell in head)
     for n, count in stated:
-        yield replace(count, shares_name=len(values[n, count.names[0]]) > 1, heads=heads)
+        is_shared = len(values[n, count.names[0]]) > 1
+        yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
 
 
 def _count_parts(head: str) -> list[tuple[int, int, str]]:
