@@ -46,7 +46,7 @@ def findings_lines(
     details that were shown for a model are not repeated. `brief`: without the way to an explanation
     of what explains itself; `heaviest`: with the heaviest modules, where no table has them."""
     lines: list[str] = []
-    shown: set[tuple[str, str]] = set()
+    printed: set[tuple[str, str]] = set()
     ordered = sorted(findings, key=lambda f: (f.severity == "error", by_place(f)))
     stated = [finding for finding in ordered if finding.code == "NPL013"]
     hidden = set(map(id, stated[_STATED:]))
@@ -73,10 +73,10 @@ def findings_lines(
             lines += [
                 line
                 for key in parted
-                if key not in shown
+                if key not in printed
                 for line in style.as_laid_out(key[1], width, "    ")
             ]
-            shown.update(parted)
+            printed.update(parted)
         if len(alike) > _ALIKE:
             lines += ["", paint("dim", f"… and {len(alike) - _ALIKE:,} more like it")]
     if short:

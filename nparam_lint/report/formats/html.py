@@ -235,7 +235,7 @@ def model_cards(
     if not models:
         return
     groups = shared_causes(finding for model in models for finding in model.findings)
-    told = {finding for group in groups for finding in group}
+    shared = {finding for group in groups for finding in group}
     limit = max(_LEAST, min(_MOST, _CARD_ROWS // len(models)))
     few = not as_built and sum(model.top_level for model in models) <= _OPEN_CARDS
     title = "As the project builds them" if as_built else plural(len(models), "model")
@@ -245,15 +245,15 @@ def model_cards(
         if isinstance(measured, Measured):
             inside = Modules(measured.modules, depth, limit, measured.parameters)
             picture = parts.model_picture(inside, clean(model.target), data)
-        untold = [finding for finding in model.findings if finding not in told]
-        is_open = (few and model.top_level) or worst(untold) == "✗"
+        unshared = [finding for finding in model.findings if finding not in shared]
+        is_open = (few and model.top_level) or worst(unshared) == "✗"
         name = f"{'way' if as_built else 'model'}-{number}"
-        yield _card(model, name, is_open, picture, told)
+        yield _card(model, name, is_open, picture, shared)
     yield "</div></section>"
 
 
-def _card(model: ModelReport, name: str, is_open: bool, picture: str, told: set[Finding]) -> str:
-    """`told`: findings whose cause and next step stand above all cards."""
+def _card(model: ModelReport, name: str, is_open: bool, picture: str, shared: set[Finding]) -> str:
+    """`shared`: findings whose cause and next step stand above all cards."""
     measured, claims = model.measurement, budgets_of(model)
     mark = worst(model.findings) or ("✓" if any(claim.mark == "✓" for claim in claims) else "–")
     where, _, title = model.target.partition("::")
@@ -269,7 +269,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str, told: set[
     if isinstance(measured, Measured):
         total = f"{measured.counts.total:,}<small>parameters</small>"
         count = f' data-count="{measured.counts.total}"'
-    inside = "\n".join(filter(None, _inside(model, claims, picture, told)))
+    inside = "\n".join(filter(None, _inside(model, claims, picture, shared)))
     return (
         f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
         f"\n<summary>"
@@ -281,7 +281,7 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str, told: set[
 
 
 def _inside(
-    model: ModelReport, claims: Sequence[JudgedBudget], picture: str, told: set[Finding]
+    model: ModelReport, claims: Sequence[JudgedBudget], picture: str, shared: set[Finding]
 ) -> list[str]:
     measured, target = model.measurement, clean(model.target)
     name = target.partition("::")[2]
@@ -292,7 +292,7 @@ def _inside(
     ]
     budgets = parts.table_html(_COLUMNS, rows) if rows else ""
     findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
-    findings = [finding for finding in findings if finding not in told]
+    findings = [finding for finding in findings if finding not in shared]
     if not isinstance(measured, Measured):
         texts = (measured.reason, f"at {measured.place}" if measured.place else "", measured.hint)
         reasons = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
