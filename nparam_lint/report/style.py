@@ -46,6 +46,8 @@ _LOST = re.compile(
     r"NameError: name '(\w+)' is not defined "
     r"\('\1' in (?P<file>[^:()]+): line (?P<line>\d+) failed: (?P<why>.*)\)"
 )
+# Of a factory that raised what has a place of its own, it is that place.
+_RAISED = re.compile(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )")
 
 
 def short_reason(reason: str, name: str) -> str:
@@ -54,7 +56,7 @@ def short_reason(reason: str, name: str) -> str:
     if text.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
         error = text.partition(" raised ")[2]
         text = error or text.removeprefix(f"{bare}()").removeprefix(bare).strip()
-    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", text)
+    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", _RAISED.sub("", text))
 
 
 def hidden_words(hidden: Hidden) -> str:

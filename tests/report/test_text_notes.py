@@ -289,6 +289,7 @@ def test_a_name_is_cut_at_its_end_where_that_tells_it():
         ("Net(3) raised ValueError: no", "Net(3)", "ValueError: no"),
         ("Net needs width", "Net", "needs width"),
         ("Net/train.py:60 builds it", "Net", "Net/train.py:60 builds it"),
+        ("a.py:9: net_l1() raised b.py:3: OSError: no", "Net", "b.py:3: OSError: no"),
         ("cannot import a.py: raised eyebrows", "Net", "cannot import a.py: raised eyebrows"),
     ],
 )
