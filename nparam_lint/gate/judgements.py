@@ -3,7 +3,6 @@ those that settings and comments silence."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -48,7 +47,6 @@ _BUDGET_CODES = frozenset(
     "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL008 NPL009 NPL011".split()
 )  # found where a budget is declared
 _MODEL_CODES = frozenset("NPL010 NPL012 NPL013".split())  # found in models without budgets too
-_MAY_IGNORE = re.compile(rb"nparam:\W*ignore")  # what every comment that ignores a finding holds
 # What NPL010 says of a model that was built, this says of its source.
 _SAME_AS_HIDDEN = "NPL101"
 _CANNOT_BE_BUILT = "NPL103"
@@ -291,14 +289,12 @@ def reported_findings(
         return content if len(content) <= LARGEST else b""  # a skipped file is not read
 
     files = {*source.files, *(b.position.path for b in source.budgets)} if complete else set()
-    findings = list(findings)
     files = {path for path in files if tree.names_us(path)}
-    if any(_MAY_IGNORE.search(read(p)) for p in {*files, *(f.position.path for f in findings)}):
-        findings = suppressions.apply(
-            findings, read, files, lambda code: code in complete and _is_on(code, settings)
-        )
+    standing = suppressions.apply(
+        findings, read, files, lambda code: code in complete and _is_on(code, settings)
+    )
     reported = []
-    for item in findings:
+    for item in standing:
         there = settings.for_file(item.position.path)
         if _is_on(item.code, there):
             severity = there.severity.get(item.code, item.severity)
