@@ -43,6 +43,13 @@ def net_2M():
 
 def net2_5_1M():
     return Net(1100)
+
+
+class Needy(nn.Module):
+    """A net of 5M parameters, if somebody says its width and depth."""
+
+    def __init__(self, width, depth):
+        super().__init__()
 '''
 FILES = {
     "nets.py": NETS,
@@ -73,6 +80,7 @@ VERDICTS = {
     "README.md:8": ("right", "certain", *SMALL, f"{BESIDE} Net-S"),
     "README.md:9": ("wrong", "certain", "nets.py::net_base", BASE, f"{BESIDE} net_b"),
     "README.md:10": ("unknown", "", None, None, ""),
+    "nets.py:36": ("unknown", "", None, None, ""),
     "MODEL_CARD.md:3": ("wrong", "certain", *NET, f"{BESIDE} Net"),
     "MODEL_CARD.md:5": ("right", "certain", *NET, f"{IN_TEXT} Net"),
     "net.yaml:1": ("wrong", "certain", *SMALL, f"{IN_TEXT} net_small"),
