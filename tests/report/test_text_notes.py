@@ -290,6 +290,12 @@ def test_a_name_is_cut_at_its_end_where_that_tells_it():
         ("Net needs width", "Net", "needs width"),
         ("Net/train.py:60 builds it", "Net", "Net/train.py:60 builds it"),
         ("a.py:9: net_l1() raised b.py:3: OSError: no", "Net", "b.py:3: OSError: no"),
+        (
+            "a.py:2: NameError: name 'pad' is not defined "
+            "('loader' in data.py: set at line 11 by work that nparam-lint does not run)",
+            "Net",
+            "a.py:2: pad comes from loader (data.py:11), which is not run",
+        ),
         ("cannot import a.py: raised eyebrows", "Net", "cannot import a.py: raised eyebrows"),
     ],
 )
