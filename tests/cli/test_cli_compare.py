@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 
 import pytest
@@ -138,23 +137,6 @@ def test_roles_of_real_layers(compare):
     }
     assert [part["role"] for part in model["parts"] if not part["path"]] == ["embedding"]
     assert sum(model["roles"].values()) == model["counts"]["total"] == 40 + 28 + 56 + 244 + 4 + 20
-
-
-@pytest.mark.thorough
-def test_verbose_lists_which_modules_have_which_role(compare):
-    out = compare("nets/models.py::GPT(layers=3)", "-v", COLUMNS="120").stdout
-    lines = out[out.index("role ") :].splitlines()
-    assert [re.split(r"\s{2,}", line) for line in lines[2:]] == [
-        ["embedding", "wte", "Embedding", "400", "held by Embedding"],
-        ["attention", "h.*.attn", "MultiheadAttention", "3 ×", "648", "by its name or class"],
-        [
-            *("attention", "h.*.attn.out_proj", "NonDynamicallyQuantizableLinear", "3 ×", "216"),
-            "in h.*.attn, MultiheadAttention",
-        ],
-        ["feed-forward", "h.*.mlp.*", "Linear", "6 ×", "1,656", "beside its counterpart"],
-        ["norm", "h.*.ln_1", "LayerNorm", "3 ×", "48", "held by LayerNorm"],
-        ["norm", "h.*.ln_2", "LayerNorm", "3 ×", "48", "held by LayerNorm"],
-    ]
 
 
 def test_models_of_several_projects_are_built_by_their_own(compare):

@@ -138,10 +138,6 @@ GPT = ["nets.py::GPT", "--budget", "1M", "--vary"]
         (["nets.py::GPT", "--budget", "1M,", "--vary", "a"], "expected 10M, or several: 100k,1M"),
         ([*GPT, "n_embd", "--number", "0"], "option --number is 0, expected at least 1"),
         (
-            ["nets.py::GPT[body]", "--budget", "1M", "--vary", "n_embd"],
-            "no module of GPT() matches 'body'; its modules: wte, h",
-        ),
-        (
             ["nets.py::GPT[bytes]", "nets.py::LSTM", "--budget", "1MB", "--vary", "n_embd"],
             "found targets of bytes and of total, expected those of one",
         ),

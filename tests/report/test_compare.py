@@ -100,6 +100,7 @@ def test_whole_outputs(expected):
         for depth in (7, 8)
     ]
     outputs = {f"three models in {name}": render(name, *three) for name in ("text", "markdown")}
+    outputs["which modules have which role"] = render("text", SPARSE, width=100, verbose=1)
     outputs["two models in json"] = in_lines(render("json", DENSE, ABSENT))
     outputs |= {
         f"what is too far apart, in {name}": render(name, *three, within="10%")
