@@ -3,78 +3,16 @@ behind: as plain torch has them, in a process for each model."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from sample_files import write_files
+from worker_runs import model_source, run
 
-NETS = '''\
+HEAD = """\
 import random
-
 import torch
 from torch import nn
 
 ENCODER = dict(type="Linear", in_features=8, out_features=8)
-
-
-class Pruned(nn.Module):
-    """Reads initial weights; seeded."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.a, self.b = nn.Linear(16, 16), nn.Linear(16, 16)
-        self.out = nn.Linear(int((self.b.weight.abs().sum(1) > 2.0).sum()), 4)
-
-
-class Tied(nn.Module):
-    """Ties what is equal, which two layers never are."""
-
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
-        if torch.equal(self.a.weight, self.b.weight):
-            self.b.weight = self.a.weight
-
-
-class Wired(nn.Module):
-    """Draws after a layer was initialised; seeded."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(1)
-        self.stem = nn.Linear(3, 8)
-        edges = (torch.rand(10, 10) < 0.3).triu(1).nonzero().tolist()
-        self.edges = nn.ModuleDict({f"{i}_{j}": nn.Linear(8, 8) for i, j in edges})
-
-
-class Slim(nn.Module):
-    """A tensor is changed by a weight."""
-
-    def __init__(self):
-        super().__init__()
-        self.bn, keep = nn.BatchNorm2d(8), torch.zeros(8, dtype=torch.bool)
-        keep[self.bn.weight.data.abs() > 0.5] = True
-        self.head = nn.Linear(int(keep.sum()), 10)
-
-
-class Summed(nn.Module):
-    """The same by a function that is told where to write."""
-
-    def __init__(self):
-        super().__init__()
-        self.bn, total = nn.BatchNorm1d(16), torch.zeros(16)
-        torch.add(self.bn.weight.data, 1, out=total)
-        self.head = nn.Linear(int(total.sum()), 2)
-
-
-class Detector(nn.Module):
-    """Takes its type out of a global config, and asks for a device."""
-
-    def __init__(self):
-        super().__init__()
-        self.enc = getattr(nn, ENCODER.pop("type"))(**ENCODER)
-        self.register_buffer("steps", torch.arange(4, device=self.enc.weight.device))
 
 
 class Layer(nn.Linear):
@@ -83,51 +21,60 @@ class Layer(nn.Linear):
     def __init__(self):
         Layer.made += 1
         super().__init__(4, 4 * Layer.made)
-
-
-class Noisy(nn.Module):
-    """Counts its layers, and draws a number that is no width."""
-
-    def __init__(self):
-        super().__init__()
-        self.p = random.random()
-        self.layers = nn.ModuleList(Layer() for _ in range(2))
-
-
-class RandomWeights(nn.Module):
-    """nparam: 1"""
-
-    def __init__(self):
-        super().__init__()
-        self.out = nn.Linear(int((nn.Linear(16, 16).weight.abs().sum(1) > 2.0).sum()), 4)
-
-
-class RandomMask(nn.Module):
-    """nparam: 1"""
-
-    def __init__(self):
-        super().__init__()
-        self.out = nn.Linear(len(torch.where(torch.rand(640) > 0.5)[0]), 2)
-
-
-class RandomClasses(nn.Module):
-    """nparam: 1"""
-
-    def __init__(self):
-        super().__init__()
-        classes = nn.functional.one_hot(torch.randint(0, 5000, (3,))).shape[1]
-        self.out = nn.Linear(classes, 2)
-'''
-COUNTED = ["Pruned", "Tied", "Wired", "Slim", "Summed", "Detector", "Noisy"]
-RANDOM = ["RandomWeights", "RandomMask", "RandomClasses"]
+"""
+# What constructors do that have one count, and those whose count is drawn at random.
+COUNTED = {
+    # Reads initial weights; seeded.
+    "Pruned": """\
+torch.manual_seed(0)
+self.a, self.b = nn.Linear(16, 16), nn.Linear(16, 16)
+self.out = nn.Linear(int((self.b.weight.abs().sum(1) > 2.0).sum()), 4)""",
+    # Ties what is equal, which two layers never are.
+    "Tied": """\
+self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+if torch.equal(self.a.weight, self.b.weight):
+    self.b.weight = self.a.weight""",
+    # Draws after a layer was initialised; seeded.
+    "Wired": """\
+torch.manual_seed(1)
+self.stem = nn.Linear(3, 8)
+edges = (torch.rand(10, 10) < 0.3).triu(1).nonzero().tolist()
+self.edges = nn.ModuleDict({f"{i}_{j}": nn.Linear(8, 8) for i, j in edges})""",
+    # A tensor is changed by a weight.
+    "Slim": """\
+self.bn, keep = nn.BatchNorm2d(8), torch.zeros(8, dtype=torch.bool)
+keep[self.bn.weight.data.abs() > 0.5] = True
+self.head = nn.Linear(int(keep.sum()), 10)""",
+    # The same by a function that is told where to write.
+    "Summed": """\
+self.bn, total = nn.BatchNorm1d(16), torch.zeros(16)
+torch.add(self.bn.weight.data, 1, out=total)
+self.head = nn.Linear(int(total.sum()), 2)""",
+    # Takes its type out of a global config, and asks for a device.
+    "Detector": """\
+self.enc = getattr(nn, ENCODER.pop("type"))(**ENCODER)
+self.register_buffer("steps", torch.arange(4, device=self.enc.weight.device))""",
+    # Counts its layers, and draws a number that is no width.
+    "Noisy": """\
+self.p = random.random()
+self.layers = nn.ModuleList(Layer() for _ in range(2))""",
+}
+RANDOM = {
+    "RandomWeights": """\
+weight = nn.Linear(16, 16).weight
+self.out = nn.Linear(int((weight.abs().sum(1) > 2.0).sum()), 4)""",
+    "RandomMask": "self.out = nn.Linear(len(torch.where(torch.rand(640) > 0.5)[0]), 2)",
+    "RandomClasses": """\
+classes = nn.functional.one_hot(torch.randint(0, 5000, (3,))).shape[1]
+self.out = nn.Linear(classes, 2)""",
+}
+NETS = HEAD + "".join(model_source(name, made) for name, made in (COUNTED | RANDOM).items())
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory, nparam_lint):
-    """Each model by its name."""
+def found(tmp_path_factory):
     root = write_files(tmp_path_factory.mktemp("nets"), {"nets.py": NETS})
-    done = nparam_lint("nets.py", "-v", "--format", "json", cwd=root)
-    return {m["target"].partition("::")[2]: m for m in json.loads(done.stdout)["models"]}
+    return run(root, [f"nets.py::{name}" for name in (*COUNTED, *RANDOM)])
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -135,20 +82,18 @@ def test_it_is_counted_as_plain_torch_does(found, name):
     plain = {}
     exec(NETS, plain)
     expected = sum(p.numel() for p in plain[name]().parameters())
-    assert found[name]["counts"], found[name]["reason"]
-    assert found[name]["counts"]["total"] == expected
+    assert found.measured(f"nets.py::{name}").counts.total == expected
 
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_widths_are_no_count(found, name):
-    assert found[name]["counts"] is None
-    assert "its widths come from random numbers" in found[name]["reason"]
+    assert "its widths come from random numbers" in found.failed(f"nets.py::{name}").reason
 
 
-FILLED = '''\
+FILLED = """\
 from torch import nn
 from torch.utils.data import DataLoader
-{imports}
+{}
 
 
 class Config:
@@ -160,20 +105,10 @@ class Config:
             setattr(cls, name, value)
 
 
-{fill}
-
-
-class Net(nn.Module):
-    """nparam: 9"""
-
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear({dim}, 1)
-
-
+{}
 for batch in DataLoader(range(4)):
     pass
-'''
+"""
 COMMON = """\
 from types import SimpleNamespace
 
@@ -198,25 +133,29 @@ def merge(cfg, values):
 """
 
 
-@pytest.mark.parametrize(
-    ("imports", "fill", "dim", "total"),
-    [
-        ("", 'Config.load({"dim": 40})', "Config.dim", None),
-        ("from common import cfg, load", 'load(cfg, "big")', "cfg.dim", None),
-        ("import common\nfrom common import cfg", 'common.load(cfg, "big")', "cfg.dim", None),
-        ("from common import cfg, merge", 'merge(cfg, {"net": {"dim": 40}})', "cfg.dim", None),
-        ("from common import cfg, show", 'show(cfg, "big")', "cfg.dim", 9),
-    ],
-)
-def test_what_a_script_fills_by_a_call_that_is_not_run(
-    imports, fill, dim, total, tmp_path, nparam_lint
-):
-    train = FILLED.format(imports=imports, fill=fill, dim=dim)
-    write_files(tmp_path, {"train.py": train, "common.py": COMMON})
-    done = nparam_lint("train.py", "-v", "--format", "json", cwd=tmp_path)
-    (net,) = json.loads(done.stdout)["models"]
-    assert (net["counts"] and net["counts"]["total"]) == total, net
-    assert total or "work that nparam-lint does not run" in net["reason"]
+# What a script imports, the call that is not run, the width that this may have filled, and the
+# total of `nn.Linear(width, 1)`.
+FILLS = [
+    ("", 'Config.load({"dim": 40})', "Config.dim", None),
+    ("from common import cfg, load", 'load(cfg, "big")', "cfg.dim", None),
+    ("import common\nfrom common import cfg", 'common.load(cfg, "big")', "cfg.dim", None),
+    ("from common import cfg, merge", 'merge(cfg, {"net": {"dim": 40}})', "cfg.dim", None),
+    ("from common import cfg, show", 'show(cfg, "big")', "cfg.dim", 9),
+]
+
+
+def test_what_a_script_fills_by_a_call_that_is_not_run(tmp_path):
+    files = {"common.py": COMMON}
+    for number, (imports, fill, width, _) in enumerate(FILLS):
+        net = model_source("Net", f"self.fc = nn.Linear({width}, 1)")
+        files[f"train{number}.py"] = FILLED.format(imports, fill) + net
+    targets = [f"train{number}.py::Net" for number in range(len(FILLS))]
+    done = run(write_files(tmp_path, files), targets)
+    for target, (*_, total) in zip(targets, FILLS, strict=True):
+        if total:
+            assert done.measured(target).counts.total == total
+        else:
+            assert "work that nparam-lint does not run" in done.failed(target).reason
 
 
 CHANGING = '''\
