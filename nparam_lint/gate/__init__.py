@@ -119,20 +119,27 @@ def check(
     if declared_only and session.is_staged and not (static_only or division):
         with Aside("the counts that the commit states"):
             report = _with_staged_counts(report, session)
-    if static_only or declared_only:
-        return replace(report, seconds=time.monotonic() - start)
-    recipes = (candidate.build.recipe for candidate in whole.candidates if candidate.way)
+    if not (static_only or declared_only):
+        report = _with_the_rest(report, source, whole.candidates, is_whole=division is None)
+    return replace(report, seconds=time.monotonic() - start)
+
+
+def _with_the_rest(
+    report: Report, source: ProjectSource, candidates: Sequence[Candidate], *, is_whole: bool
+) -> Report:
+    """With what a run says besides that is about more than budgets: how to build what could not be
+    built, which models the README names, and what came of the counts that texts state."""
+    recipes = (candidate.build.recipe for candidate in candidates if candidate.way)
     calls = (recipe.call or f"model({recipe.arguments or ''})" for recipe in recipes)
     with Aside("how to build what needs arguments"):
-        report = replace(
-            report, recipes=fill_in.arguments_to_fill_in(report.skipped, source, calls)
-        )
+        entries = fill_in.arguments_to_fill_in(report.skipped, source, calls)
+        report = replace(report, recipes=entries)
     named = frozenset(_named_in_readme(source))
     report = replace(report, test_files=len(source.discovery.left_out), named=named)
-    if division is None:
+    if is_whole:
         with Aside("the counts that texts state"):
             report = stated_counts.with_stated_counts(report, source)
-    return replace(report, seconds=time.monotonic() - start)
+    return report
 
 
 def _named_in_readme(source: ProjectSource) -> Iterator[str]:
