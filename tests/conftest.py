@@ -157,18 +157,25 @@ def one_worker(last_worker: None) -> Iterator[None]:  # noqa: ARG001
 
 @pytest.fixture(scope="module")
 def nparam_lint(environ: dict[str, str]) -> Command:
-    """Runs the command line in this process; `more` is added to the environment."""
+    """Runs the command line in this process; `more` is added to the environment. `terminal`: where
+    errors go."""
 
-    def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object,
+        cwd: Path,
+        encoding: str = "utf-8",
+        terminal: io.TextIOWrapper | None = None,
+        **more: str,
+    ) -> subprocess.CompletedProcess[str]:
         command = [*map(str, arguments)]
-        output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        output, errors = (io.TextIOWrapper(io.BytesIO(), encoding, newline="") for _ in range(2))
         before = Path.cwd()
         with (
             mock.patch.dict(os.environ, environ | more, clear=True),
             mock.patch.object(sys, "argv", ["nparam-lint", *command]),
             mock.patch.object(tempfile, "tempdir", None),  # found out anew, from the environment
             redirect_stdout(output),
-            redirect_stderr(errors),
+            redirect_stderr(terminal or errors),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")
@@ -182,7 +189,7 @@ def nparam_lint(environ: dict[str, str]) -> Command:
         told = []
         for stream in (output, errors):
             stream.flush()
-            told.append(stream.buffer.getvalue().decode())
+            told.append(stream.buffer.getvalue().decode(encoding))
         return subprocess.CompletedProcess(command, code, *told)
 
     return run

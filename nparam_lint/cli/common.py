@@ -21,6 +21,7 @@ from nparam_lint.analysis.roles import module_roles
 from nparam_lint.cli import progress
 from nparam_lint.config import load, projects
 from nparam_lint.config import session as sessions
+from nparam_lint.config.settings import GENERAL
 from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.metrics import DEVICE_NAMES
@@ -43,11 +44,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
-
-_SETTINGS = (
-    *("python", "device", "tolerance", "timeout", "memory", "jobs", "on", "remote_python"),
-    *("format", "depth"),
-)
 
 
 # --- options ----------------------------------------------------------------------------------
@@ -166,7 +162,7 @@ def session_for(
         config = copied if copied.is_file() else None
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
-    values = {name: getattr(options, name, None) for name in (*_SETTINGS, "select", "ignore")}
+    values = {name: getattr(options, name, None) for name in GENERAL}
     top = snapshot.directory if snapshot else None
     root = config.parent if config else root or discover.find_root(start, top)
     if values["python"] and os.sep in values["python"]:

@@ -34,18 +34,16 @@ if TYPE_CHECKING:
 _UNREADABLE_BUDGET = "NPL002"
 
 
-def lint_source(source: str, path: str, modules: frozenset[str] | None = None) -> list[Finding]:
-    """All static findings of one file, sorted by place, and its budgets that cannot be read.
-
-    `modules`: the qualified names of the classes in it that are known to be an `nn.Module`; None:
-    those that the file itself shows to be one. A source that cannot be parsed has no findings.
-    """
+def lint_source(source: str, path: str) -> list[Finding]:
+    """All static findings of one file, sorted by place, and its budgets that cannot be read. Its
+    modules are the classes that it shows to be one itself. A source that cannot be parsed has no
+    findings."""
     text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
         parsed = parse_text(path, text)
     except ValueError:  # half of a surrogate pair, a null byte
         return []
-    return _findings(parsed, modules, [_UNREADABLE_BUDGET, *source_codes()])
+    return _findings(parsed, None, [_UNREADABLE_BUDGET, *source_codes()])
 
 
 def lint_files(

@@ -140,7 +140,11 @@ def test_words_that_are_not_known(answered, place, words):
     done = answered(*words.split(), code=2)
     assert (done.stdout, done.stderr) == ("", f"nparam-lint: {said}\n")
     if words not in TEXT_ALONE:  # for programs a document says it, too
-        done = answered(*words.split(), code=2, NPARAM_LINT_FORMAT="json")
+        is_option = words.startswith(("show", "init", "-", "n"))
+        option, more = (
+            (["--format=json"], {}) if is_option else ([], {"NPARAM_LINT_FORMAT": "json"})
+        )
+        done = answered(*words.split(), *option, code=2, **more)
         report = json.loads(done.stdout)
         assert (report["models"], report["findings"], report["error"]) == ([], [], said)
         assert done.stderr == f"nparam-lint: {said}\n"

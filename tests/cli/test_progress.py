@@ -10,12 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from unittest import mock
 
 import pytest
 
-from nparam_lint.cli.main import main
 from nparam_lint.cli.progress import ProgressLine, ProgressLog
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
@@ -52,7 +49,7 @@ class Terminal:
         self.stream = io.TextIOWrapper(
             os.fdopen(self.theirs, "wb", 0), encoding, write_through=True
         )
-        self.reader = threading.Thread(target=self.read)
+        self.reader = threading.Thread(target=self.read, daemon=True)  # some are not asked
         self.reader.start()
 
     def read(self):
@@ -77,26 +74,13 @@ class Terminal:
 
 
 @pytest.fixture
-def run(place, environ):
+def run(place, nparam_lint):
     """Runs a command whose standard error is a terminal: what it showed there, and its output."""
 
-    def on_terminal(*arguments, encoding="utf-8", **more):
-        terminal, output = Terminal(encoding), io.TextIOWrapper(io.BytesIO(), encoding)
-        before = os.getcwd()  # noqa: PTH109
-        variables = environ | {"COLUMNS": "80", "LINES": "24", "TERM": "xterm"} | more
-        with (
-            mock.patch.dict(os.environ, variables, clear=True),
-            mock.patch.object(sys, "argv", ["nparam-lint", *arguments]),
-            redirect_stdout(output),
-            redirect_stderr(terminal.stream),
-        ):
-            os.chdir(place)
-            try:
-                main()
-            finally:
-                os.chdir(before)
-        output.flush()
-        return terminal, output.buffer.getvalue().decode(encoding)
+    def on_terminal(*arguments, encoding="utf-8", TERM="xterm"):
+        terminal = Terminal(encoding)
+        look = {"encoding": encoding, "terminal": terminal.stream, "COLUMNS": "80", "TERM": TERM}
+        return terminal, nparam_lint(*arguments, cwd=place, **look).stdout
 
     return on_terminal
 

@@ -69,13 +69,15 @@ def test_findings_of_all_rules_come_in_the_order_of_the_source():
     ]
 
 
-def test_a_class_is_a_module_where_its_bases_say_so_or_the_caller_knows():
+def test_a_class_is_a_module_where_its_bases_say_so_or_another_file(tmp_path):
     other = NET.replace("nn.Module", "Base").replace(
         "import nn", "import nn\nfrom base import Base"
     )
     assert lint_source(other, "net.py") == []
-    assert places(lint_source(other, "net.py", frozenset({"Net"}))) == [("NPL101", 5, 9)]
-    assert lint_source(NET, "net.py", frozenset()) == []
+    write_files(tmp_path, {"net.py": other})
+    assert places(linted(tmp_path)) == [("NPL101", 5, 9)]
+    tree = discover(write_files(tmp_path, {"net.py": NET}), ["net.py"]).tree
+    assert lint_files(tree, [("net.py", frozenset())]) == []
     for base in ("L.LightningModule", "PreTrainedModel", "torch.nn.modules.Linear"):
         known = NET.replace("nn.Module", base).replace("from", "import torch, lightning as L\nfrom")
         assert places(lint_source(known, "net.py")) == [("NPL101", 5, 9)]

@@ -51,7 +51,7 @@ class Builds:
         self._thread = threading.Thread(target=self._run, name="builds", daemon=True)
         self._thread.start()
 
-    def want(self, key: Hashable, work: Work, rank: int = 1) -> None:
+    def want(self, key: Hashable, work: Work, rank: int) -> None:
         """Do this soon, what has the lowest rank first. It replaces work with the same key."""
         with self._news:
             self.drop(key)
