@@ -79,9 +79,9 @@ if __name__ == "__main__":
     net = build(**config["model"])
 """
 FIT = """import argparse, json
-from zoo.net import Net
+from zoo import net as nets
 def fit(rank, h):
-    net = Net(h["d"]).to("cpu")
+    net = getattr(nets, h["name"])(h["d"]).to("cpu")
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--config", default="")
@@ -133,8 +133,8 @@ FILES = {
     "runs/data.yaml": "path: a\n",
     "fit.py": FIT,
     "README.md": "    python fit.py --config fit_1.json\n",
-    "fit_1.json": '{"d": 3, "lr": 0.1}',
-    "fit_2.json": '{"d": 4, "lr": 0.1}',
+    "fit_1.json": '{"d": 3,\n"name": "Net"}',  # the class that the call looks up
+    "fit_2.json": '{"d": 4,\n"name": "Net"}',
     "sizes/b.yaml": "d: 3\n",
     "sizes/a.yaml": "d: 4\n",
     "sizes.py": OPTIONS,
@@ -171,8 +171,8 @@ def test_files_and_what_they_build(models):
     assert {path: (m.way.position.line, str(m.target)) for path, m in models.items()} == {
         "runs/a.yaml": (1, "zoo/net.py::build"),
         "runs/b.yaml": (1, "zoo/net.py::build"),
-        "fit_1.json": (1, "zoo/net.py::Net"),
-        "fit_2.json": (1, "zoo/net.py::Net"),
+        "fit_1.json": (2, "zoo/net.py::Net"),
+        "fit_2.json": (2, "zoo/net.py::Net"),
         "sizes/b.yaml": (1, "zoo/net.py::Net"),
         "sizes/a.yaml": (1, "zoo/net.py::Net"),
         "configs/large.py": (3, "zoo/net.py::Net"),

@@ -38,33 +38,6 @@ TRAIN = """import hydra
 def main(cfg):
     hydra.utils.instantiate(cfg.model)
 """
-READER = """import argparse
-
-import nets.net as nets
-
-
-def build(settings):
-    return getattr(nets, settings["name"])(settings["d"], settings["h"])
-
-
-def read(path):
-    with open(path) as file:
-        return dict(line.split(": ") for line in file.read().splitlines())
-
-
-def main(config, steps):
-    model = build({"name": config["name"], "d": int(config["d"]), "h": int(config["h"])})
-    model.fit(steps)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cfg", required=True)
-    parser.add_argument("--steps", type=int, default=10)
-    args = parser.parse_args()
-    config = read(args.cfg)
-    main(config, args.steps)
-"""
 FILES = {
     "nets/__init__.py": "",
     "nets/net.py": NET,
@@ -94,12 +67,6 @@ FILES = {
         "  target: nets.data.Data\n"
     ),
     "latent/b.json": '{"model": {"target": "nets.net.Net",\n "params": {"d": 1, "h": 1}}}\n',
-    # A script's own reader; the README says which files it is for.
-    "scripts/run.py": READER,
-    "README.md": "Run it:\n\n    python scripts/run.py \\\n        --cfg own/small.yaml\n",
-    "own/small.yaml": "name: Net\nd: 8\nh: 2\n",
-    "own/large.yaml": "name: Net\nd: 80\nh: 2\n",
-    "own/schedule.yaml": "every: 3\n",
     # LightningCLI
     "cli/fit.yaml": (
         "trainer:\n"
@@ -154,8 +121,6 @@ def test_each_file_is_a_way_to_build_what_it_names(report):
         ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
         ("nets/net.py::Net", "latent/a.yaml", 2, 30),
         ("nets/net.py::Net", "latent/b.json", 1, 2),
-        ("nets/net.py::Net", "own/small.yaml", 1, 18),
-        ("nets/net.py::Net", "own/large.yaml", 1, 162),
         ("nets/net.py::Net", "options/train_net.yml", 2, 21),
         ("nets/net.py::Net", "recipe.yaml", 2, 28),
         ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
@@ -209,17 +174,14 @@ def test_init_writes_the_count_where_the_class_is_named(nparam_lint, tmp_path):
     done = nparam_lint("init", cwd=place)
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"
-    own = {"own/small.yaml", "own/large.yaml", "conf/train.yaml", "conf/wide/all.yaml"}
-    own |= {"options/train_net.yml", "recipe.yaml"}
-    assert changed == {small, around, *own, "nparam-lint.toml"}, done.stdout + done.stderr
+    others = {"conf/train.yaml", "conf/wide/all.yaml", "options/train_net.yml", "recipe.yaml"}
+    assert changed == {small, around, *others, "nparam-lint.toml"}, done.stdout + done.stderr
     before, after = FILES[small], (place / small).read_text()
     assert after == before.replace("nets.net.Net\n", "nets.net.Net  # nparam: 15\n")
     before, after = FILES[around], (place / around).read_text()
     assert after == before.replace("nets.net.Around\n", "nets.net.Around  # nparam: 9\n")
     after = (place / "conf/wide/all.yaml").read_text()
     assert "\nmodel:  # nparam: 14\n  scale: 7\n" in after
-    after = (place / "own/large.yaml").read_text()
-    assert after == "name: Net  # nparam: 162\nd: 80\nh: 2\n"
     config = (place / "nparam-lint.toml").read_text()
     assert config == FILES["nparam-lint.toml"] + '"latent/b.json" = 2\n'
 
