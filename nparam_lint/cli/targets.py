@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.discover import discover, list_project, reader
+from nparam_lint.discover import discover, list_files, list_importable, reader
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate.candidates import why_gone
 from nparam_lint.gate.report import ModelReport
@@ -78,7 +78,7 @@ def _refuse_gone(target: Target, session: Session) -> None:
     root, path = session.root, session.root / target.location
     if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
         return
-    _, importable = list_project(root, (), session.settings.exclude)
+    importable = list_importable(root, session.list_below)
     file = [target.location]
     discovery = discover(root, file, importable=importable, in_full=file, store=session.store)
     if gone := why_gone(target, root, discovery):
@@ -130,14 +130,15 @@ def _models_called(name: str, session: Session) -> list[Definition]:
 
 def _definitions(session: Session, may_hold: Callable[[bytes], bool]) -> list[Definition]:
     """The models in the files whose source may hold them; in tests where there are no others."""
-    every, importable = list_project(session.root, (), session.settings.exclude)
-    read_file, files = reader(session.root), []
+    root, exclude, below = session.root, session.settings.exclude, session.list_below
+    every, importable = list_files(root, (), exclude, None, below), list_importable(root, below)
+    read_file, files = reader(root), []
     for path in every:
         with suppress(OSError):
             files += [path] if may_hold(read_file(path)) else []
     for tests in ((), files):
         discovery = discover(
-            session.root,
+            root,
             files,
             importable=importable,
             in_full=tests,

@@ -126,18 +126,6 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     return sorted(files)
 
 
-def list_project(
-    root: Path,
-    paths: Sequence[Path] = (),
-    exclude: Sequence[str] = (),
-    below: _Below | None = None,
-) -> tuple[list[str], list[str]]:
-    """`list_files` and `list_importable` together, which asks git but once for the same. `below`:
-    what remembers for other lists of the same run too."""
-    below = below or cache(list_below)
-    return _listed(root, paths, exclude, below), list_importable(root, below)
-
-
 def list_configs(
     root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
 ) -> list[str]:

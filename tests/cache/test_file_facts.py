@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.cache.file_facts import FactCache, release
 from nparam_lint.cache.store import Store, digest
-from nparam_lint.discover import discover, list_project
+from nparam_lint.discover import discover, list_files, list_importable
 from nparam_lint.ground.values import Position
 
 NET = 'import torch\nclass Net(torch.nn.Module):\n    """nparam: 5"""\n'
@@ -53,7 +53,7 @@ def base(tmp_path):
 
 def everything(root, store=None, paths=()):
     """All that a run can be told, as plain values."""
-    files, importable = list_project(root, paths)
+    files, importable = list_files(root, paths), list_importable(root)
     found = discover(root, files, importable=importable, store=store)
     whole = (
         found.files,
@@ -84,7 +84,7 @@ def parsed(root, base):
         return parse(source, *more, **options)
 
     with mock.patch.object(ast, "parse", note):
-        files, importable = list_project(root)
+        files, importable = list_files(root), list_importable(root)
         found = discover(root, files, importable=importable, store=Store(base, str(root)))
         for path in files:
             found.plan(path)
@@ -197,12 +197,12 @@ def test_the_past_of_a_project_does_not_pile_up(root, base):
     for number in range(150):
         write(root, {"pkg/net.py": f"{NET}x = {number}\n"})
         store = Store(base, str(root))
-        discover(root, list_project(root)[0], store=store)
+        discover(root, list_files(root), store=store)
     memory = FactCache(Store(base, str(root)), "facts", dict)
     numbers = range(150)
     kept = [n for n in numbers if memory.get(digest(f"{NET}x = {n}\n".encode())) is not None]
     assert kept == list(numbers)[-len(kept) :]
-    assert 100 < len(kept) <= 2 * len(list_project(root)[1]) + 100
+    assert 100 < len(kept) <= 2 * len(list_importable(root)) + 100
     assert parsed(root, base)[0] == []
 
 
@@ -260,7 +260,7 @@ def test_what_another_version_found_is_not_asked(root, base):
     assert store.save("facts-another", msgspec.msgpack.encode(lie))
     same(root, base)
     assert store.save(named("facts", store), msgspec.msgpack.encode(lie))
-    assert targets(discover(root, list_project(root)[0], store=store)) == set()
+    assert targets(discover(root, list_files(root), store=store)) == set()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from nparam_lint.discover import (
     list_below,
     list_files,
     list_importable,
-    list_project,
 )
 from nparam_lint.ground.errors import UsageError
 
@@ -101,7 +100,10 @@ def test_both_lists_at_once_ask_git_once_for_each_directory(
             patch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
             below = cache(list_below)
             inner_folders(repository, below(repository))
-            both = list_project(repository, paths, ["third/**"], below)
+            both = (
+                list_files(repository, paths, ["third/**"], below=below),
+                list_importable(repository, below),
+            )
         assert both == (
             list_files(repository, paths, ["third/**"]),
             list_importable(repository),

@@ -10,7 +10,7 @@ import pytest
 from sample_files import write_files
 
 from nparam_lint.cache.store import Store
-from nparam_lint.discover import discover, list_project
+from nparam_lint.discover import discover, list_files, list_importable
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
@@ -185,7 +185,7 @@ def check(tmp_path, monkeypatch):
 
     def checked(root):
         store = Store(str(tmp_path / "cache"), str(root))
-        files, importable = list_project(root)
+        files, importable = list_files(root), list_importable(root)
         found = discover(root, files, importable=importable, store=store, scan=scan_and_lint)
         read.clear()
         findings = lint_files(found.tree, [(path, found.modules(path)) for path in found.parsed])
@@ -216,7 +216,7 @@ def test_a_file_in_which_no_rule_can_find_anything_is_read_once(project, check):
 
 def test_files_that_another_command_read_are_looked_at(project, tmp_path, check):
     store = Store(str(tmp_path / "cache"), str(project))
-    found = discover(project, list_project(project)[0], store=store)
+    found = discover(project, list_files(project), store=store)
     assert found.parsed
     found.tree.remember()
     assert check(project)[1] == ["heir.py", "net.py"]
@@ -232,7 +232,7 @@ def test_a_base_in_another_file_counts(project, check):
 
 
 def test_a_file_that_disappears_meanwhile_has_no_findings(project):
-    found = discover(project, list_project(project)[0], scan=scan_and_lint)
+    found = discover(project, list_files(project), scan=scan_and_lint)
     modules = [(path, found.modules(path)) for path in found.parsed]
     shutil.rmtree(project)
     assert lint_files(found.tree, modules) == []
