@@ -101,7 +101,7 @@ class ObjectChanges:
                 changes[root, attribute, f"{path}:{node.lineno}"] = None
             elif isinstance(node, ast.Call):
                 changes |= dict.fromkeys(self.of(path, node, depth + 1))
-            for variable in variables_set(node):
+            for variable in sorted(variables_set(node)):
                 changes["", variable, f"{path}:{getattr(node, 'lineno', 1)}"] = None
         return changes
 

@@ -237,7 +237,8 @@ class StatementSlice(Struct):
         try:
             return _Branch(self.before(body, branch_need), branch_need)
         except NoWay as why:
-            names = {name: item.lineno for item in body for name in stores(item) if name in need}
+            stored = ((name, item.lineno) for item in body for name in sorted(stores(item) & need))
+            names = dict(stored)
             is_kept = other is not None and names and isinstance(why, NotRun)
             if not is_kept or any(name in stores(item) for item in other or () for name in names):
                 return _Branch([], set(), why)

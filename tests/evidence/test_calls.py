@@ -167,8 +167,9 @@ def told(root, sources):
         ("def f():\n    from net import Net as N\n    return N(3)", ">> Net(3)"),
         # A branch that is not run leaves what was there before.
         (
-            "import torch\nd, rank = 3, 1\nif rank == 0:\n    d = torch.load('a').d\nNet(d)",
-            "d, rank = (3, 1) >> Net(d)  # d as it is before script.py:5 sets it",
+            "import torch\nd, h, rank = 3, 4, 1\nif rank:\n    h, d = torch.load('a')\nNet(d, h)",
+            "d, h, rank = (3, 4, 1) >> Net(d, h)  # d as it is before script.py:5 sets it; "
+            "h as it is before script.py:5 sets it",
         ),
         ("try:\n    d = 3\nexcept ValueError:\n    d = 4\nNet(d)", ">> Net(3)"),
         (

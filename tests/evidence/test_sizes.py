@@ -41,215 +41,164 @@ def built(ways: list[Evidence], target: str) -> list[tuple[str, int, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        # A class method with a table of its own.
-        (
-            """
-            class Sub(Net):
-                @classmethod
-                def from_name(cls, name):
-                    table = {"b0": (1, 2), "b1": (3, 4)}
-                    return cls(*table[name])
-            """,
-            [(n, 10, f'Sub.from_name("{n}")') for n in ("b0", "b1")],
-        ),
-        # Through helpers, to a table at the top level that is completed later.
-        (
-            """
-            SIZES = dict(tiny=dict(dim=1, depth=1))
-            SIZES["base"] = dict(dim=2, depth=1)
-            SIZES.update({"large": dict(dim=3, depth=1)})
-            def params(key): return SIZES[key.lower()]
-            def make(dim=3, *, variant): return Net(**params(variant))
-            """,
-            [
-                ("tiny", 7, 'make(variant="tiny")'),
-                ("base", 8, 'make(variant="base")'),
-                ("large", 9, 'make(variant="large")'),
-            ],
-        ),
-        # A list of entries with names, turned into a dictionary; a config class in between.
-        (
-            """
-            configs = [dict(name="a", dim=1), {"name": "b", "dim": 2}]
-            more = [dict(name="c", dim=3)]
-            configs.extend(more)
-            by_name = {c["name"]: c for c in configs}
-            class Config:
-                @classmethod
-                def from_name(cls, name): return cls(**by_name[name])
-            class GPT(nn.Module):
-                def __init__(self, config: Config): pass
-                @staticmethod
-                def from_name(name): return GPT(Config.from_name(name))
-            """,
-            [(n, at, f'GPT.from_name("{n}")') for n, at in (("a", 7), ("b", 7), ("c", 8))],
-        ),
-        # The constructor's own name of a size; whole numbers are names, too.
-        (
-            """
-            class ResNet(nn.Module):
-                settings = {18: (2, 2), 50: (3, 4), **dict.fromkeys([101, "big"], (3, 4))}
-                def __init__(self, depth, width=64): self.blocks = self.settings[depth]
-            """,
-            [(n, 8, f"ResNet({n})") for n in ("18", "50", "101")],
-        ),
-        # Comparisons, `match`, annotations.
-        (
-            """
-            def create_model(name, classes=10):
-                if name == "s": model = Net(1, 2)
-                elif name in ("m", "l"): model = Net(3, 4)
-                return model
-            """,
-            [("s", 8, 'create_model("s")')] + [(n, 9, f'create_model("{n}")') for n in ("m", "l")],
-        ),
-        (
-            """
-            def build(size: str):
-                match size:
-                    case "s": return Net(1, 2)
-                    case "m" | "l": return Net(3, 4)
-            """,
-            [("s", 9, 'build("s")'), ("m", 10, 'build("m")'), ("l", 10, 'build("l")')],
-        ),
-        (
-            """
-            from typing import Literal
-            def build(size: Literal["s", "m"]): return Net(len(size), 2)
-            """,
-            [("s", 8, 'build("s")'), ("m", 8, 'build("m")')],
-        ),
-        # A function for each size.
-        (
-            """
-            def _net(dim): return Net(dim, 2)
-            def net_s(pretrained=False): return _net(1)
-            def net_m(pretrained=False): return _net(2)
-            """,
-            [("net_s", 8, "net_s()"), ("net_m", 9, "net_m()")],
-        ),
-        # A table of functions and classes of the project.
-        (
-            """
-            def small(): return Net(1, 2)
-            models = {"s": small, "m": Net}
-            def get_model(name): return models[name]()
-            """,
-            [("s", 8, 'get_model("s")'), ("m", 8, 'get_model("m")')],
-        ),
-        # A table of config objects, that nothing looks up by name.
-        (
-            """
-            class Config:
-                def __init__(self, dim=1): pass
-            class Block(nn.Module):
-                def __init__(self, config: Config): pass
-            class GPT(nn.Module):
-                def __init__(self, config: "Config", cache=None): self.block = Block(config)
-            sizes = {"s": Config(dim=1), "m": Config(dim=2)}
-            """,
-            [(n, 13, f'GPT(sizes["{n}"])') for n in "sm"],
-        ),
-        # The same of functions that make them, called as a function of the file does.
-        (
-            """
-            class GPT(nn.Module):
-                class Config: pass
-                def __init__(self, config: Config): pass
-            def _s(backend): return GPT.Config()
-            def _m(backend): return GPT.Config()
-            sizes = {"s": _s, "m": _m}
-            def spec(flavor, backend="sdpa"):
-                config = sizes[flavor](backend=backend)
-                return dict(model=config)
-            """,
-            [(n, 12, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
-        ),
-        # Functions that say in other ways what they make, and what they are called with.
-        (
-            """
-            class GPT(nn.Module):
-                class Config: pass
-                def __init__(self, config: Config): pass
-            def _s(backend) -> GPT.Config:
-                config = GPT.Config(); other = GPT.Config()
-                return config or other
-            def _m(backend): return _s
-            sizes = {"s": _s, "m": _m}
-            def spec(flavor, backend="sdpa"):
-                kwargs = dict(backend=backend)
-                return sizes[flavor](**kwargs)
-            """,
-            [(n, 14, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
-        ),
-        # A record that holds the config, and more.
-        (
-            """
-            from functools import partial
-            class GPT(nn.Module):
-                class Config: pass
-                def __init__(self, config: Config): pass
-            class Spec:
-                def __init__(self, name, model): pass
-            def _config(deep=False): return GPT.Config()
-            sizes = {"s": _config, "m": partial(_config, deep=True)}
-            def spec(flavor):
-                config = sizes[flavor]()
-                return Spec(name=flavor, model=config)
-            """,
-            [(n, 14, f'GPT(spec("{n}").model)') for n in "sm"],
-        ),
-        # Tables of the arguments of a config class, or of the model.
-        (
-            """
-            from dataclasses import dataclass
-            @dataclass
-            class GPTConfig:
-                n_layer: int
-                n_head: int = 4
-                n_embd: int = 64
-            class GPT(nn.Module):
-                def __init__(self, config): pass
-            sizes = {"s": dict(n_layer=1), "m": {"n_layer": 2, "n_embd": 8}}
-            """,
-            [(n, 15, f'GPT(GPTConfig(**sizes["{n}"]))') for n in "sm"],
-        ),
-        (
-            """
-            sizes = dict(s={"dim": 1, "depth": 2}, m={"dim": 1, "depth": 4})
-            others = dict(s={"dim": 1, "width": 2}, m={"dim": 1, "width": 4})
-            """,
-            [(n, 7, f'Net(**sizes["{n}"])') for n in "sm"],
-        ),
-        # No sizes: addresses, an activation, a table of another package's classes, weights.
-        (
-            """
-            URLS = {"tiny": "https://a.b/c", "base": "https://a.b/d"}
-            def load_model(name):
-                weights = torch.load(download(URLS[name]))
-                model = Net(**weights["dims"])
-                return model
-            """,
-            [],
-        ),
-        (
-            """
-            class Block(nn.Module):
-                acts = {"relu": nn.ReLU, "gelu": nn.GELU}
-                def __init__(self, act="relu", norm_type="bn", name="x", config=None):
-                    self.act = self.acts[act]
-                    if norm_type == "bn": pass
-                    elif norm_type == "ln": pass
-                    self.dtype = {"a": torch.float, "b": torch.int}[config.dtype]
-                    self.name = self.acts[name]
-            """,
-            [],
-        ),
+TABLES = {
+    # A class method with a table of its own.
+    """
+    class Sub(Net):
+        @classmethod
+        def from_name(cls, name):
+            table = {"b0": (1, 2), "b1": (3, 4)}
+            return cls(*table[name])
+    """: [(n, 10, f'Sub.from_name("{n}")') for n in ("b0", "b1")],
+    # Through helpers, to a table at the top level that is completed later.
+    """
+    SIZES = dict(tiny=dict(dim=1, depth=1))
+    SIZES["base"] = dict(dim=2, depth=1)
+    SIZES.update({"large": dict(dim=3, depth=1)})
+    def params(key): return SIZES[key.lower()]
+    def make(dim=3, *, variant): return Net(**params(variant))
+    """: [
+        ("tiny", 7, 'make(variant="tiny")'),
+        ("base", 8, 'make(variant="base")'),
+        ("large", 9, 'make(variant="large")'),
     ],
-)
+    # A list of entries with names, turned into a dictionary; a config class in between.
+    """
+    configs = [dict(name="a", dim=1), {"name": "b", "dim": 2}]
+    more = [dict(name="c", dim=3)]
+    configs.extend(more)
+    by_name = {c["name"]: c for c in configs}
+    class Config:
+        @classmethod
+        def from_name(cls, name): return cls(**by_name[name])
+    class GPT(nn.Module):
+        def __init__(self, config: Config): pass
+        @staticmethod
+        def from_name(name): return GPT(Config.from_name(name))
+    """: [(n, at, f'GPT.from_name("{n}")') for n, at in (("a", 7), ("b", 7), ("c", 8))],
+    # The constructor's own name of a size; whole numbers are names, too.
+    """
+    class ResNet(nn.Module):
+        settings = {18: (2, 2), 50: (3, 4), **dict.fromkeys([101, "big"], (3, 4))}
+        def __init__(self, depth, width=64): self.blocks = self.settings[depth]
+    """: [(n, 8, f"ResNet({n})") for n in ("18", "50", "101")],
+    # Comparisons, `match`, annotations.
+    """
+    def create_model(name, classes=10):
+        if name == "s": model = Net(1, 2)
+        elif name in ("m", "l"): model = Net(3, 4)
+        return model
+    """: [("s", 8, 'create_model("s")')] + [(n, 9, f'create_model("{n}")') for n in ("m", "l")],
+    """
+    def build(size: str):
+        match size:
+            case "s": return Net(1, 2)
+            case "m" | "l": return Net(3, 4)
+    """: [("s", 9, 'build("s")'), ("m", 10, 'build("m")'), ("l", 10, 'build("l")')],
+    """
+    from typing import Literal
+    def build(size: Literal["s", "m"]): return Net(len(size), 2)
+    """: [("s", 8, 'build("s")'), ("m", 8, 'build("m")')],
+    # A function for each size.
+    """
+    def _net(dim): return Net(dim, 2)
+    def net_s(pretrained=False): return _net(1)
+    def net_m(pretrained=False): return _net(2)
+    """: [("net_s", 8, "net_s()"), ("net_m", 9, "net_m()")],
+    # A table of functions and classes of the project.
+    """
+    def small(): return Net(1, 2)
+    models = {"s": small, "m": Net}
+    def get_model(name): return models[name]()
+    """: [("s", 8, 'get_model("s")'), ("m", 8, 'get_model("m")')],
+    # A table of config objects, that nothing looks up by name.
+    """
+    class Config:
+        def __init__(self, dim=1): pass
+    class Block(nn.Module):
+        def __init__(self, config: Config): pass
+    class GPT(nn.Module):
+        def __init__(self, config: "Config", cache=None): self.block = Block(config)
+    sizes = {"s": Config(dim=1), "m": Config(dim=2)}
+    """: [(n, 13, f'GPT(sizes["{n}"])') for n in "sm"],
+    # The same of functions that make them, called as a function of the file does.
+    """
+    class GPT(nn.Module):
+        class Config: pass
+        def __init__(self, config: Config): pass
+    def _s(backend): return GPT.Config()
+    def _m(backend): return GPT.Config()
+    sizes = {"s": _s, "m": _m}
+    def spec(flavor, backend="sdpa"):
+        config = sizes[flavor](backend=backend)
+        return dict(model=config)
+    """: [(n, 12, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
+    # Functions that say in other ways what they make, and what they are called with.
+    """
+    class GPT(nn.Module):
+        class Config: pass
+        def __init__(self, config: Config): pass
+    def _s(backend) -> GPT.Config:
+        config = GPT.Config(); other = GPT.Config()
+        return config or other
+    def _m(backend): return _s
+    sizes = {"s": _s, "m": _m}
+    def spec(flavor, backend="sdpa"):
+        kwargs = dict(backend=backend)
+        return sizes[flavor](**kwargs)
+    """: [(n, 14, f"GPT(sizes[\"{n}\"](backend='sdpa'))") for n in "sm"],
+    # A record that holds the config, and more.
+    """
+    from functools import partial
+    class GPT(nn.Module):
+        class Config: pass
+        def __init__(self, config: Config): pass
+    class Spec:
+        def __init__(self, name, model): pass
+    def _config(deep=False): return GPT.Config()
+    sizes = {"s": _config, "m": partial(_config, deep=True)}
+    def spec(flavor):
+        config = sizes[flavor]()
+        return Spec(name=flavor, model=config)
+    """: [(n, 14, f'GPT(spec("{n}").model)') for n in "sm"],
+    # Tables of the arguments of a config class, or of the model.
+    """
+    from dataclasses import dataclass
+    @dataclass
+    class GPTConfig:
+        n_layer: int
+        n_head: int = 4
+        n_embd: int = 64
+    class GPT(nn.Module):
+        def __init__(self, config): pass
+    sizes = {"s": dict(n_layer=1), "m": {"n_layer": 2, "n_embd": 8}}
+    """: [(n, 15, f'GPT(GPTConfig(**sizes["{n}"]))') for n in "sm"],
+    """
+    sizes = dict(s={"dim": 1, "depth": 2}, m={"dim": 1, "depth": 4})
+    others = dict(s={"dim": 1, "width": 2}, m={"dim": 1, "width": 4})
+    """: [(n, 7, f'Net(**sizes["{n}"])') for n in "sm"],
+    # No sizes: addresses, an activation, a table of another package's classes, weights.
+    """
+    URLS = {"tiny": "https://a.b/c", "base": "https://a.b/d"}
+    def load_model(name):
+        weights = torch.load(download(URLS[name]))
+        model = Net(**weights["dims"])
+        return model
+    """: [],
+    """
+    class Block(nn.Module):
+        acts = {"relu": nn.ReLU, "gelu": nn.GELU}
+        def __init__(self, act="relu", norm_type="bn", name="x", config=None):
+            self.act = self.acts[act]
+            if norm_type == "bn": pass
+            elif norm_type == "ln": pass
+            self.dtype = {"a": torch.float, "b": torch.int}[config.dtype]
+            self.name = self.acts[name]
+    """: [],
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), TABLES.items())
 def test_sizes(tmp_path: Path, source: str, expected: list[tuple[str, int, str]]) -> None:
     ways = sizes(tmp_path, {"m.py": NET + dedent(source)})
     classes = [way.target for way in ways if way.target.callable[0].isupper()]
