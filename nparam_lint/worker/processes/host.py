@@ -54,6 +54,15 @@ def read_request(orders):
     return json.loads(line) if line.endswith(b"\n") else None
 
 
+def begin_request(orders):
+    """The request that comes next, whose run begins; the process ends where none comes."""
+    request = read_request(orders)
+    if request is None:
+        os._exit(0)
+    STATE.begin_run(request["settings"], OWN)
+    return request
+
+
 def import_torch():
     # transformers, timm and others print advice at import; their warnings are of no use here.
     warnings.simplefilter("ignore")
@@ -178,11 +187,7 @@ def main():
         torch = import_torch()
     except BaseException as error:
         failure = error
-    request = read_request(orders)
-    if request is None:
-        os._exit(0)
-    settings = request["settings"]
-    STATE.begin_run(settings, OWN)
+    request = begin_request(orders)
     STATE.record = DependencyRecord()
     install_loader()
     relax_argparse()
@@ -190,11 +195,8 @@ def main():
         if failure is not None or listener is None:
             os._exit(0)
         orders, descriptor = stay(torch, sites, listener, request)
-        request = read_request(orders)
-        if request is None:
-            os._exit(0)
-        settings = request["settings"]
-        STATE.begin_run(settings, OWN)
+        request = begin_request(orders)
+    settings = request["settings"]
     channel = Channel(descriptor, settings["nonce"])
     if failure is not None:
         no_torch = {"reason": describe(failure), "python": sys.executable}
