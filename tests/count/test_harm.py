@@ -55,6 +55,7 @@ AT_EVERY_COMMIT = [
     "sends_datagram",
     "changes_mode_of_open",
     "program_that_writes",
+    "program_without_a_module",
     "connects_locally",
 ]
 # Each of these imports torch once more, in a process of its own.
