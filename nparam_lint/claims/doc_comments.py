@@ -28,7 +28,6 @@ from nparam_lint.claims.doc_text import (
     plain,
     unit_of,
     without_code_spans,
-    written,
 )
 from nparam_lint.claims.docstring_budgets import Malformed
 from nparam_lint.claims.grammar import parse_value
@@ -176,7 +175,9 @@ def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bou
         about, selector = parse_selected(target)
     except TextError as error:
         raise _Fault(error.message) from None
-    (text, unit), column = written(number, unit), number.start("text") + 1
+    text, column = number["text"], number.start("text") + 1
+    # A suffix or a word of its own says more than the head of the column.
+    unit = unit_of(number["word"] or "") or ("" if number["suffix"] else unit)
     if unit and number["spread"]:
         text = text.removesuffix(number["spread"]) + unit + number["spread"]
         unit = ""  # it stands in the middle: the number is not rewritten

@@ -73,13 +73,6 @@ def unit_of(text: str) -> str:
     return UNIT_WORDS.get(word.lower().removesuffix("s"), word if unit else "")
 
 
-def written(number: re.Match[str], unit: str = "") -> tuple[str, str]:
-    """A number as it stands in the text, and what its value has besides: `unit` where it has no
-    suffix of its own."""
-    word = unit_of(number["word"] or "")
-    return number["text"], word or ("" if number["suffix"] else unit)
-
-
 def plain(text: str) -> str:
     """What is seen of a text of Markdown: no marks, no addresses, no tags."""
     text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)

@@ -102,17 +102,13 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     is_binary = name.endswith(".safetensors")
     if source is None or (len(content) > LARGEST and not is_binary):
         return ()
-    has_word = _has_count(content) if name.endswith(".py") else _has_word(content)
-    if not (is_binary or has_word):
+    has_word = b"aram" in content or b"ARAM" in content
+    if not is_binary and not (_has_count(content) if name.endswith(".py") else has_word):
         return ()
     reader = import_module(f"{__name__}.{source.module}")
     text = content if is_binary else content.decode("utf-8", "replace")
     counts: Iterable[StatedCount] = reader.stated_counts(path, text)
     return counts
-
-
-def _has_word(content: bytes) -> bool:
-    return b"aram" in content or b"ARAM" in content
 
 
 def _has_count(content: bytes) -> bool:
