@@ -106,8 +106,10 @@ def test_whole_pages(expected):
     pages = {
         "a broken budget": text(broken),
         "a broken budget, quiet": text(broken, quiet=True, width=100),
+        "a broken budget, in a hook": text(broken, declared_only=True),
         "a glob, a tie and folded blocks": text(report(glob_gpt())),
         "nothing declared says how to": text(report(model("net.py::Net", measured(net())))),
+        "nothing declared, and a warning": text(report(tiny(), besides=(MISSTATED,))),
         "failures and warnings": text(failures),
         "modules of a glob that are off are told apart": text(report(uneven_glob())),
         "a formula that fails elsewhere is no pass": text(report(elsewhere)),
