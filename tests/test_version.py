@@ -120,20 +120,6 @@ def test_a_source_that_was_never_built_says_so(source, run):
     assert run(source, sys.executable, "-c", SHOW) == "0+unknown"
 
 
-def test_there_is_no_other_attribute_by_that_way(source, run):
-    code = "import nparam_lint; print(hasattr(nparam_lint, '__author__'))"
-    assert run(source, sys.executable, "-c", code) == "False"
-
-
-def test_the_version_is_not_imported_before_it_is_asked_for(run, source):
-    code = "import sys, nparam_lint.cache.store; print('nparam_lint._version' in sys.modules)"
-    for room in ("cache", "ground"):
-        shutil.copytree(
-            ROOT / "nparam_lint" / room, source / "nparam_lint" / room, dirs_exist_ok=True
-        )
-    assert run(source, sys.executable, "-c", code) == "False"
-
-
 def test_what_the_build_wrote_does_not_hide_the_version(run):
     """A walk through the package imports `_version` first."""
     pytest.importorskip("nparam_lint._version")

@@ -105,6 +105,5 @@ def test_validate_pyproject(text, is_right):
 
 
 def test_our_own_config_is_valid():
-    for file in (FOLDER.parents[1] / "pyproject.toml",):
-        table = tomllib.loads(file.read_text("utf-8"))["tool"]["nparam-lint"]
-        Draft7Validator(config_schema()).validate(table)
+    table = tomllib.loads((FOLDER.parents[1] / "pyproject.toml").read_text("utf-8"))
+    Draft7Validator(config_schema()).validate(table["tool"]["nparam-lint"])

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from sample_files import write_files
@@ -140,9 +139,3 @@ def test_tab_in_fish(script, place, home):
     for (line, whole), found in zip(LINES.items(), answers, strict=False):
         word = whole.split()[-1]
         assert any(one.split("\t")[0].startswith(word) for one in found), (line, found)
-
-
-def test_the_scripts_are_valid_for_their_shells(script):
-    for shell in ("bash", "zsh", "fish"):
-        if Path(shutil.which(shell) or "").is_file():
-            subprocess.run([shell, "-n", script(shell)], check=True)

@@ -44,15 +44,6 @@ def write(path: Path, text: str) -> None:
 # --- where it is read from ------------------------------------------------------------------
 
 
-def test_without_a_config_there_are_defaults(tmp_path):
-    settings = load_settings(tmp_path, None, {}, {})
-    assert settings.config is None
-    assert (settings.device, settings.timeout, settings.format) == ("auto", 60.0, "text")
-    assert (settings.python, settings.tolerance, settings.memory) == (None, None, None)
-    assert settings.budgets == ()
-    assert settings.arguments == {}
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
