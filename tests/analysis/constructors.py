@@ -42,8 +42,8 @@ def logarithm(size=64, ch=32):
     return convolutions(*[(ch, ch)] * (int(math.log2(size)) - 1))
 
 
-def of_whole_numbers(a=12, b=10, c=7):
-    """a*(2*a + 2*b + 2*c + a*b//c) + c*abs(a - b) + max(a, b)*min(min(a, b), c) + 3**c*(1 <<
+def of_whole_numbers(a=12, b=10, c=7, n=3):
+    """a*(2*a + 2*b + 2*c + a*b//c) + c*abs(a - b) + max(a, b)*min(min(a, b), c) + 3**n*(1 <<
     ((c - 1).bit_length()))
     """
     return linears(
@@ -51,7 +51,7 @@ def of_whole_numbers(a=12, b=10, c=7):
         (a * b // c, a),
         (sum([a, b, c]), math.prod([a, 2])),
         (abs(a - b), c),
-        (1 << (c - 1).bit_length(), 3**c),
+        (1 << (c - 1).bit_length(), 3**n),
     )
 
 

@@ -90,7 +90,7 @@ def points(name, forms, number):
         if name == "halving_to_an_end":
             point["size"] = dice.choice(ENDING)
         rules = dice.choice(forms).rules if dice.random() < 0.5 else ()
-        for rule in rules:
+        for rule in rules * 2:  # what one of them says, another one may change
             equations = [*rule.solutions.items()]
             if rule.shown:  # one keeps its value
                 point.update((n, base[n]) for n in rule.names)
