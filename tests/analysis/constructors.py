@@ -383,6 +383,11 @@ def dense_net(init=16, growth=8, n=4, bn=4):
     return nn.ModuleList([*parts, nn.Linear(width, 10)])
 
 
+def wider_each_layer(d=8, growth=4, n=3, ratio=0.5):
+    """n*floor(ratio*d)*(growth*(n - 1) + 2*(d + 1))/2"""
+    return nn.ModuleList(nn.Linear(d + growth * i, int(ratio * d)) for i in range(n))
+
+
 # Of DenseNet: after each block the width is halved, whatever it is.
 def transitions(growth=12, init=16, first=2, last=3, classes=10):
     """(growth*(growth*(first*(first - 1) + last*(last - 1)) + 2*(((growth*first +

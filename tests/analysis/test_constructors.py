@@ -13,7 +13,7 @@ import pytest
 from torch_models import all_derived, held_against
 
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
-from nparam_lint.analysis.closed_forms.form_writer import factored
+from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 
 MAKERS = {
     name: make
@@ -72,6 +72,48 @@ def test_the_docstring_says_what_is_derived(name):
         said = said.removesuffix(" …")
         lines = lines[: len(said)]
     assert lines == said
+
+
+# constructor -> of its parameters: how many there are, and the shape, or the size of all of them
+SHAPES = {
+    "lstm": {
+        "weight_ih_l0": ("1", "4*hidden_size, input_size"),
+        "weight_ih_l*": ("num_layers - 1", "4*hidden_size, hidden_size"),
+        "weight_hh_l*": ("num_layers", "4*hidden_size, hidden_size"),
+        "bias_ih_l*": ("num_layers", "4*hidden_size"),
+        "bias_hh_l*": ("num_layers", "4*hidden_size"),
+    },
+    "perceptron": {  # first, last and middle are told apart
+        "0.weight": ("1", "hidden, inputs"),
+        "*.weight": ("layers - 1", "hidden, hidden"),
+        "-1.weight": ("1", "outputs, hidden"),
+        "*.bias": ("layers", "hidden"),
+        "-1.bias": ("1", "outputs"),
+    },
+    "wider_each_layer": {  # sizes without one shape still have a form
+        "*.weight": (
+            "n",
+            "growth*n**2*floor(ratio*d)/2 + d*n*floor(ratio*d) - growth*n*floor(ratio*d)/2",
+        ),
+        "*.bias": ("n", "floor(ratio*d)"),
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_has_a_form(name):
+    form = forms_of(name)[0]
+    order = [*form.base]
+    assert form.verified >= 8
+    assert {
+        shape.name: (
+            factored(shape.number, order),
+            expanded(shape.size, order)
+            if shape.shape is None
+            else ", ".join(expanded(length, order) for length in shape.shape),
+        )
+        for shape in form.shapes
+    } == SHAPES[name]
 
 
 def drawn(name, base, dice):
