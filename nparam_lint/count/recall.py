@@ -98,10 +98,10 @@ class MeasurementCache:
         self.kept_sources: set[str] = set()  # digests
         self.has_ended = False  # whether the worker came to its end
         self.entry_count = 0  # measurements that are kept with what they rest on
-        self.valid_facts: dict[str, Facts | None] = {}  # by name; None where they hold no more
-        self.moves: dict[str, Sequence[tuple[str, Lines]]] = {}  # of facts that hold, by name
+        self.valid_facts: dict[str, Facts] = {}  # by name
         self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
         self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
+        self._moves = cache(self._moves_of)
         self._moved_lines = cache(self._lines_moved_since)
         self._reads_source = cache(self._reads_source_now)
 
@@ -153,7 +153,7 @@ class MeasurementCache:
 
     def _measurement(self, entry: CachedMeasurement, kind: type[Measurement]) -> Measurement | None:
         names = entry.inputs, entry.shared
-        moves = {path: lines for name in names for path, lines in self.moves.get(name, ())}
+        moves = {path: lines for name in names for path, lines in self._moves(name) or ()}
         if not moves:
             return unpacked(entry.answer, kind)
         from nparam_lint.count.moved_lines import with_moved_lines
@@ -211,7 +211,7 @@ class MeasurementCache:
     def tell_inputs(self, replay_inputs: ReplayInputs, home: str) -> None:
         """Report the files and directories that the known measurements depend on; `home`: the
         project's directory in the working tree."""
-        for query in {query for facts in self.valid_facts.values() for query in facts or ()}:
+        for query in {query for facts in self.valid_facts.values() for query in facts}:
             question, _, place = query.partition("\0")
             path = self.state.path(place, home)
             if question == "installed":
@@ -228,19 +228,19 @@ class MeasurementCache:
     def _holds(self, entry: CachedMeasurement) -> bool:
         """Whether a build would still read the same."""
         # Its own first: they are few, and what has been edited is among them.
-        for name in (entry.inputs, entry.shared):
-            if name not in self.valid_facts:
-                facts = self._stored_facts(name)
-                moves = None if facts is None else self._moves(facts)
-                holds = moves is not None
-                self.valid_facts[name], self.moves[name] = facts if holds else None, moves or ()
-                if holds:
-                    self.store.note_use(name)
-            if self.valid_facts[name] is None:
-                return False
-        return True
+        return all(self._moves(name) is not None for name in (entry.inputs, entry.shared))
 
-    def _moves(self, facts: Facts) -> Sequence[tuple[str, Lines]] | None:
+    def _moves_of(self, name: str) -> Sequence[tuple[str, Lines]] | None:
+        """Where the facts of that name hold, but for the lines of some files: these, and where
+        their lines are now."""
+        facts = self._stored_facts(name)
+        moves = None if facts is None else self._edits(facts)
+        if facts is not None and moves is not None:
+            self.valid_facts[name] = facts
+            self.store.note_use(name)
+        return moves
+
+    def _edits(self, facts: Facts) -> Sequence[tuple[str, Lines]] | None:
         """Files of which no more than comments, docstrings and layout changed, and where their
         lines are now; None where anything else has changed."""
         edited = []
@@ -411,7 +411,7 @@ class MeasurementCache:
         """Keep facts under a name that their content gives, and return that."""
         body = encoded(facts)
         name = f"{kind}-{digest(body)}"
-        if self.valid_facts.get(name) is None:  # not there, or gone
+        if name not in self.valid_facts:  # not there, or gone
             self.valid_facts[name] = facts
             self.store.save(name, packed(body))
         return name

@@ -229,40 +229,26 @@ def is_private(place: str) -> bool:
     return True
 
 
-def _connected(place: str, patience: float) -> socket.socket | None:
-    try:
-        if not is_private(place):
-            return None
-    except OSError:
-        return None
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.settimeout(patience)
-        connection.connect(os.path.join(place, SOCKET))  # noqa: PTH118
-    except OSError:
-        connection.close()
-        return None
-    return connection
-
-
 def _ask(
     place: str,
     request: Mapping[str, Any],
     descriptors: tuple[int, ...] = (),
     patience: float = PATIENCE,
 ) -> socket.socket | None:
-    connection = _connected(place, patience)
-    if connection is None:
-        return None
+    """A connection to the process that stays there, which has the request; None where there is no
+    such process, or where others can enter its directory."""
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
     data = json.dumps(request).encode() + b"\n"
-    try:
-        if rest := data[connection.sendmsg([data], [rights] if descriptors else []) :]:
-            connection.sendall(rest)
-    except OSError:
-        connection.close()
-        return None
-    return connection
+    connection = socket.socket(socket.AF_UNIX)
+    with suppress(OSError):
+        if is_private(place):
+            connection.settimeout(patience)
+            connection.connect(os.path.join(place, SOCKET))  # noqa: PTH118
+            if rest := data[connection.sendmsg([data], [rights] if descriptors else []) :]:
+                connection.sendall(rest)
+            return connection
+    connection.close()
+    return None
 
 
 def _asked(place: str, request: Mapping[str, Any]) -> dict[str, Any] | None:

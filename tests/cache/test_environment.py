@@ -12,6 +12,7 @@ import pytest
 from cache_project import Answer, Checker, net
 
 from nparam_lint.cache import decides, is_read_by_c, value_of
+from nparam_lint.count.reasons import NEVER
 from nparam_lint.count.worker_environment import worker_environment
 
 if TYPE_CHECKING:
@@ -87,16 +88,19 @@ def widths(answer: Answer) -> dict[str, int | None]:
     return {name_of(target): total and (total - 4) // 4 for target, total in answer.totals.items()}
 
 
+@pytest.mark.thorough
 def test_exactly_what_a_model_may_see_of_a_change(nparam_lint: Command, tmp_path: Path) -> None:
     files = {f"of_{name}.py": source for name, source in MODELS.items()} | WANDB
     checker = Checker.of(files, nparam_lint, tmp_path)
     four = dict.fromkeys(MODELS, 4)
+    whys: set[str] = set()
 
     def built(expected: dict[str, int], *more: str, **variables: str) -> set[str]:
         """Which models are, in an environment with these variables."""
         checker.environ = variables
         answer = checker.check(*more)
         assert widths(answer) == expected
+        whys.update(m["why_built"] for m in answer.report["models"] if "why_built" in m)
         return expected.keys() - set(map(name_of, answer.recalled))
 
     assert built(four) == MODELS.keys()
@@ -104,7 +108,8 @@ def test_exactly_what_a_model_may_see_of_a_change(nparam_lint: Command, tmp_path
     assert built(eight, WIDE="8", EMPTY="") == LISTERS | ASKING.keys()
     checker.agree()
     assert built(four | {"prefix": 8}, WANDB_W="1", WIDER="1") == LISTERS | {"prefix", "own"}
-    assert built(four, MKL_CBWR="AVX2") == MODELS.keys()  # C code may read it
+    assert built(four, "--why-built", MKL_CBWR="AVX2") == MODELS.keys()  # C code may read it
+    assert whys == {"the environment variable MKL_CBWR is set", NEVER}
     assert built(four) == ALWAYS
 
     # A hook finds what a run in a shell has measured.

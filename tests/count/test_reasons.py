@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from sample_files import write_files
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -207,12 +208,9 @@ COUNTED = (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    files = {**FILES, "nparam-lint.toml": CONFIG}
     top = tmp_path_factory.mktemp("reasons")
-    for name, source in {**FILES, "nparam-lint.toml": CONFIG}.items():
-        path = top / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dedent(source))
-    return top
+    return write_files(top, {name: dedent(source) for name, source in files.items()})
 
 
 @pytest.fixture(scope="module")
@@ -231,14 +229,11 @@ def test_the_reason_is_the_true_one(told: dict[str, Any], target: str) -> None:
         assert model["source"] == expected.source
 
 
-# One for each way to lose a name; the rest in the nightly run, as each takes a second.
+# One for each way to lose a name.
 FEW = ("takes.py::Net", "by_circle.py::Net", "star::Bad", "lazy::Raises", "same/deep/ops.py::Net")
-ALONE = [
-    pytest.param(target, marks=() if target in FEW else pytest.mark.thorough) for target in REASONS
-]
 
 
-@pytest.mark.parametrize("target", ALONE)
+@pytest.mark.parametrize("target", FEW)
 def test_it_is_the_same_where_the_model_alone_is_asked_for(
     nparam_lint: Command, root: Any, told: dict[str, Any], target: str
 ) -> None:

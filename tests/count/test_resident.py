@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,8 +71,18 @@ class Project:
             check=False,
         )
 
-    def change(self, source: str) -> None:
+    def check(self, source: str, *arguments: str, code: int = 0, **more: str) -> str:
+        """What a check of this source says; its exit code is the given one."""
         write_files(self.root, {"net.py": source})
+        done = self.run(*arguments, **more)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def beside(self) -> Project:
+        """Another project, with the same cache."""
+        other = Project(self.root.parent / "other", {})
+        other.environ = self.environ
+        return other
 
     def staying(self) -> list[resident.Staying]:
         return [*resident.all_of(self.environ)]
@@ -92,8 +103,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -
 @pytest.fixture
 def staying(project: Project) -> Project:
     """A project for which a process has stayed."""
-    done = project.run()
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.check(net())
     project.stayed()
     return project
 
@@ -106,23 +116,19 @@ def forks(project: Project) -> int:
 def test_one_life(project: Project) -> None:
     """None starts without the setting; then the next run is built in a fork of it, doctor shows it,
     and clean ends it."""
-    assert project.run(NPARAM_LINT_RESIDENT="").returncode == 0
+    project.check(net(), NPARAM_LINT_RESIDENT="")
     assert project.staying() == []
     assert not (project.root.parent / "cache" / "resident").exists()
-    project.change(net(total=16, width=4))
-    assert project.run().returncode == 0
+    project.check(net(total=16, width=4))
     pid = project.stayed().pid
     assert forks(project) == 0
     time.sleep(0.5)
-    project.change(net(total=12, width=5))
-    done = project.run()
-    assert done.returncode == 1
-    assert "Net has 20 parameters, declared 12" in done.stdout
+    said = project.check(net(total=12, width=5), code=1)
+    assert "Net has 20 parameters, declared 12" in said
     assert forks(project) == 1
     (line,) = re.findall("resident .*", project.run("doctor").stdout)
     assert f"process {pid}: " in line
-    done = project.run("clean")
-    assert "ended 1 worker that stayed" in done.stdout
+    assert "ended 1 worker that stayed" in project.run("clean").stdout
     wait_until(lambda: has_ended(pid), 5)
     assert "none: the next run that builds" in project.run("doctor").stdout
 
@@ -130,55 +136,47 @@ def test_one_life(project: Project) -> None:
 @pytest.mark.thorough
 def test_the_surroundings_are_those_of_the_run(staying: Project) -> None:
     what = "f'{os.getcwd()} {mask:o} {os.nice(0)}'"
-    staying.change(net(before=f"mask = os.umask(0); os.umask(mask)\nraise SystemExit({what})"))
+    source = net(before=f"mask = os.umask(0); os.umask(mask)\nraise SystemExit({what})")
     mask = os.umask(0o027)
     try:
-        done = staying.run("show", "net.py::Net")
+        said = staying.check(source, "show", "net.py::Net", code=1)
     finally:
         os.umask(mask)
-    assert f"called sys.exit({staying.root} 27 {os.nice(0)})" in " ".join(done.stdout.split())
+    assert f"called sys.exit({staying.root} 27 {os.nice(0)})" in " ".join(said.split())
     assert forks(staying) == 1
 
 
 @pytest.mark.thorough
 def test_another_environment_has_a_process_of_its_own(staying: Project) -> None:
-    staying.change(net(total=15, width="int(os.environ['WIDTH'])"))
-    assert staying.run(WIDTH="3").returncode == 1  # 12 parameters
-    done = staying.run(WIDTH="4")
-    assert "Net has 16 parameters, declared 15" in done.stdout
+    source = net(total=15, width="int(os.environ['WIDTH'])")
+    for width in ("3", "4", "4"):
+        said = staying.check(source, code=1, WIDTH=width)
+        assert f"Net has {4 * int(width)} parameters, declared 15" in said
     wait_until(lambda: len(staying.staying()) == 3)
-    assert len(staying.staying()) == 3
-    done = staying.run(WIDTH="4")
-    assert "Net has 16 parameters, declared 15" in done.stdout
 
 
 @pytest.mark.thorough
 def test_two_runs_at_a_time(staying: Project) -> None:
-    staying.change(net(total=12, before="import time; time.sleep(2)"))
-    other = Project(staying.root.parent / "other", {})
-    other.environ = staying.environ
-    other.change(net(total=8, width=2))
-    command = [sys.executable, "-m", "nparam_lint", "--format", "json"]
-    pipe = subprocess.PIPE
-    running = [
-        subprocess.Popen(command, cwd=p.root, env=p.environ, stdout=pipe, encoding="utf-8")
-        for p in (staying, other)
-    ]
-    reports = [json.loads(process.communicate(timeout=60)[0]) for process in running]
-    assert [model["counts"]["total"] for report in reports for model in report["models"]] == [12, 8]
+    other = staying.beside()
+    write_files(staying.root, {"net.py": net(before="import time; time.sleep(2)")})
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(staying.run, "--format", "json")
+        other.check(net(total=8, width=2))
+        assert slow.result().returncode == 0
     assert len(staying.staying()) == 1
 
 
 @pytest.mark.thorough
 def test_what_packages_a_run_imports_the_next_has_already(staying: Project) -> None:
+    """But no module of the project; and another project that has one of that name gets its own."""
     assert staying.stayed().packages == 0
-    staying.change(net(before="import yaml"))
-    assert staying.run().returncode == 0
+    staying.check(net(before="import yaml"))
     wait_until(lambda: staying.stayed().packages)
-    staying.change(net(before="import sys; assert 'yaml' in sys.modules"))
-    assert staying.run().returncode == 0
-    staying.change(net(before="import sys; assert 'net' not in sys.modules or __name__ == 'net'"))
-    assert staying.run().returncode == 0
+    staying.check(net(before="import sys; assert 'yaml' in sys.modules"))
+    staying.check(net(before="import sys; assert 'net' not in sys.modules or __name__ == 'net'"))
+    other = staying.beside()
+    write_files(other.root, {"yaml.py": "WIDTH = 5\n"})
+    other.check(net(total=20, width="yaml.WIDTH", before="import yaml"))
 
 
 SEEN = """\
@@ -193,74 +191,37 @@ MODE = "import os\nos.environ['MODE'] = str(os.getpid())\n"
 @pytest.mark.thorough
 def test_no_package_is_held_that_saw_what_a_project_had_set(staying: Project) -> None:
     """Such a package may be another than it is alone; nor one that the project may mean itself."""
-    staying.change(net(total=20, width="WIDTH", before=MODE + SEEN))
-    assert [staying.run("--no-cache").returncode for _ in range(2)] == [0, 0]
-    staying.change(net(total=20, width="WIDTH", before=SEEN))
-    assert staying.run().returncode == 0
+    for _ in range(2):
+        staying.check(net(total=20, width="WIDTH", before=MODE + SEEN), "--no-cache")
+    staying.check(net(total=20, width="WIDTH", before=SEEN))
     wait_until(lambda: staying.stayed().packages)
-    staying.change(net(total=28, width="WIDTH", before=SEEN))
-    assert staying.run("--no-cache").returncode == 0
+    staying.check(net(total=28, width="WIDTH", before=SEEN), "--no-cache")
     write_files(staying.root, {"iniconfig.py": ""})
-    staying.change(net(total=20, width="WIDTH", before=SEEN))
-    assert staying.run().returncode == 0
+    staying.check(net(total=20, width="WIDTH", before=SEEN))
 
 
 @pytest.mark.thorough
-def test_a_project_gets_no_package_in_the_place_of_its_own(staying: Project) -> None:
-    staying.change(net(before="import yaml"))
-    assert staying.run().returncode == 0
-    wait_until(lambda: staying.stayed().packages)
-    other = Project(staying.root.parent / "other", staying.environ)
-    other.environ = staying.environ
-    write_files(other.root, {"yaml.py": "WIDTH = 5\n"})
-    other.change(net(total=20, width="yaml.WIDTH", before="import yaml"))
-    done = other.run()
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.thorough
-def test_one_that_is_killed_during_a_run_is_not_missed(staying: Project) -> None:
-    staying.change(net(before="import time; time.sleep(3)"))
-    command = [sys.executable, "-m", "nparam_lint"]
-    with subprocess.Popen(
-        command, cwd=staying.root, env=staying.environ, stdout=subprocess.PIPE, encoding="utf-8"
-    ) as run:
-        time.sleep(2)
-        os.kill(staying.stayed().pid, signal.SIGKILL)
-        said, _ = run.communicate(timeout=60)
-    assert run.returncode == 0, said
-    assert "1 budget holds" in said
-
-
-@pytest.mark.thorough
-def test_a_socket_that_nobody_listens_to_is_replaced(staying: Project) -> None:
+def test_one_that_is_not_as_it_has_to_be_is_not_missed(staying: Project) -> None:
+    """It is killed in a run, and replaced after the next; it does not answer; others can enter its
+    directory; its socket is gone."""
     first = staying.stayed()
-    os.kill(first.pid, signal.SIGKILL)
-    time.sleep(0.2)
+    write_files(staying.root, {"net.py": net(before="import time; time.sleep(3)")})
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(staying.run)
+        wait_until(lambda: forks(staying))
+        os.kill(first.pid, signal.SIGKILL)
+        assert "1 budget holds" in done.result().stdout
     assert staying.staying() == []
-    staying.change(net(total=16, width=4))
-    assert staying.run().returncode == 0
-    assert staying.stayed().pid != first.pid
-
-
-@pytest.mark.thorough
-def test_one_whose_socket_is_gone_ends(staying: Project) -> None:
-    first = staying.stayed()
-    (Path(first.place) / "socket").unlink()
-    wait_until(lambda: has_ended(first.pid), 15)
-
-
-@pytest.mark.thorough
-def test_one_that_does_not_answer_is_not_waited_for(staying: Project) -> None:
-    first = staying.stayed()
-    os.kill(first.pid, signal.SIGSTOP)
-    try:
-        staying.change(net(total=16, width=4))
-        done = staying.run()
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stderr == ""
-    finally:
-        os.kill(first.pid, signal.SIGCONT)
+    staying.check(net(total=16, width=4))
+    second = staying.stayed()
+    os.kill(second.pid, signal.SIGSTOP)
+    assert "nparam-lint:" not in staying.check(net(total=20, width=5))
+    os.kill(second.pid, signal.SIGCONT)
+    Path(second.place).chmod(0o755)
+    assert "nparam-lint:" not in staying.check(net(total=24, width=6))
+    Path(second.place).chmod(0o700)
+    (Path(second.place) / "socket").unlink()
+    wait_until(lambda: has_ended(second.pid), 15)
 
 
 @pytest.mark.thorough
@@ -268,32 +229,18 @@ def test_it_ends_where_what_is_installed_has_changed(staying: Project, tmp_path:
     staying.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(tmp_path), staying.environ.get("PYTHONPATH")))
     )
-    staying.change(net(total=16, width=4))
-    assert staying.run().returncode == 0
+    staying.check(net(total=16, width=4))
     wait_until(lambda: len(staying.staying()) == 2)
     place = resident.place_of(sys.executable, staying.environ)
     (second,) = [process for process in staying.staying() if process.place == place]
     write_files(tmp_path, {"new_package/__init__.py": "WIDTH = 5\n"})
-    staying.change(net(total=20, width="new.WIDTH", before="import new_package as new"))
-    assert staying.run().returncode == 0
+    staying.check(net(total=20, width="new.WIDTH", before="import new_package as new"))
     assert second.pid in [process.pid for process in staying.staying()]  # it holds no such name
     write_files(tmp_path, {"typing_extensions.py": "WIDTH = 4\n"})
-    staying.change(net(total=16, width=4, before="import typing_extensions as new"))
-    done = staying.run()
-    assert done.returncode == 2  # as without it: it is none that torch can use
-    assert "cannot import name" in done.stderr
+    source = net(total=16, width=4, before="import typing_extensions as new")
+    # As without it: it is none that torch can use.
+    assert "cannot import name" in staying.check(source, code=2)
     wait_until(lambda: has_ended(second.pid), 5)
-
-
-@pytest.mark.thorough
-def test_a_directory_that_others_can_enter_is_not_used(staying: Project) -> None:
-    first = staying.stayed()
-    Path(first.place).chmod(0o755)
-    staying.change(net(total=16, width=4))
-    done = staying.run()
-    assert (done.returncode, done.stderr) == (0, "")
-    Path(first.place).chmod(0o700)
-    assert forks(staying) == 0
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can be another user")
@@ -321,9 +268,9 @@ except (BrokenPipeError, ConnectionResetError):
 
 @pytest.mark.thorough
 def test_nothing_that_a_run_left_is_there_for_the_next(staying: Project) -> None:
-    left = "import tempfile; open(tempfile.gettempdir() + '/left', 'w').write('x')"
-    staying.change(net(before=left))
-    staying.run()
+    staying.check(
+        net(before="import tempfile; open(tempfile.gettempdir() + '/left', 'w').write('x')")
+    )
     first = staying.stayed()
     assert forks(staying) == 1
 
@@ -364,26 +311,19 @@ def test_what_is_sent_by_others_is_no_answer(tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.thorough
-def test_every_count_is_the_same_with_it_and_without(staying: Project) -> None:
-    examples = Path(__file__).parents[2] / "examples"
+def test_every_count_is_the_same_with_it_and_without(staying: Project, tmp_path: Path) -> None:
+    staying.root = Path(__file__).parents[2] / "examples"
 
-    def report(**more: str) -> list[dict]:
-        done = subprocess.run(
-            [sys.executable, "-m", "nparam_lint", "--no-cache", "--format", "json"],
-            cwd=examples,
-            env=staying.environ | more,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        models = json.loads(done.stdout)["models"]
-        for model in models:
-            model.pop("seconds", None)
-        return models
+    def models(**more: str) -> object:
+        done = staying.run("recurrent_gpt.py", "--no-cache", "--format", "json", **more)
+        return [
+            {key: value for key, value in model.items() if key != "seconds"}
+            for model in json.loads(done.stdout)["models"]
+        ]
 
-    with_it = report()
+    with_it = models()
     assert forks(staying) == 1
-    assert with_it == report(NPARAM_LINT_CACHE=str(staying.root.parent / "other_cache"))
+    assert with_it == models(NPARAM_LINT_RESIDENT="", NPARAM_LINT_CACHE=str(tmp_path))
 
 
 def has_ended(pid: int) -> bool:

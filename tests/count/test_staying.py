@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from processes import marked, wait_until, waiting_worker
+from sample_files import write_files
 from test_run import front_environment
 from worker_runs import LINUX, PYTHON, Run, make_orders, make_session, run
 
@@ -232,54 +233,28 @@ WIDER = importlib.util.find_spec("wider") is not None
 """
 
 
-class Project:
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        (root / "nets.py").write_text(CAREFUL)
-        (root / "width.py").write_text("WIDTH = 8\n")
-        self.names = ("nets", "width")
-
-    def build(self, arguments: str) -> Measured:
-        """With a cache, which lies outside."""
-        jobs = make_orders(self.root, [f"nets.py::Net({arguments})"])
-        store = Store(str(self.root.parent / f"{self.root.name}-cache"), str(self.root))
-        environ = os.environ | FORK
-        session = make_session(self.root, environ, store=store)
-        answers = run_orders(session, {*self.names}, jobs)
-        found = answers.measurements[0]
-        assert isinstance(found, Measured), found
-        return found
-
-    def build_twice(self, *, between: str | None = None) -> None:
-        """In two runs of one process, a file being made between them."""
-        with reused_worker():
-            for arguments in ("extra=1", "extra=2"):
-                found = self.build(arguments)
-                assert (found.counts.total, found.cached) == (8, False)
-                if between:
-                    (self.root / between).touch()
-
-
-@pytest.fixture
-def careful(tmp_path: Path) -> Project:
+@pytest.mark.thorough
+def test_what_is_remembered_of_several_runs_of_one_process(tmp_path: Path) -> None:
+    """It rests on what was imported for the first; a file that came after that was not seen."""
     end_waiting()  # what has waited since before the project was made knows of another time
-    (tmp_path / "project").mkdir()
-    return Project(tmp_path / "project")
+    root = tmp_path / "project"
+    write_files(root, {"nets.py": CAREFUL, "width.py": "WIDTH = 8\n"})
+    store = Store(str(tmp_path / "cache"), str(root))
 
+    def build(arguments: str) -> tuple[int, bool]:
+        """How many parameters it has, and whether that was remembered."""
+        orders = make_orders(root, [f"nets.py::Net({arguments})"])
+        session = make_session(root, os.environ | FORK, store=store)
+        result = run_orders(session, {"nets", "width"}, orders).measurements[0]
+        assert isinstance(result, Measured), result
+        return result.counts.total, result.cached
 
-@pytest.mark.thorough
-def test_what_a_second_run_measured_is_remembered(careful: Project) -> None:
-    """And rests on what was imported for the first."""
-    careful.build_twice()
-    assert careful.build("extra=1").cached
-    assert careful.build("extra=2").cached
-    (careful.root / "width.py").write_text("WIDTH = 9\n")
-    found = careful.build("extra=2")
-    assert (found.counts.total, found.cached) == (9, False)
-
-
-@pytest.mark.thorough
-def test_a_file_that_came_after_the_import_was_not_seen(careful: Project) -> None:
-    careful.build_twice(between="wider.py")
-    found = careful.build("extra=2")
-    assert (found.counts.total, found.cached) == (16, False)
+    with reused_worker():
+        assert [build("extra=1"), build("extra=2")] == [(8, False), (8, False)]
+    assert [build("extra=1"), build("extra=2")] == [(8, True), (8, True)]
+    (root / "width.py").write_text("WIDTH = 9\n")
+    with reused_worker():
+        assert build("extra=2") == (9, False)
+        (root / "wider.py").touch()
+        assert build("extra=3") == (9, False)
+    assert build("extra=3") == (18, False)
