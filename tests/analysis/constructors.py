@@ -593,6 +593,13 @@ def refused_by_class(d=64, v=10):
     return linears((d, v))
 
 
+def refused_where_large(d=64, v=10):
+    """d*v where d < 100"""
+    if d > 99 and d.__class__ is not int:
+        raise TypeError("d is no int")
+    return linears((d, v))
+
+
 def cached(d=64, m=16, v=10):
     """d*m*ceil((8*d//3)/m) + v*max(1, d//2)"""
     return linears((d, rounded_up(d, m)), (v, Cached.half(d)))
