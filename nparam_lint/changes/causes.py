@@ -3,16 +3,13 @@ compared by its parameters."""
 
 from __future__ import annotations
 
-import ast
-import re
 from contextlib import suppress
 from functools import cache, partial
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from nparam_lint.changes.edited_lines import EditedLines
 from nparam_lint.changes.parameter_changes import ParameterChanges
 from nparam_lint.changes.revision_diff import candidates_of_both
 from nparam_lint.changes.states import States, in_moved_file, named_base
@@ -20,18 +17,16 @@ from nparam_lint.claims import parse_selector
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.discover.files import list_configs
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.hooks import BudgetCause
-from nparam_lint.gate.reading import listed, read_source
+from nparam_lint.gate.reading import read_source
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.lines import alike, lines_now, lines_of
 from nparam_lint.ground.orders import Ask
-from nparam_lint.ground.values import Position, SourceLine
+from nparam_lint.ground.values import Position
 from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from nparam_lint.changes.records import Base
@@ -48,8 +43,6 @@ if TYPE_CHECKING:
 
     _Key = tuple[str, str]  # a target, and a metric
 
-_WORD = re.compile(r"[^\s,()\[\]{}:]+")
-_NAME = re.compile(r"[^\W\d]\w*")
 # Where continuous integration says what a merge request is compared with, and what stands for it.
 _MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
@@ -122,18 +115,6 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         both = {model.target: model for model in candidates_of_both(source_then, source, back)}
         models_then = {key: both[target] for key, target in targets.items() if target in both}
         _, builds_then = _builds(models_then, source_then)
-    tree = source.discovery.tree
-    edited = cache(lambda file: tuple(_edited(file, source, past)))
-    definitions = cache(lambda file: [*_definitions(file, tree.source(file))])
-
-    @cache
-    def configs() -> dict[str, re.Pattern[bytes]]:
-        """The config files that are not as they were, and how a text names each."""
-        return {
-            path: re.compile(rb"\b%s\b" % re.escape(PurePosixPath(path).stem).encode())
-            for path in listed(source.session, list_configs)
-            if edited(path)
-        }
 
     @cache
     def changes(key: _Key) -> ParameterChanges | str:
@@ -145,121 +126,15 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
             return f"it is new: {past.base.called} does not have it"
         return ParameterChanges(then, now, key[1])
 
+    edits = EditedLines(source, past)
     causes = []
     for candidate, result in broken:
         key = str(candidate.target), _metric(result)
         budgets_then = models_then[key].budgets if key in models_then else ()
         cause = _cause(result, changes(key), budgets_then, past.base)
-        sources = (Position.read(change.source) for change in cause.changes)
-        files = {candidate.position.path, *(at.path for at in sources if at)}
-        files = {*(files & tree.files), candidate.target.built.location}
-        files |= {candidate.location} if candidate.is_file else set()
-        texts = [str(candidate.build).encode(), *map(tree.source, sorted(files))]
-        files |= {path for path, name in configs().items() if any(map(name.search, texts))}
-        # What they import may be how the difference came about: a default, a width, a base class.
-        imported = {*tree.may_run_with(files & tree.files)} - files
-        lines = [line for file in sorted(files | imported) for line in edited(file)]
-        scope = files | imported if lines else ()
-        inside = [d for file in scope for d in definitions(file)]
-        names = {*_NAME.findall(f"{candidate.target.built.callable} {candidate.build}")}
-        origins = [at for change in cause.changes if (at := Position.read(change.source))]
-        names |= {d.name for d in inside if any(map(d.holds, origins))}
-        reached = _reached(inside, names)
-        matters = []
-        for line in lines:  # outside of all definitions only near the model
-            around = [d.name for d in inside if d.holds(line.position)]
-            if reached.issuperset(around) and (around or line.position.path in files):
-                matters.append(line)
-        causes.append(replace(cause, edited=tuple(matters)))
+        sources = [at for change in cause.changes if (at := Position.read(change.source))]
+        causes.append(replace(cause, edited=edits.that_matter(candidate, sources)))
     return causes
-
-
-class _Definition(Struct, frozen=True):
-    """A class, function or constant at the top of a file, or a method, which matters where it is
-    called. `names`: all words in it, but those of its methods."""
-
-    name: str
-    file: str
-    first: int
-    last: int
-    names: frozenset[str]
-
-    def holds(self, at: Position) -> bool:
-        return self.file == at.path and self.first <= at.line <= self.last
-
-
-def _definitions(file: str, source: bytes) -> Iterator[_Definition]:
-    body: list[ast.stmt] = []
-    with suppress(SyntaxError, ValueError):
-        body = ast.parse(source).body if file.endswith(".py") else []
-    for node in body:
-        defined: list[str] = []
-        if isinstance(node, ast.ClassDef):
-            for part in [*node.body]:
-                if isinstance(part, ast.FunctionDef) and not part.name.startswith("__"):
-                    yield _defined(part.name, file, part)
-                    node.body.remove(part)
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            defined = [node.name]
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined = [target.id for target in targets if isinstance(target, ast.Name)]
-        yield from (_defined(name, file, node) for name in defined)
-
-
-def _defined(name: str, file: str, node: ast.stmt) -> _Definition:
-    names = frozenset(_NAME.findall(ast.unparse(node)))
-    decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
-    first = min([node.lineno, *decorators])
-    return _Definition(name, file, first, node.end_lineno or first, names)
-
-
-def _reached(definitions: Sequence[_Definition], names: set[str]) -> set[str]:
-    """These names, and those in the definitions of what has them."""
-    inside: dict[str, set[str]] = {}
-    for definition in definitions:
-        inside.setdefault(definition.name, set()).update(definition.names)
-    waiting, named = [*names], {*names}
-    while waiting:
-        new = inside.get(waiting.pop(), set()) - named
-        named |= new
-        waiting += new
-    return named
-
-
-def _edited(path: str, source: ProjectSource, past: Past) -> Iterator[SourceLine]:
-    """The lines of a file that are not as they were; comments aside, what stands there for a reader
-    alone (a docstring), and lines without a word."""
-    try:
-        before = (past.session.root / past.moves.back.get(path, path)).read_bytes()
-    except OSError:  # it is new
-        return
-    content = source.discovery.tree.source(path)
-    if content == before:
-        return
-    old, new = lines_of(before), lines_of(content)
-    was = {now: old[then - 1] for then, now in lines_now(old, new).items()}
-    for_readers: set[int] = set()
-    with suppress(SyntaxError, ValueError):
-        texts = ast.walk(ast.parse(content)) if path.endswith(".py") else ()
-        for node in texts:
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                for_readers.update(range(node.lineno, (node.end_lineno or 0) + 1))
-    for number, line in enumerate(new, 1):
-        is_code = number not in for_readers and not line.lstrip().startswith("#")
-        if is_code and was.get(number) != line and _WORD.search(line):
-            yield _source_line(Position(path, number), line, was.get(number, ""))
-
-
-def _source_line(at: Position, text: str, was: str) -> SourceLine:
-    """A line of which only the words that differ from what it was are marked."""
-    text = text.rstrip()
-    same = alike(text, was)
-    behind = alike(text[same:][::-1], was[same:].rstrip()[::-1])
-    words = [m for m in _WORD.finditer(text) if m.end() > same and m.start() < len(text) - behind]
-    words = words or [*_WORD.finditer(text)]  # what was taken out left nothing to mark
-    start, end = words[0].start(), words[-1].end()
-    return SourceLine(replace(at, column=start + 1), text, end - start)
 
 
 def _metric(result: BudgetResult) -> str:
