@@ -252,7 +252,7 @@ class Discovery(Struct, frozen=True, dict=True):
     @cached_property
     def positions(self) -> dict[tuple[str, str], Position]:
         """(path, qualified name) → where it is defined."""
-        return {(d.path, d.qualname): Position(d.path, d.line, d.column) for d in self.definitions}
+        return {(d.path, d.qualname): d.position for d in self.definitions}
 
     @cached_property
     def _planner(self) -> ImportPlanner:

@@ -38,6 +38,10 @@ class Definition(Struct, frozen=True):
     def target(self) -> str:
         return f"{self.path}::{self.qualname}"
 
+    @property
+    def position(self) -> Position:
+        return Position(self.path, self.line, self.column)
+
 
 class Problem(Struct, frozen=True):
     """A file that could not be read or parsed, with the reason. A warning where it was left out

@@ -27,7 +27,6 @@ from nparam_lint.gate.report import FailedWay, ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,7 +121,7 @@ def judge_models(
             is_declarable = candidate.way.kind == "config" or candidate.called(answer) is not None
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
-                candidate.position = Position(used.path, used.line, used.column)
+                candidate.position = used.position
             judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
         elif selection.skip_failures and not candidate.is_declared:
             outcomes.failures.append((place, target, answer))

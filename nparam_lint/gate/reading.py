@@ -232,9 +232,8 @@ class _Declared:
 
     def add_definition(self, definition: Definition) -> None:
         """A model, with the budgets in its docstrings."""
-        position = Position(definition.path, definition.line, definition.column)
         bare = Target(definition.path, definition.qualname)
-        self.candidate(bare, position).definitions.append(definition)
+        self.candidate(bare, definition.position).definitions.append(definition)
         if not definition.docstrings:
             return
         timeout = self.settings.timeout
@@ -245,11 +244,11 @@ class _Declared:
         except TooSlow:
             why = f"took longer than the {timeout:g} s of --timeout"
             message = f"not checked: reading the docstring of {definition.qualname} {why}"
-            late = finding("NPL003", position, message, definition.target)
+            late = finding("NPL003", definition.position, message, definition.target)
             self.findings.append(replace(late, timed_out=True))
             return
         for budget in budgets:
-            self.candidate(budget.target, position).budgets.append(budget)
+            self.candidate(budget.target, definition.position).budgets.append(budget)
 
     def add_budgets(self, budgets: Sequence[Budget]) -> None:
         """What is declared of models outside of their source."""

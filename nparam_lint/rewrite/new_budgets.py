@@ -78,23 +78,21 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     new: list[_New] = []
     leftovers: list[Left] = []
 
-    def add(
-        target: str, measured: Measured, at: Definition | Position, call: WayBudget | None = None
-    ) -> None:
+    def edit(target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
         count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
         value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-        definition = at if isinstance(at, Definition) else None
-        because = _uncounted_user(definition.target, report) if definition else ""
-        origin: Origin = "docstring" if definition else "comment"
-        edit = Edit(_place(at), target, "", origin, "", value, count, because=because)
-        arguments, is_key = (call.arguments, call.arguments is None) if call else (None, False)
-        new.append(_New(edit, definition, arguments, is_key))
+        return Edit(at, target, "", origin, "", value, count)
+
+    def in_docstring(target: str, measured: Measured, definition: Definition) -> Edit:
+        because = _uncounted_user(definition.target, report)
+        planned = edit(target, measured, definition.position, "docstring")
+        return replace(planned, because=because)
 
     for model in report.models:
         definition, result = definitions.get(model.target), model.measurement
         measured = result if isinstance(result, Measured) and result.counts.total else None
         if model.target in configs and measured:
-            add(model.target, measured, model.position)
+            new.append(_New(edit(model.target, measured, model.position, "comment"), None))
         is_part = not (wishes.every or model.top_level)
         if definition is None or model.way is not None or is_part:
             continue
@@ -107,12 +105,14 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if reason:
             leftovers.append(_left(definition, reason))
         elif measured:
-            add(model.target, measured, definition)
+            new.append(_New(in_docstring(model.target, measured, definition), definition))
     for budget in way_budgets(report, selection, wishes.every):
         if budget.reason:
             leftovers.append(_left(budget.definition, budget.reason))
         else:
-            add(budget.target, budget.measured, budget.definition, budget)
+            planned = in_docstring(budget.target, budget.measured, budget.definition)
+            is_key = budget.arguments is None
+            new.append(_New(planned, budget.definition, budget.arguments, is_key))
     if wishes.only:
         new = [item for item in new if item.edit.model == wishes.only and item.arguments is None]
         leftovers = [item for item in leftovers if item.model == wishes.only]
@@ -142,11 +142,7 @@ def _uncounted_user(target: str, report: Report) -> str:
 
 
 def _left(definition: Definition, reason: str) -> Left:
-    return Left(_place(definition), definition.target, "", "docstring", "", reason)
-
-
-def _place(at: Definition | Position) -> Position:
-    return Position(at.path, at.line, at.column)
+    return Left(definition.position, definition.target, "", "docstring", "", reason)
 
 
 # --- writing ----------------------------------------------------------------------------------
