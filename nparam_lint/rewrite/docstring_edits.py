@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _Budget = tuple[str | None, str, str, str]  # arguments, host, selector, value
 _LITERAL = re.compile(
-    r"""(?P<prefix>[A-Za-z]*)(?P<quote>\"{3}|'{3}|"|')(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""",
+    r"""(?P<prefix>[A-Za-z]*)(?P<quote>"{3}|'{3}|"|')(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""",
     re.DOTALL,
 )
 

@@ -198,6 +198,10 @@ def given_budgets(source, value="1_234"):
             "class A:\n    '''Say \"x\".\n\n    nparam: 1_234\n    '''\n",
         ),
         ('class A:\n    """"""\n', 'class A:\n    """nparam: 1_234"""\n'),
+        (  # which is read in time, however many escapes there are
+            'class A:\n    r"""' + 60 * "\\d" + '\'"""\n',
+            'class A:\n    r"""' + 60 * "\\d" + '\'\n\n    nparam: 1_234\n    """\n',
+        ),
         (
             'class A:\n    f"""{x}"""\n',
             'class A:\n    """nparam: 1_234"""\n\n    f"""{x}"""\n',
