@@ -72,7 +72,7 @@ _LONGEST = (
     "hooks/test_projects.py",
     "cli/test_cli_formula.py",
     "cache/test_replay.py",
-    "count/test_run.py",
+    "count/test_harm.py",
     "count/test_staying.py",
     "cli/test_cli_diff.py",
     "docs/test_page_commands.py",
