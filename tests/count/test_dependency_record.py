@@ -1,4 +1,5 @@
-"""To tell what is new takes a process as long with many files as with few."""
+"""What a process notes of the files that it reads and runs: to tell what is new takes as long with
+many files as with few."""
 
 import sys
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ import pytest
 
 from nparam_lint.worker.state import NOWHERE, STATE
 from nparam_lint.worker.tracing.dependency_record import DependencyRecord, FileRecord
+from nparam_lint.worker.tracing.project_paths import place_of_frame
 
 
 @pytest.fixture
@@ -46,3 +48,21 @@ def test_only_what_is_new_is_gone_through(record: DependencyRecord) -> None:
     calls_of_the_next(DependencyRecord(), 2)  # what is looked up once in a process
     few = calls_of_the_next(record, 2)
     assert calls_of_the_next(DependencyRecord(), 500) == few
+
+
+@pytest.mark.usefixtures("record")
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("/project/net.py", "project"),
+        ("/project/venv/lib/python3/site-packages/timm/layers.py", "package"),
+        ("/usr/lib/python3/dist-packages/timm/layers.py", "package"),
+        ("/usr/lib/python3/dist-packages/torch/nn/init.py", "other"),
+        ("/usr/lib/python3/json/decoder.py", "other"),
+        ("<nparam call>", "call"),
+    ],
+)
+def test_what_code_belongs_to(file: str, place: str) -> None:
+    names = {"frame": sys._getframe}
+    exec(compile("here = frame()", file, "exec"), names)
+    assert place_of_frame(names["here"]) == place

@@ -14,6 +14,7 @@ from ..state import STATE
 _WORKER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAUNCHER = os.path.join(_WORKER, "launch.py")
 OWN = os.path.join(os.path.dirname(_WORKER), "")  # ourselves
+PACKAGES = "site-packages", "dist-packages"  # directories of packages; the second are Debian's
 
 
 def find_libraries(torch):
@@ -32,11 +33,15 @@ def find_libraries(torch):
             path = os.path.dirname(path)
 
 
+def in_packages(path):
+    return any(name in path for name in PACKAGES)
+
+
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
     if path not in STATE.is_project:
         is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
-        is_of_package = "site-packages" in path or path.startswith(STATE.environments)
+        is_of_package = in_packages(path) or path.startswith(STATE.environments)
         STATE.is_project[path] = is_inside and not is_of_package
     return STATE.is_project[path]
 
@@ -123,9 +128,9 @@ def relative(path):
         root = root.replace("\\", "/") + "/"
         if path.startswith(root):
             return path[len(root) :]
-    for marker in ("/site-packages/", "/dist-packages/"):
-        if marker in path:
-            return path.rsplit(marker, 1)[1]
+    for name in PACKAGES:
+        if f"/{name}/" in path:
+            return path.rsplit(f"/{name}/", 1)[1]
     return without_copy(path)
 
 
@@ -145,7 +150,7 @@ def from_copy(path):
         return path
     if path.startswith(STATE.copy + os.sep):
         return path
-    if is_project(path) or "site-packages" in path or path.startswith(STATE.environments):
+    if is_project(path) or in_packages(path) or path.startswith(STATE.environments):
         return path
     copied = STATE.copy + path[len(STATE.original) :]
     return copied if os.path.exists(copied) else None
@@ -183,7 +188,7 @@ def place_of_frame(frame):
             kind = "call"
         elif is_project(name):
             kind = "project"
-        elif name.startswith(OWN) or "site-packages" not in name or "/torch/" in name:
+        elif name.startswith(OWN) or not in_packages(name) or "/torch/" in name:
             kind = "other"
         else:
             kind = "package"
