@@ -113,10 +113,7 @@ class CallSearch:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
         bound = self.bound(path)
         bound.update(name for *_, names, _ in self.discovery.tree.imports(path) for name in names)
-        code = b"\n" + content
-        if not self.has_call(code, names, bound):
-            return False
-        return self.has_call(_NO_CODE.sub(b"", code), names, bound)
+        return self.has_call(_NO_CODE.sub(b"", b"\n" + content), names, bound)
 
     def has_call(
         self, content: bytes, names: Iterable[bytes], bound: Collection[str] = ("*",)

@@ -146,6 +146,7 @@ FILES = {
     "configs/same.py": "lr = 3\n_base_ = './_base_/net.py'\n",
     "configs/schedule.py": "lr = 3\n_base_ = './_base_/lr.py'\n",
     "hub/net.json": '{\n "model": {\n  "_target_": "zoo.net.Net",\n  "d": 3}}\n',
+    "hub/latent.yaml": "model:\n  target: zoo.net.Net\n  params: {d: 3}\n",
     "hub/optimizer.yaml": "_target_: torch.optim.Adam\nloss: {_target_: zoo.gone.Loss}\n",
     "hub/resnet.yaml": "net:\n  _target_: torchvision.models.resnet18\n",
     "hub/binary.yaml": b"_target_: zoo.net.Net\xff",
@@ -178,6 +179,7 @@ def test_files_and_what_they_build(models):
         "configs/large.py": (3, "zoo/net.py::Net"),
         "configs/same.py": (2, "zoo/net.py::Net"),
         "hub/net.json": (3, "zoo/net.py::Net"),
+        "hub/latent.yaml": (2, "zoo/net.py::Net"),
         "hub/resnet.yaml": (2, "hub/resnet.yaml"),
         "wide/a.yaml": (1, "zoo/wide.py::get_it"),
         "bound/a.yml": (1, "zoo/net.py::Net"),
@@ -191,6 +193,12 @@ def test_what_eval_looks_up_gets_the_config_that_the_options_name(models):
         "import sys; sys.argv = ['evaluated.py', '--cfg', 'wide/a.yaml']",
         "args = options()",
     ]
+
+
+def test_a_target_is_called_as_all_do_it(models):
+    recipe = models["hub/latent.yaml"].recipe
+    assert recipe.call == "Net(**config.model.get('params', {}))"
+    assert recipe.setup.endswith("config = OmegaConf.load('hub/latent.yaml')")
 
 
 def test_argbind_gives_a_class_its_arguments(models):

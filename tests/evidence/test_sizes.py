@@ -99,6 +99,15 @@ TABLES = {
     from typing import Literal
     def build(size: Literal["s", "m"]): return Net(len(size), 2)
     """: [("s", 8, 'build("s")'), ("m", 8, 'build("m")')],
+    """
+    from enum import Enum
+    class Kind(Enum):
+        S = "s"
+        M = "m"
+    def build(variant):
+        assert variant in Kind
+        return Net(len(variant), 2)
+    """: [("s", 9, 'build("s")'), ("m", 10, 'build("m")')],
     # A function for each size.
     """
     def _net(dim): return Net(dim, 2)
@@ -230,6 +239,17 @@ def test_other_files(tmp_path: Path) -> None:
         for target in ("zoo/nets.py::Net", "build.py::make")
         for name, line in (("a", 2), ("b", 3))
     }
+
+
+def test_a_recipe_stands_in_the_file_that_imports_all_its_names(tmp_path: Path) -> None:
+    net = "from torch import nn\nclass Config: pass\nclass GPT(nn.Module):\n"
+    files = {
+        "net.py": f"{net}    def __init__(self, config: Config): pass\n",
+        "table.py": "from net import Config as C\nsizes = {'s': C(1), 'm': C(2)}\nimport torch\n",
+        "use.py": "import torch\nfrom net import GPT as Model\nfrom table import sizes\n",
+    }
+    found = [(way.file, way.recipe.call) for way in sizes(tmp_path, files)]
+    assert found == [("use.py", f'Model(sizes["{name}"])') for name in "sm"]
 
 
 def test_weights_are_not_downloaded(tmp_path: Path) -> None:
