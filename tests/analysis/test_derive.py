@@ -41,6 +41,22 @@ def test_what_takes_too_long_is_said():
     assert [form.reason for form in found] == [LATE]
 
 
+def compared_thrice(d=8, n=3):
+    if n < 3:
+        return linears((d, 1))
+    if n == 3:
+        return linears((d, 2))
+    if n > 3:
+        return linears((d, 3))
+    raise ValueError(n)
+
+
+def test_a_path_that_no_number_takes_is_not_left_out():
+    forms = all_derived(compared_thrice, d=8, n=3)
+    assert [[*map(str, form.rules)] for form in forms] == [["n == 3"], ["n <= 2"], ["n >= 4"]]
+    assert {form.left_out for form in forms} == {0}
+
+
 def collatz(n=6, d=8):
     steps = 0
     while n != 1:
