@@ -59,6 +59,12 @@ def test_a_class_is_built_where_it_takes_no_memory():
     assert counts.total == (1 << 38) + (1 << 36) + (1 << 18)
 
 
+def test_no_numbers_are_drawn_there(monkeypatch):
+    """That would import 800 modules, once."""
+    monkeypatch.setattr(nn.init, "_no_grad_normal_", None)
+    assert nparam_lint.count(nn.Embedding, 20, 8).total == 160
+
+
 def test_the_same_as_on_the_command_line(nparam_lint, tmp_path):
     lines = (
         "import torch\nfrom torch import nn\n\n\ndef make():\n    return nn.Transformer(16, 2)\n"

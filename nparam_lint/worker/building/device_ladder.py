@@ -142,6 +142,7 @@ class Replacements:
             functions = (getattr(space, name, None) for space in spaces for name in names)
             self.of.update((function, method) for function in functions if function is not None)
         self.of[torch._C._nn.one_hot] = self.read
+        self.of[torch.nn.init.normal_] = self.initialise
         properties = (getattr(torch.Tensor, name, None) for name in _DEVICE_PROPERTIES)
         self.of.update((one.__get__, self.ask) for one in properties if one is not None)
         self.of.update(dict.fromkeys(tensor_makers(), self.make))
@@ -232,6 +233,12 @@ class Replacements:
         if STATE.skips_initialisers and not has_values(args[0]):
             return args[0]
         return self.call(mode, func, args, kwargs)
+
+    def initialise(self, mode, func, args, kwargs):
+        """`torch.nn.init.normal_`, as torch has it, goes on without the mode; on meta there is
+        nothing for it to do, and doing it would import 800 modules."""
+        tensor = args[0] if args else kwargs["tensor"]
+        return tensor if tensor.is_meta else self.call(mode, func, args, kwargs)
 
     def change(self, mode, func, args, kwargs):
         return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)
