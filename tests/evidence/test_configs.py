@@ -9,10 +9,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nparam_lint.claims import Target
 from nparam_lint.claims.config_outline import outline
 from nparam_lint.discover import discover, list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.configs import ConfigModels
+from nparam_lint.evidence.layer_lists import find_layer_lists
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
 values = st.one_of(st.integers(0, 9), words)
@@ -277,3 +279,32 @@ def test_a_script_whose_config_nobody_names_reads_those_with_the_keys_that_it_us
     setup = model.recipe.setup.splitlines()
     assert setup[0] == "import sys; sys.argv = ['train.py', 'conf/small.yml']"
     assert setup[-1] == "load_config(cfg, args.config)"
+
+
+def test_a_list_of_layers_is_built_by_the_class_whose_default_is_called_like_it(tmp_path):
+    layers = "backbone:\n  - [-1, 1, Conv, [3]]\nhead:\n  - [-1, 1, Detect, [nc]]\n"
+    scales = "scales:\n  n: [0.33, 0.25]\n  s: [0.33, 0.50]\n"
+    models = "".join(
+        f"class {name}(nn.Module):\n    def __init__(self, cfg={default!r}, ch=3):\n        pass\n"
+        for name, default in (("Detection", "yolo26n.yaml"), ("Pose", "yolo26n-pose.yaml"))
+    )
+    files = {
+        "nn/tasks.py": f"from torch import nn\n{models}",
+        "cfg/v8/yolov8.yaml": scales + layers,
+        "cfg/v8/yolov8-pose-p6.yaml": "scales:\n  x: [1, 1]\n" + layers,
+        "cfg/v9/yolov9c.yaml": layers,
+        "cfg/default.yaml": "head: 3\nmodel: yolo26n.pt\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = discover(tmp_path, ["nn/tasks.py"])
+    targets = {Target("nn/tasks.py", name) for name in ("Detection", "Pose")}
+    query = EvidenceQuery(found, targets, list_configs(tmp_path, (), None, None), reader(tmp_path))
+    said = [(e.recipe.call, str(e.way.position), e.way.kind) for e in find_layer_lists(query)]
+    assert sorted(said) == [
+        ("Detection(cfg='cfg/v8/yolov8n.yaml')", "cfg/v8/yolov8.yaml:2", "size"),
+        ("Detection(cfg='cfg/v8/yolov8s.yaml')", "cfg/v8/yolov8.yaml:3", "size"),
+        ("Detection(cfg='cfg/v9/yolov9c.yaml')", "cfg/v9/yolov9c.yaml:1", "config"),
+        ("Pose(cfg='cfg/v8/yolov8x-pose-p6.yaml')", "cfg/v8/yolov8-pose-p6.yaml:2", "size"),
+    ]

@@ -1,0 +1,59 @@
+"""Config files that list a model's layers, as those of YOLO do: a line `[from, repeats, module,
+arguments]` for each, below `backbone` and `head`. A class that has such a file as a default builds
+all of them; one with `scales` by its name with that of a scale: `yolov8n.yaml` of `yolov8.yaml`."""
+
+from __future__ import annotations
+
+import re
+from posixpath import basename, splitext
+from typing import TYPE_CHECKING
+
+from nparam_lint.claims import Target
+from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.config_files import ConfigFiles
+from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.values import Position, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.evidence import EvidenceQuery
+
+_DEFAULT = re.compile(r"""['"]([\w./-]+\.ya?ml)['"]$""")
+_NUMBER = re.compile(r"^(?:.*/)?[^/\d]*\d+")  # up to the version in a file's name
+_LISTS = frozenset({"backbone", "head"})
+
+
+def _words(path: str) -> set[str]:
+    """Those of a file's name, without version and scale: `yolo`, `seg` of `yolov8n-seg.yaml`."""
+    name = re.sub(r"v?\d+[a-z]?", "-", splitext(basename(path))[0].lower())
+    return set(re.findall("[a-z]{2,}", name))
+
+
+def find_layer_lists(query: EvidenceQuery) -> Iterator[Evidence]:
+    """The files of this kind, each built by the class whose default is called most like it."""
+    classes = [
+        (definition, parameter.name, _words(match[1]))
+        for definition in query.discovery.definitions
+        for parameter in definition.parameters or ()
+        if (match := _DEFAULT.match(parameter.default or ""))
+    ]
+    files = ConfigFiles(query)
+    for path in files.paths if classes else ():
+        entries = file.entries if (file := files.file(path)) else ()
+        if not {entry.keys[0] for entry in entries} >= _LISTS:
+            continue
+        words = _words(path)
+        definition, parameter, _ = max(
+            classes, key=lambda item: (len(item[2] & words), -len(item[2] - words))
+        )
+        target = Target(definition.path, definition.qualname)
+        ways = [
+            (Way("size", Position(path, line), splitext(basename(name))[0]), name)
+            for (group, *scale), line, _ in entries
+            if group == "scales" and len(scale) == 1
+            for name in (_NUMBER.sub(rf"\g<0>{scale[0]}", path, count=1),)
+        ] or [(Way("config", Position(path, 1), path), path)]
+        for way, name in ways if target in query.targets else ():
+            recipe = Recipe(call=f"{definition.qualname}({parameter}={name!r})")
+            yield Evidence(target, way, definition.path, recipe)
