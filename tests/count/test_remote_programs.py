@@ -102,7 +102,8 @@ def assert_all_right(process: subprocess.Popen) -> None:
     totals = {m["target"]: m["counts"]["total"] for m in report["models"]}
     assert totals == {f"net{n}.py::Net{n}": n + 2 for n in range(NETS)}, errors
     assert process.returncode == 0
-    assert errors == ""
+    # How far it is may be said, of a run that takes long.
+    assert [line for line in errors.splitlines() if ": counting " not in line] == []
 
 
 def test_a_worker_that_is_killed_loses_no_answer(dask, waiting_nets, pipe, environ) -> None:
