@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
+from nparam_lint.discover.source_tree import reachable
 from nparam_lint.gate.report import Elsewhere
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import ask_git, deleted_files
@@ -140,14 +141,13 @@ def _file(tree: SourceTree, location: str) -> str:
 def _importers(tree: SourceTree, starts: Iterable[str]) -> dict[str, list[str]]:
     """For each file that importing these may run, the files that import it."""
     importers: dict[str, list[str]] = {}
-    queued = set(starts)
-    todo = sorted(queued)
-    for path in todo:
+
+    def run_by(path: str) -> Iterator[str]:
         for imported in _run_by(tree, path):
             importers.setdefault(imported, []).append(path)
-            if imported not in queued:
-                queued.add(imported)
-                todo.append(imported)
+            yield imported
+
+    reachable(starts, run_by)
     return importers
 
 
