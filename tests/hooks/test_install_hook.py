@@ -228,7 +228,7 @@ def bare(repository, tmp_path):
         (tools / name).symlink_to(shutil.which(name))
     sample = repository({"net.py": model(10, 110), ".gitignore": ".venv/\nvenv/\n"})
     sample.git("config", "core.hooksPath", ROOT / "hooks")
-    sample.environ = sample.environ | {"PATH": str(tools)}
+    sample.environ = sample.environ | {"PATH": str(tools), "PYTHONPATH": ""}
     return sample
 
 

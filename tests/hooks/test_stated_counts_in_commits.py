@@ -68,7 +68,7 @@ def test_an_answer_that_is_kept_rests_on_the_last_commit(judged):
     refused(sample.commit(), "README.md:1:13  NPL013")
 
 
-def test_a_commit_that_states_nothing_wrong_is_made_and_a_wrong_one_is_warned_of(
+def test_a_commit_that_states_nothing_wrong_is_made_and_another_warned_of(
     judged,
 ):
     sample = judged(BEFORE)
