@@ -2,7 +2,7 @@
 
 A file imports all that it needs at its top. A module that is listed here is then in `sys.modules`,
 but its file is read when something asks for a name in it: so a run pays for what it does. What
-imports a library that takes long (pygls, tomlkit) is such a module, never the library.
+imports a library that takes long (libcst, pygls) is such a module, never the library.
 """
 
 from __future__ import annotations

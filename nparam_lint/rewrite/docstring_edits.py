@@ -1,4 +1,4 @@
-"""Writes budgets into docstrings: replaces a number, or adds a line.
+"""Writes budgets into docstrings, with libcst: replaces a number, or adds a line.
 
 Quotes, escapes, prefixes, line endings, encodings and all other text stay byte for byte.
 """
@@ -6,14 +6,16 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
-import re
+from functools import partial
 from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import docstring_lines
+from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, Replacements, line_starts, parsed
 from nparam_lint.rewrite.edits import Place, Unsafe
-from nparam_lint.rewrite.python_text import NEWLINE, PythonText, Span, line_starts, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,31 +24,31 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.rewrite.number_style import Restated
 
-_Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_Definition = cst.ClassDef | cst.FunctionDef
+_String = cst.SimpleString | cst.ConcatenatedString
 _Budget = tuple[str | None, str, str, str]  # arguments, host, selector, value
-_LITERAL = re.compile(
-    r"""(?P<prefix>[A-Za-z]*)(?P<quote>"{3}|'{3}|"|')(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""",
-    re.DOTALL,
-)
 
 
 def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, dict[Place, str]]:
     """The source with other numbers in the values that begin at these places; and those that were
     not changed, with the reason."""
     places: set[Place] = set()
-    literals: dict[Span, str] = {}
     try:
-        file = PythonText(source)
-        for docstring in filter(None, map(_docstring, _definitions(file))):
-            start, end = file.span(docstring)
-            at = docstring.lineno, len(file.before(docstring)) + 1
-            literals[start, end], inside = _with_numbers(file.text[start:end], at, changes)
+        file = CstFile(source)
+        code = file.code
+        docstrings = filter(None, map(_docstring, _definitions(file)))
+        # From the end, so that what is before stays where it is.
+        for docstring in sorted(docstrings, key=file.offset, reverse=True):
+            start, literal = file.spans[docstring].start, file.text(docstring)
+            new, inside = _with_numbers(literal, (start.line, start.column + 1), changes)
+            begin = file.offset(docstring)
+            code = code[:begin] + new + code[begin + len(literal) :]
             places |= inside
         expected = [
             (name, (*budget[:3], changes[place].result) if place in places else budget)
             for place, (name, budget) in _declared(source)
         ]
-        new_source = file.edited(literals, _program)
+        new_source = file.checked(code, _program)
         if [budget for _, budget in _declared(new_source)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -61,27 +63,28 @@ def add(
     """The source with budgets, as arguments and a value, at the end of each definition's docstring,
     which is made where there is none; and those definitions that cannot be given any, with the
     reason."""
-    edits: dict[Span, str] = {}
+    replacements: Replacements = {}
     failures: dict[Definition, str] = {}
     try:
-        file = PythonText(source)
-        nodes = {(node.lineno, node.name): node for node in _definitions(file)}
-        for definition, budgets_there in values.items():
+        file = CstFile(source)
+        nodes = {
+            (file.spans[node].start.line, node.name.value): node for node in _definitions(file)
+        }
+        for definition, value in values.items():
             key = (definition.line, definition.qualname.rpartition(".")[2])
             try:
                 if key not in nodes:
                     raise Unsafe("it has moved since it was found")
-                span, text = _with_budgets(file, nodes[key], budgets_there)
-                edits[span] = text
+                replacements |= _with_budgets(file, nodes[key], value)
             except Unsafe as error:
                 failures[definition] = str(error)
-        new_source = file.edited(edits, _program)
+        new_source = file.source_with(replacements, _program)
         expected = [repr(budget) for _, budget in _declared(source)]
         expected += [
             repr((definition.qualname, (arguments, "", "", value)))
-            for definition, budgets_there in values.items()
+            for definition, budgets in values.items()
             if definition not in failures
-            for arguments, value in budgets_there
+            for arguments, value in budgets
         ]
         if sorted(expected) != sorted(repr(budget) for _, budget in _declared(new_source)):
             raise Unsafe("the changed file would not declare the right budgets")
@@ -93,14 +96,16 @@ def add(
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _definitions(file: PythonText) -> list[_Definition]:
-    return [node for node in ast.walk(file.tree) if isinstance(node, _Definition)]
+def _definitions(file: CstFile) -> list[_Definition]:
+    return [node for node in file.spans if isinstance(node, _Definition)]
 
 
-def _docstring(node: _Definition) -> ast.Constant | None:
-    first = node.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return first.value if isinstance(first.value.value, str) else None
+def _docstring(node: _Definition) -> _String | None:
+    first = node.body.body[0]
+    if isinstance(first, cst.SimpleStatementLine):
+        first = first.body[0]
+    if isinstance(first, cst.Expr) and isinstance(first.value, _String):
+        return first.value if isinstance(first.value.evaluated_value, str) else None
     return None
 
 
@@ -122,47 +127,61 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Budget]]]:
 
 def _program(tree: ast.Module) -> str:
     """What is executed: the tree without docstrings and places."""
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
-        if isinstance(node, _Definition) and _docstring(node) is not None:
+        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
     return ast.dump(tree)
 
 
+def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
+    return node.with_changes(value=text)
+
+
 def _with_budgets(
-    file: PythonText, node: _Definition, values: Sequence[tuple[str | None, str]]
-) -> tuple[Span, str]:
-    """What stands where, once a definition has these budgets. Raises Unsafe."""
+    file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
+) -> Replacements:
+    """The replacement that gives a definition budgets. Raises Unsafe."""
     lines = [
         f"nparam{'' if arguments is None else f'({arguments})'}: {value}"
         for arguments, value in values
     ]
-    match = NEWLINE.search(file.text)
-    newline = match[0] if match else "\n"
-    first, docstring = node.body[0], _docstring(node)
-    start, end = file.span(first)
-    indent = file.before(first)
-    is_on_header = bool(indent.strip())
-    if is_on_header:  # `class A(B): pass` gets a second line
-        start -= len(indent) - len(indent.rstrip())
-        indent = file.before(node) + file.indent()
-    break_before = newline + indent if is_on_header else ""
-    if docstring is not None:
-        literal = _LITERAL.fullmatch(file.text[slice(*file.span(docstring))])
-        if literal is None or file.span(docstring) != file.span(first):
-            raise Unsafe("its docstring is not one plain literal")
-        return (start, end), break_before + _with_lines(literal, lines, indent, newline)
-    literal_end = newline + indent if len(lines) > 1 else ""
-    new = indent + f'"""{(newline + indent).join(lines)}{literal_end}"""' + newline
-    if is_on_header:
-        gap = newline if isinstance(node, ast.ClassDef) else ""
-        return (start, file.span(first)[0]), newline + new + gap + indent
-    # Before the comments that lead to the first statement; in a class an empty line follows.
-    number = min(part.lineno for part in (first, *getattr(first, "decorator_list", ())))
-    while file.line(number - 1).strip()[:1] in ("", "#"):
-        number -= 1
-    gap = newline if isinstance(node, ast.ClassDef) and file.line(number).strip() else ""
-    place = file.start_of_line(number)
-    return (place, place), new + gap
+    docstring = _docstring(node)
+    newline = file.module.default_newline
+    if docstring is None:
+        inner = newline + file.before(node) + file.module.default_indent
+        end = inner if len(lines) > 1 else ""
+        return {node: partial(_with_docstring, f'"""{inner.join(lines)}{end}"""')}
+    if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
+        raise Unsafe("its docstring is not one plain literal")
+    indent = file.before(docstring)
+    if indent.strip():  # all on the line of the header
+        indent = file.before(node) + file.module.default_indent
+    literal = _with_lines(docstring, lines, indent, newline)
+    return {docstring: partial(_with_value, literal), node: _in_a_block}
+
+
+def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
+    """`class A(B): pass` over two lines."""
+    assert isinstance(node, _Definition)
+    suite = node.body
+    if not isinstance(suite, cst.SimpleStatementSuite):
+        return node
+    line = cst.SimpleStatementLine(suite.body, trailing_whitespace=suite.trailing_whitespace)
+    return node.with_changes(body=cst.IndentedBlock([line]))
+
+
+def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
+    """A definition with a docstring; in a class, an empty line follows it."""
+    node = _in_a_block(node)
+    assert isinstance(node, _Definition)
+    first, *following = node.body.body
+    assert isinstance(first, cst.BaseStatement)
+    leading = getattr(first, "leading_lines", ())
+    if isinstance(node, cst.ClassDef) and (not leading or leading[0].comment):
+        first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
+    docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
+    return node.with_deep_changes(node.body, body=(docstring, first, *following))
 
 
 # --- the text of a docstring ------------------------------------------------------------------
@@ -199,12 +218,20 @@ def _with_numbers(
         (line, column): starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
         for line, column in stated_places
     }
+    results = {p: (*declared[p][:3], changes[p].result) for p in stated_places}
+    # Nearly always the first is the right one: then a thousand budgets are read twice, not each.
+    at_once = literal
+    for place in stated_places:
+        start = at_once.find(changes[place].old_number, offsets[place])
+        at_once = _replaced(at_once, changes[place], start)
+    if budgets(at_once, at) == declared | results:
+        return at_once, set(stated_places)
     places: set[Place] = set()
     for place in stated_places:
         change, start = changes[place], offsets[place]
-        expected = declared | {place: (*declared[place][:3], change.result)}
+        expected = declared | {place: results[place]}
         while (start := literal.find(change.old_number, start)) >= 0:
-            new = literal[:start] + change.number + literal[start + len(change.old_number) :]
+            new = _replaced(literal, change, start)
             if budgets(new, at) == expected:
                 literal, declared = new, expected
                 places.add(place)
@@ -213,20 +240,27 @@ def _with_numbers(
     return literal, places
 
 
+def _replaced(literal: str, change: Restated, start: int) -> str:
+    """The literal with the new number in the place of the old one that begins at `start`."""
+    if start < 0:
+        return literal
+    return literal[:start] + change.number + literal[start + len(change.old_number) :]
+
+
 def _budget(declared: Declared) -> _Budget:
     host, selector = str(declared.host or ""), str(declared.selector)
     return declared.arguments, host, selector, declared.value.text
 
 
-def _with_lines(literal: re.Match[str], lines: Sequence[str], indent: str, newline: str) -> str:
+def _with_lines(node: cst.SimpleString, lines: Sequence[str], indent: str, newline: str) -> str:
     """A literal with lines at the end of its text, after an empty one, and the closing quotes on a
     line of their own.
 
     `indent`: that of the statement; `newline`: what ends a line.
     """
-    prefix, content = literal["prefix"], literal["text"]
+    prefix, content = node.prefix, node.raw_value
     # Three of the quotes cannot stand in it where it could not even hold one of them.
-    quote = literal["quote"][0] * 3
+    quote = node.quote[0] * 3
     if match := NEWLINE.search(content):
         newline = match[0]
     line = f"{newline}{indent}".join(lines)

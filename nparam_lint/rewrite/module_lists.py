@@ -1,4 +1,5 @@
-"""Turns plain lists and dicts of modules (NPL101) into `nn.ModuleList` and similar classes.
+"""Turns plain lists and dicts of modules (NPL101) into `nn.ModuleList` and similar classes, with
+libcst.
 
 Only if the program certainly stays correct: the container is written out in `__init__`, everything
 put into it is created on the spot, and it is only used as an `nn.ModuleList` can be used.
@@ -10,13 +11,14 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
+import libcst as cst
 from msgspec import Struct
 
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source, static_findings
+from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
-from nparam_lint.rewrite.python_text import PythonText, Span
 from nparam_lint.rules.nodes import nodes, plain_name, put_into
 from nparam_lint.rules.source_file import SourceFile
 from nparam_lint.rules.values import Values
@@ -84,7 +86,7 @@ def fix(
     the reason. `modules`: the names of the classes that are an `nn.Module`."""
     path = findings[0].position.path
     file = SourceFile(parse_source(path, source), modules)
-    classes: dict[ast.expr, str] = {}
+    classes: dict[tuple[int, int], str] = {}
     reasons: dict[Finding, str] = {}
     for finding in findings:
         try:
@@ -94,15 +96,23 @@ def fix(
     if not classes:
         return source, reasons
     try:
-        text = PythonText(source)
-        calls: dict[Span, str] = {}
-        for container, name in classes.items():
-            start, end = text.span(container)
-            calls |= {(start, start): f"{name}(", (end, end): ")"}
+        cst_file = CstFile(source)
+        replacements: Replacements = {
+            node: partial(_call, classes[start])
+            for node, span in cst_file.spans.items()
+            if isinstance(node, (cst.List, cst.ListComp, cst.Dict))
+            and (start := (span.start.line, span.start.column + 1)) in classes
+        }
+        if len(replacements) != len(classes):
+            raise Unsafe("the changed file would not be the same program")
         program = partial(_program_without_calls, {*classes.values()})
-        return text.edited(calls, program), reasons
+        return cst_file.source_with(replacements, program), reasons
     except Unsafe as error:
         return source, {finding: reasons.get(finding, str(error)) for finding in findings}
+
+
+def _call(name: str, node: cst.CSTNode) -> cst.CSTNode:
+    return cst.Call(cst.parse_expression(name), [cst.Arg(node)])  # type: ignore[arg-type]
 
 
 def _program_without_calls(names: set[str], tree: ast.Module) -> str:
@@ -131,8 +141,8 @@ class _Container:
                         return
         raise Unsafe("it is no longer where it was found")
 
-    def registered(self) -> dict[ast.expr, str]:
-        """Containers → the class that each is given to. Raises Unsafe."""
+    def registered(self) -> dict[tuple[int, int], str]:
+        """Where a container begins → the class that it is given to. Raises Unsafe."""
         kinds: set[str] = set()
         containers: list[tuple[ast.expr, Method]] = []
         for method in self.owner.methods.values():
@@ -156,7 +166,7 @@ class _Container:
         if len(kinds) != 1 or len(is_dict) != 1:
             raise Unsafe("it holds different kinds of things")
         kind = f"{kinds.pop()}{'Dict' if is_dict.pop() else 'List'}"
-        return {value: self._class_name(kind, method) for value, method in containers}
+        return {self.file.place(v): self._class_name(kind, method) for v, method in containers}
 
     def _additions(self, node: ast.AST, method: Method) -> Iterator[tuple[ast.expr, ast.expr]]:
         """What the attribute is assigned, and what is put into it in a way that is understood."""

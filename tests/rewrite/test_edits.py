@@ -9,8 +9,8 @@ import pytest
 from nparam_lint.rewrite.edits import CannotWrite, FileEdit, is_outside, unified_diff, write_all
 
 
-def edit(path, new, old=b"old\r\n"):
-    return FileEdit(path.name, path, old, new)
+def edit(path, new, old=None):
+    return FileEdit(path.name, path, path.read_bytes() if old is None else old, new)
 
 
 @pytest.fixture
@@ -22,62 +22,77 @@ def files(tmp_path):
 
 
 def contents(directory):
-    return {
-        path.name: path.read_bytes() if path.is_file() else None for path in directory.iterdir()
-    }
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_all_are_written_and_nothing_else_is_left(files, tmp_path):
+    write_all([edit(path, b"new\r\n") for path in files])
+    assert contents(tmp_path) == {"a.py": b"new\r\n", "b.py": b"new\r\n"}
+
+
+def test_a_new_file_is_made_with_the_usual_mode(tmp_path):
+    path, usual = tmp_path / "new.toml", tmp_path / "usual"
+    usual.touch()
+    write_all([FileEdit("new.toml", path, None, b"x = 1\n")])
+    assert path.read_bytes() == b"x = 1\n"
+    assert path.stat().st_mode == usual.stat().st_mode
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_all_are_written_and_nothing_else_is_left(files, tmp_path):
-    """A new file gets the usual mode, another keeps its own; a link stays one, and what it leads to
-    is written."""
-    usual, new, link = tmp_path / "usual", tmp_path / "new.toml", tmp_path / "inner/link.py"
-    usual.touch()
-    link.parent.mkdir()
+def test_the_mode_stays(files):
+    files[0].chmod(0o750)
+    write_all([edit(files[0], b"new")])
+    assert stat.S_IMODE(files[0].stat().st_mode) == 0o750
+
+
+def test_a_link_stays_a_link_and_what_it_leads_to_is_written(files, tmp_path):
+    (tmp_path / "inner").mkdir()
+    link = tmp_path / "inner" / "link.py"
     link.symlink_to("../a.py")
-    files[1].chmod(0o750)
-    write_all([edit(link, b"new\r\n"), edit(files[1], b"new\n"), edit(new, b"x = 1\n", None)])
-    assert contents(tmp_path) == {
-        "a.py": b"new\r\n",
-        "b.py": b"new\n",
-        "usual": b"",
-        "new.toml": b"x = 1\n",
-        "inner": None,
-    }
-    assert [*link.parent.iterdir()] == [link]
+    write_all([edit(link, b"new")])
     assert link.is_symlink()
-    assert new.stat().st_mode == usual.stat().st_mode
-    assert stat.S_IMODE(files[1].stat().st_mode) == 0o750
+    assert files[0].read_bytes() == b"new"
+    assert list((tmp_path / "inner").iterdir()) == [link]
 
 
-def nothing(files, tmp_path, edits):
-    """The message with which nothing is written."""
+@pytest.mark.parametrize("now", [b"other\r\n", None], ids=["changed", "deleted"])
+def test_a_file_that_was_changed_meanwhile_is_not_overwritten_and_neither_is_another(
+    files, tmp_path, now
+):
+    edits = [edit(path, b"new") for path in files]
+    files[1].unlink() if now is None else files[1].write_bytes(now)
     before = contents(tmp_path)
     with pytest.raises(CannotWrite) as raised:
-        write_all([edit(files[0], b"new"), *edits])
-    assert contents(tmp_path) == before
-    return str(raised.value)
-
-
-def test_one_that_cannot_be_written_keeps_all_from_being(files, tmp_path):
-    second = files[1]
-    changed = (
+        write_all(edits)
+    assert str(raised.value) == (
         "cannot write b.py: it has changed since it was read; next: run the command again; "
         "nothing was written"
     )
-    assert nothing(files, tmp_path, [edit(second, b"new", None)]) == changed  # it appeared
-    second.write_bytes(b"other\r\n")
-    assert nothing(files, tmp_path, [edit(second, b"new")]) == changed
-    second.unlink()
-    assert nothing(files, tmp_path, [edit(second, b"new")]) == changed
-    second.write_bytes(b"old\r\n")
-    second.chmod(0o444)
-    assert nothing(files, tmp_path, [edit(second, b"new")]) == (
+    assert contents(tmp_path) == before
+
+
+def test_a_file_that_appeared_meanwhile_is_not_overwritten(files):
+    with pytest.raises(CannotWrite, match=r"a\.py: it has changed since it was read"):
+        write_all([FileEdit("a.py", files[0], None, b"new")])
+    assert files[0].read_bytes() == b"old\r\n"
+
+
+def test_a_read_only_file_keeps_all_from_being_written(files, tmp_path):
+    files[1].chmod(0o444)
+    before = contents(tmp_path)
+    with pytest.raises(CannotWrite) as raised:
+        write_all([edit(path, b"new") for path in files])
+    assert str(raised.value) == (
         "cannot write b.py: it is read-only; next: chmod u+w b.py; nothing was written"
     )
-    beside = edit(tmp_path / "gone" / "new.toml", b"", None)
-    said = nothing(files, tmp_path, [beside])
-    assert "No such file or directory; nothing was written" in said
+    assert contents(tmp_path) == before
+
+
+def test_what_cannot_be_laid_beside_its_file_is_an_error(files, tmp_path):
+    place = tmp_path / "gone" / "new.toml"
+    with pytest.raises(CannotWrite, match="No such file or directory; nothing was written"):
+        write_all([edit(files[0], b"new"), FileEdit("new.toml", place, None, b"")])
+    assert contents(tmp_path) == {"a.py": b"old\r\n", "b.py": b"old\r\n"}
 
 
 # --- diffs ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nparam_lint.claims import TextError
 from nparam_lint.claims.grammar import parse_tolerance, parse_value
-from nparam_lint.rewrite.number_style import is_movable, restate, rounded
+from nparam_lint.rewrite.number_style import integer, is_movable, restate, rounded
 
 PROPERTY = settings(max_examples=80)
 SUFFIXES = ("k", "K", "M", "G", "B", "T", " M")
@@ -104,6 +104,15 @@ def test_limits_ranges_and_formulas_do_not_move(text):
 )
 def test_rounded_as_people_write_it(count, text):
     assert rounded(count) == text
+
+
+def test_integers_are_grouped_as_before():
+    assert [integer(old, 1_234_567) for old in ("9_999", "9,999", "9999", "999")] == [
+        "1_234_567",
+        "1,234,567",
+        "1234567",
+        "1_234_567",
+    ]
 
 
 # --- for all counts ---------------------------------------------------------------------------

@@ -1,0 +1,90 @@
+"""A Python file with other nodes of libcst in it: it stays the same program, and all other text
+stays byte for byte."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from nparam_lint.rewrite.edits import Unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
+NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class CstFile:
+    """`spans`: where each node stands; its lines count from 1, its columns from 0. Raises Unsafe
+    for what libcst cannot read and give back as it is."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        try:
+            wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+            self.module, self.spans = wrapper.module, wrapper.resolve(PositionProvider)
+            if self.module.bytes != source:
+                raise Unsafe("libcst would change other parts of the file")
+            self.code = self.module.code
+        except (cst.ParserSyntaxError, SyntaxError, ValueError) as error:
+            raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
+        except (RecursionError, MemoryError):
+            raise Unsafe("the file's expressions are nested too deeply") from None
+        self._starts = line_starts(self.code)
+
+    def offset(self, node: cst.CSTNode) -> int:
+        """Where in the text a node begins."""
+        start = self.spans[node].start
+        return self._starts[start.line - 1] + start.column
+
+    def text(self, node: cst.CSTNode) -> str:
+        end = self.spans[node].end
+        return self.code[self.offset(node) : self._starts[end.line - 1] + end.column]
+
+    def before(self, node: cst.CSTNode) -> str:
+        """What stands before a node on its line."""
+        return self.code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
+
+    def source_with(self, nodes: Replacements, program: Callable[[ast.Module], str]) -> bytes:
+        """The file with other nodes, as `checked`."""
+        return self.checked(self.module.visit(_Replace(nodes)).code, program)
+
+    def checked(self, code: str, program: Callable[[ast.Module], str]) -> bytes:
+        """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
+        source = code.encode(self.module.encoding)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            if program(parsed(self.source)) == program(parsed(source)):
+                return source
+        raise Unsafe("the changed file would not be the same program")
+
+
+class _Replace(cst.CSTTransformer):
+    """Puts what `replacements` makes of a node into its place."""
+
+    def __init__(self, replacements: Replacements) -> None:
+        super().__init__()
+        self.replacements = replacements
+
+    def on_leave(  # type: ignore[override]
+        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
+    ) -> cst.CSTNode:
+        change = self.replacements.get(original_node)
+        return change(updated_node) if change else updated_node
+
+
+def parsed(source: str | bytes) -> ast.Module:
+    """Raises what `ast.parse` raises; warns of nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes are not ours to report
+        return ast.parse(source)
+
+
+def line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in NEWLINE.finditer(text))]
