@@ -96,7 +96,7 @@ def test_there_is_no_room_for_the_report(sample, arguments):
 
 BESIDES = {
     "nparam_lint.gate.explanations._explained": "the explanation of NPL001 at net.py:5",
-    "nparam_lint.changes.causes._source_line": "what broke the budgets",
+    "nparam_lint.changes.edited_lines._source_line": "what broke the budgets",
     "nparam_lint.analysis.missing_term.derive": "what the formula at net.py:5 lacks",
     "nparam_lint.evidence.containment.find_containment": "which models are parts of others",
     "nparam_lint.gate.fill_in.arguments_to_fill_in": "how to build what needs arguments",
