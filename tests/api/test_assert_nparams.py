@@ -90,7 +90,7 @@ def test_counts_are_asserted_as_well():
 
 
 def test_the_fixture_in_a_run_of_pytest(environ, tmp_path):
-    (tmp_path / "test_sizes.py").write_text(
+    (tmp_path / "test_layer_sizes.py").write_text(
         """\
 from torch import nn
 
