@@ -184,8 +184,14 @@ def test_what_was_built_before_an_interruption_is_remembered(told, run):
         copies.append(arguments)
         return copied(*arguments, **more)
 
-    with mock.patch.object(history, "copied", interrupted):
+    # In a process of its own it would remove all directories, also that of the worker which waits
+    # here for the next test.
+    with (
+        mock.patch.object(history, "copied", interrupted),
+        mock.patch("nparam_lint.cli.main.remove_all") as remove_all,
+    ):
         assert run("model.py::Net(3)").returncode == 130
+    assert remove_all.called
     commits = json.loads(run("model.py::Net(3)", "--format", "json").stdout)["commits"]
     assert len(commits) == len(told["commits"])
     assert sum(c["cached"] for c in commits) == 3 - 1  # HEAD is not listed
