@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from nparam_lint.claims import TextError
 from nparam_lint.claims.count_words import selector_of, written_value
 from nparam_lint.claims.docstring_budgets import budget_lines, place_in
-from nparam_lint.claims.grammar import Value, parse_value
+from nparam_lint.claims.grammar import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

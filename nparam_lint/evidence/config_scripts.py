@@ -290,8 +290,8 @@ class ConfigScripts:
             return self.read_in[file.path]
         keys = {entry.keys[0] for entry in file.entries}
         if not self.read_in:
-            scripts = (at for at, model in self.scripts.items() if model.keys)
-            return next((at for at in scripts if self.scripts[at].keys <= keys), None)
+            models = self.scripts.items()
+            return next((at for at, model in models if model.keys and model.keys <= keys), None)
         folder = parent(file.path)
         near = [
             path

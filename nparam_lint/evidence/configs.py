@@ -10,6 +10,7 @@ from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
+from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.values import Position, Way
 
@@ -33,14 +34,14 @@ class ConfigModels:
     """The models that config files describe, as far as it is known what builds them."""
 
     def __init__(self, query: EvidenceQuery) -> None:
-        self._files = ConfigFiles(query)
-        self._recipes = ConfigRecipes(self._files)
-        self._scripts = ConfigScripts(self._files)
-        self._registry = RegistryConfigs(self._files)
+        self.files = ConfigFiles(query)
+        self._recipes = ConfigRecipes(self.files)
+        self._scripts = ConfigScripts(self.files)
+        self._registry = RegistryConfigs(self.files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
-        marked = {file.path: self._files.nodes(file) for file in self._files}
+        marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
         for node, recipe in self._recipes.of_wholes(wholes):
             yield _model(node, recipe)
@@ -49,19 +50,19 @@ class ConfigModels:
         # text names comes before what is beside it.
         named = self._scripts.read_in if self._scripts.scripts else {}
         for path in sorted(
-            self._files.paths, key=lambda at: (bool(_OF_TESTS.search(at)), at not in named)
+            self.files.paths, key=lambda at: (bool(_OF_TESTS.search(at)), at not in named)
         ):
             nodes = marked.get(path, ())
             for node in nodes:
                 if node.kind in ("type", "component"):
-                    values = [*self._files.values_below(node)]
+                    values = [*self.files.values_below(node)]
                     network = (node.symbol, *values)
                     if network in networks or len(values) == 1:  # its name alone says as much
                         continue
                     networks.add(network)
                 if recipe_of_node := self._recipes.recipe(node):
                     yield _model(node, recipe_of_node)
-            file = None if nodes else self._files.file(path)
+            file = None if nodes else self.files.file(path)
             for script_node, recipe, note, is_changed in self._scripts.built(file) if file else ():
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
                 yield _model(script_node, recipe, note, rank)
@@ -93,10 +94,12 @@ def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:
         for item in query.discovery.definitions
         if any(parameter.required for parameter in item.parameters or ())
     }
-    for node, evidence in ConfigModels(query):
+    models = ConfigModels(query)
+    for node, evidence in models:
         target = evidence.target
         if node.kind == "component" and target not in stuck:
             continue  # recipes are many, and each names a factory that builds its model alone
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in query.targets or not (target.callable or node.is_inner):
             yield evidence
+    yield from layer_lists(models.files)

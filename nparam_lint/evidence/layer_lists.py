@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
-from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.config_files import ConfigFiles
 
 _DEFAULT = re.compile(r"""['"]([\w./-]+\.ya?ml)['"]$""")
 _NUMBER = re.compile(r"^(?:.*/)?[^/\d]*\d+")  # up to the version in a file's name
@@ -30,15 +29,14 @@ def _words(path: str) -> set[str]:
     return set(re.findall("[a-z]{2,}", name))
 
 
-def find_layer_lists(query: EvidenceQuery) -> Iterator[Evidence]:
+def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
     """The files of this kind, each built by the class whose default is called most like it."""
     classes = [
         (definition, parameter.name, _words(match[1]))
-        for definition in query.discovery.definitions
+        for definition in files.discovery.definitions
         for parameter in definition.parameters or ()
         if (match := _DEFAULT.match(parameter.default or ""))
     ]
-    files = ConfigFiles(query)
     for path in files.paths if classes else ():
         entries = file.entries if (file := files.file(path)) else ()
         if not {entry.keys[0] for entry in entries} >= _LISTS:
@@ -48,12 +46,15 @@ def find_layer_lists(query: EvidenceQuery) -> Iterator[Evidence]:
             classes, key=lambda item: (len(item[2] & words), -len(item[2] - words))
         )
         target = Target(definition.path, definition.qualname)
-        ways = [
-            (Way("size", Position(path, line), splitext(basename(name))[0]), name)
-            for (group, *scale), line, _ in entries
-            if group == "scales" and len(scale) == 1
-            for name in (_NUMBER.sub(rf"\g<0>{scale[0]}", path, count=1),)
-        ] or [(Way("config", Position(path, 1), path), path)]
-        for way, name in ways if target in query.targets else ():
+        if target not in files.query.targets:
+            continue
+        ways = [(Way("config", Position(path, 1), path), path)]
+        if scales := [e for e in entries if e.keys[0] == "scales" and len(e.keys) == 2]:
+            names = [_NUMBER.sub(rf"\g<0>{scale.keys[1]}", path, count=1) for scale in scales]
+            ways = [
+                (Way("size", Position(path, scale.line), splitext(basename(name))[0]), name)
+                for scale, name in zip(scales, names, strict=True)
+            ]
+        for way, name in ways:
             recipe = Recipe(call=f"{definition.qualname}({parameter}={name!r})")
             yield Evidence(target, way, definition.path, recipe)

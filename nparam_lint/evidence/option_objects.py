@@ -17,6 +17,7 @@ from nparam_lint.discover.files import parent, within
 from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.script_words import OPTIONS, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
@@ -94,11 +95,10 @@ class OptionObjects:
         if len(required) != 1 or not OPTIONS.match(required[0]):
             return
         attributes = self.read(target, required[0]) if self.scripts else set()
-        folders = {parent(script.calls.path) for script in self.scripts} if attributes else ()
-        around = sorted((at for at in folders if within([at])(target.location)), key=len)
-        for folder in reversed(around):
-            scripts = [script for script in self.scripts if parent(script.calls.path) == folder]
-            evidence = [*self.given_by(scripts, target, attributes)]
+        folders = grouped(self.scripts if attributes else (), lambda s: parent(s.calls.path))
+        around = (at for at in folders if within([at])(target.location))
+        for folder in sorted(around, key=len, reverse=True):
+            evidence = [*self.given_by(folders[folder], target, attributes)]
             if evidence:  # a script further out is of another project, whose modules it imports
                 yield from evidence
                 return

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
-from nparam_lint.evidence.layer_lists import find_layer_lists
 from nparam_lint.evidence.option_objects import find_option_objects
 from nparam_lint.evidence.sizes import find_sizes
 from nparam_lint.evidence.texts import find_texts
@@ -19,11 +18,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import Evidence, EvidenceQuery
 
 # Those that read config files and tables; and those that read calls.
-DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (
-    find_configs,
-    find_layer_lists,
-    find_sizes,
-)
+DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (find_configs, find_sizes)
 CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
     find_calls,
     find_texts,

@@ -73,15 +73,18 @@ class Outcomes(Struct, frozen=True):
         ]
         kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
         built_targets = {model.bare for model, _ in hosts}
-        of_config: dict[str, set[str]] = {}
-        for model in reports:
-            if model.way and model.way.kind == "config":
-                of_config.setdefault(model.way.position.path, set()).add(model.bare)
+        configs = {
+            (model.way.position.path, model.bare)
+            for model in reports
+            if model.way and model.way.kind == "config"
+        }
+        models_of = Counter(path for path, _ in configs)
 
         def is_top_level(model: ModelReport) -> bool:
             if not isinstance(model.measurement, Measured) or model.host is not None:
                 return False
-            if model.way and len(of_config.get(model.way.position.path, ())) == 1:
+            way = model.way
+            if way and way.kind == "config" and models_of[way.position.path] == 1:
                 return True  # all that the file builds
             is_part = model.measurement.type in kinds
             return not is_part and built_targets.isdisjoint(containment.users.get(model.bare, ()))

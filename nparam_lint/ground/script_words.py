@@ -58,7 +58,8 @@ LOADS_CONFIG = re.compile(rf"(^|\.)_*{_LOADS_CONFIG}")
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
 WORK = re.compile(
-    rf"(^|\.)_*(?!{_LOADS_CONFIG})(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
+    rf"(^|\.)_*(?!{_LOADS_CONFIG})"
+    r"(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"

@@ -41,18 +41,25 @@ def escape(text: str) -> str:
     return html.escape(clean(text))
 
 
-# Of a name that is missing because a line failed, it is the line that matters.
-_LOST = re.compile(
-    r"NameError: name '(\w+)' is not defined "
-    r"\('\1' in (?P<file>[^:()]+): line (?P<line>\d+) failed: (?P<why>.*)\)"
+# What in a reason is said in other words: (pattern, words), one after the other.
+_SHORTER = (
+    (  # of a name that only a script's work would set, it is what that is
+        re.compile(
+            r"NameError: name '(?P<name>\w+)' is not defined \('(?P<of>\w+)' in (?P<file>[^:()]+): "
+            r"set at line (?P<line>\d+) by work that nparam-lint does not run\)"
+        ),
+        r"\g<name> comes from \g<of> (\g<file>:\g<line>), which is not run",
+    ),
+    # Of a factory that raised what has a place of its own, it is that place that matters;
+    (re.compile(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
+    (  # and of a name that is missing because a line failed, that line.
+        re.compile(
+            r"NameError: name '(\w+)' is not defined "
+            r"\('\1' in (?P<file>[^:()]+): line (?P<line>\d+) failed: (?P<why>.*)\)"
+        ),
+        r"\g<file>:\g<line>: \g<why>",
+    ),
 )
-# Of one that a script's work would have set, it is what that is.
-_UNSET = re.compile(
-    r"NameError: name '(?P<name>\w+)' is not defined \('(?P<of>\w+)' in (?P<file>[^:()]+): "
-    r"set at line (?P<line>\d+) by work that nparam-lint does not run\)"
-)
-# Of a factory that raised what has a place of its own, it is that place.
-_RAISED = re.compile(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )")
 
 
 def short_reason(reason: str, name: str) -> str:
@@ -61,8 +68,9 @@ def short_reason(reason: str, name: str) -> str:
     if text.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
         error = text.partition(" raised ")[2]
         text = error or text.removeprefix(f"{bare}()").removeprefix(bare).strip()
-    text = _UNSET.sub(r"\g<name> comes from \g<of> (\g<file>:\g<line>), which is not run", text)
-    return _LOST.sub(r"\g<file>:\g<line>: \g<why>", _RAISED.sub("", text))
+    for pattern, words in _SHORTER:
+        text = pattern.sub(words, text)
+    return text
 
 
 def hidden_words(hidden: Hidden) -> str:

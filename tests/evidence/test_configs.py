@@ -13,8 +13,9 @@ from nparam_lint.claims import Target
 from nparam_lint.claims.config_outline import outline
 from nparam_lint.discover import discover, list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
+from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.configs import ConfigModels
-from nparam_lint.evidence.layer_lists import find_layer_lists
+from nparam_lint.evidence.layer_lists import layer_lists
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
 values = st.one_of(st.integers(0, 9), words)
@@ -301,7 +302,9 @@ def test_a_list_of_layers_is_built_by_the_class_whose_default_is_called_like_it(
     found = discover(tmp_path, ["nn/tasks.py"])
     targets = {Target("nn/tasks.py", name) for name in ("Detection", "Pose")}
     query = EvidenceQuery(found, targets, list_configs(tmp_path, (), None, None), reader(tmp_path))
-    said = [(e.recipe.call, str(e.way.position), e.way.kind) for e in find_layer_lists(query)]
+    said = [
+        (e.recipe.call, str(e.way.position), e.way.kind) for e in layer_lists(ConfigFiles(query))
+    ]
     assert sorted(said) == [
         ("Detection(cfg='cfg/v8/yolov8n.yaml')", "cfg/v8/yolov8.yaml:2", "size"),
         ("Detection(cfg='cfg/v8/yolov8s.yaml')", "cfg/v8/yolov8.yaml:3", "size"),
