@@ -68,7 +68,7 @@ _LONGEST = (
     "cache/test_recall.py",
     "cache/test_properties.py",
     "count/test_survival.py",
-    "plugins/test_pytest_plugin.py",
+    "api/test_pytest_plugin.py",
     "hooks/test_projects.py",
     "cli/test_cli_formula.py",
     "cache/test_replay.py",

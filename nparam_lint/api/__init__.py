@@ -1,2 +1,2 @@
-"""What `nparam_lint` offers to Python, loaded when it is first used, and the schemas of the config
-and the reports."""
+"""What other programs use: Python and notebooks, pytest, flake8, editors (a language server); and
+the schemas of the config and the reports."""

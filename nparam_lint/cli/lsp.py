@@ -9,8 +9,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 
+from nparam_lint.api.editor import server as language_server
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.plugins.editor import server as language_server
 
 USAGE = "nparam-lint lsp"
 DESCRIPTION = (

@@ -26,6 +26,7 @@ LATE = frozenset(
     analysis.missing_term
     analysis.roles
     analysis.roles.module_roles
+    api.editor.server
     api.notebook
     cache.housekeeping
     changes
@@ -66,7 +67,6 @@ LATE = frozenset(
     gate.stated_counts
     gate.ways
     ground.version
-    plugins.editor.server
     report
     report.chart
     report.check_data

@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 from false_claims import IMPORT, PLACES, source
 
+from nparam_lint.api.flake8_plugin import Plugin
 from nparam_lint.discover.scan import scan_source
-from nparam_lint.plugins.flake8_plugin import Plugin
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ import sys
 
 def test_modules():
     read = {n: type(m).__name__ != "UnreadModule" for n, m in sys.modules.items()}
-    room = "nparam_lint.plugins"
+    room = "nparam_lint.api"
     ours = {n for n, is_read in read.items() if n.startswith("nparam_lint.") and is_read}
     assert ours == {room, f"{room}.pytest_plugin", "nparam_lint.ground", "nparam_lint.ground.late"}
     assert not {"torch", "libcst", "tabulate", "pathspec"} & set(sys.modules)
@@ -193,7 +193,7 @@ def test_modules():
     files = {"test_modules.py": test, "model.py": MODELS, "nparam-lint.toml": "this is not TOML"}
     write_files(tmp_path, files)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "nparam_lint.plugins.pytest_plugin"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "nparam_lint.api.pytest_plugin"],
         cwd=tmp_path,
         env=environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,

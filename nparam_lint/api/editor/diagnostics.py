@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from nparam_lint.api.editor.answers import read_lines
 from nparam_lint.ground.values import Position
-from nparam_lint.plugins.editor.answers import read_lines
 from nparam_lint.report import style
 from nparam_lint.report.style import clean
 

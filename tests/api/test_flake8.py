@@ -10,8 +10,8 @@ from importlib.metadata import version
 import pytest
 from sample_files import write_files
 
+from nparam_lint.api.flake8_plugin import Plugin
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.plugins.flake8_plugin import Plugin
 
 HEAD = "from torch import nn\n\n\nclass Net(nn.Module):\n    def build(self):\n"
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]"
@@ -114,5 +114,5 @@ def test_a_file_without_torch_is_not_looked_at_and_a_defect_is_said_of_its_file(
     monkeypatch.setattr("nparam_lint.rules.lint.lint_source", fails)
     assert list(Plugin(ast.parse(""), "x.py", ["x = 1"]).run()) == []
     ((line, column, text, _),) = Plugin(ast.parse(""), "net.py", [HEAD]).run()
-    said = "NPL003 not checked: a defect of nparam-lint: KeyError: 'a' in plugins/flake8_plugin.py:"
+    said = "NPL003 not checked: a defect of nparam-lint: KeyError: 'a' in api/flake8_plugin.py:"
     assert (line, column, text.startswith(said)) == (1, 0, True), text

@@ -23,10 +23,10 @@ from nparam_lint.report.formats import render
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.api.editor.answers import FileAnswer
     from nparam_lint.count.measured import LineRow
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.plugins.editor.answers import FileAnswer
     from nparam_lint.report.annotate_document import AnnotatedModel
 
 _DEPTH, _ROWS = 2, 24  # of a table

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from msgspec.structs import replace
 
+from nparam_lint.api.editor.answers import session_of
 from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.lines import lines_of
-from nparam_lint.plugins.editor.answers import session_of
 from nparam_lint.rewrite import budget_updates, module_lists, new_budgets
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
+    from nparam_lint.api.editor.answers import FileAnswer
+    from nparam_lint.api.editor.line_notes import DefinitionNote
     from nparam_lint.config.session import Progress
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.plugins.editor.answers import FileAnswer
-    from nparam_lint.plugins.editor.line_notes import DefinitionNote
     from nparam_lint.rewrite.edits import FileEdit
 
     Buffer = Callable[[Path], tuple[str, int] | None]  # text and version of what is open

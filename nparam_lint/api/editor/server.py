@@ -20,17 +20,17 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from nparam_lint.api.editor import actions, completion
+from nparam_lint.api.editor.answers import check_around, check_file, read_lines
+from nparam_lint.api.editor.builds import LATER, Builds
+from nparam_lint.api.editor.diagnostics import Board, diagnostic
+from nparam_lint.api.editor.line_notes import FileNotes, finding_text, label, line_text
+from nparam_lint.api.editor.trust import HOW, Trust
 from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.version import __version__
-from nparam_lint.plugins.editor import actions, completion
-from nparam_lint.plugins.editor.answers import check_around, check_file, read_lines
-from nparam_lint.plugins.editor.builds import LATER, Builds
-from nparam_lint.plugins.editor.diagnostics import Board, diagnostic
-from nparam_lint.plugins.editor.line_notes import FileNotes, finding_text, label, line_text
-from nparam_lint.plugins.editor.trust import HOW, Trust
 from nparam_lint.repository import make_directory, remove_directory
 from nparam_lint.rules.rule_page import rule_page
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
+    from nparam_lint.api.editor.answers import FileAnswer
     from nparam_lint.config.session import Progress
-    from nparam_lint.plugins.editor.answers import FileAnswer
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
 RESIDENT = "15m"  # how long the process that holds torch stays without a check

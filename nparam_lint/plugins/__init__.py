@@ -1,1 +1,0 @@
-"""nparam-lint inside other tools: flake8, pytest, and editors (a language server)."""
