@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.files import list_configs
-from nparam_lint.gate.reading import listed
+from nparam_lint.gate.reading import config_files
 from nparam_lint.ground.lines import alike, lines_now, lines_of
 from nparam_lint.ground.values import Position, SourceLine
 
@@ -65,7 +64,7 @@ class EditedLines:
         """The config files that are not as they were, and how a text names each."""
         return {
             path: re.compile(rb"\b%s\b" % re.escape(PurePosixPath(path).stem).encode())
-            for path in listed(self.source.session, list_configs)
+            for path in config_files(self.source.session)
             if self.edited(path)
         }
 

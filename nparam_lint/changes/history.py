@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
@@ -192,15 +191,15 @@ class _Walk:
 
     def count(self, target: Target, session: Session) -> tuple[CommitState, bool]:
         """The state in a copy, and whether another attempt would give the same."""
-        source, inputs = read_targets(session, [target]), ReplayInputs(time.time_ns())
-        source = replace(source, session=replace(session, inputs=inputs))
+        source, session = read_targets(session, [target]), session.with_own_inputs()
+        source = replace(source, session=session)
         measurement = self.measure(source, target)
         files = {_ANY_SOURCE}
-        if inputs.is_complete:
+        if session.inputs.is_complete:
             top, copy = self.repository.top, session.snapshot
             assert copy is not None
-            names = (os.path.relpath(path, top).replace(os.sep, "/") for path in inputs.read())
-            files = {*names}.intersection(copy.importable)
+            paths = (os.path.relpath(path, top) for path in session.inputs.read())
+            files = {path.replace(os.sep, "/") for path in paths}.intersection(copy.importable)
         candidate = source.candidates[0]
         if candidate.needs_way(measurement):
             files.add(_ANY_SOURCE)  # any file may say how to build it

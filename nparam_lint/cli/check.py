@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from nparam_lint import gate
 from nparam_lint.analysis.formula_analysis import ANALYSIS
-from nparam_lint.cache import housekeeping
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.changes import causes
 from nparam_lint.cli import common
 from nparam_lint.cli.main import COMMANDS
 from nparam_lint.config import load
+from nparam_lint.config.project_inputs import note_project
 from nparam_lint.config.projects import Project, inner_projects, projects_of
 from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
@@ -173,8 +173,7 @@ def run(options: Namespace) -> int:
     with Aside("what the cache keeps of this answer"):
         if code < 2 and _is_replayable(options, session.settings):
             _keep(answers, inputs, options, code)
-        if session.store.wants_trim():
-            housekeeping.trim(session.store.base or "")
+        session.trim_store()
     return code
 
 
@@ -214,7 +213,7 @@ def _keep(
         again = replace(report, models=models, seconds=0.0)
         document = check_document.check_document(again, why_built=options.why_built)
         texts.append(heading + render(name, document, common.layout(options, session)))
-        inputs.add_project(str(session.home), session.environ, is_staged=session.is_staged)
+        note_project(session, inputs)
         for path in filter(None, (session.settings.config, *session.settings.extended)):
             if not copy or not path.is_relative_to(copy.directory):  # of which the index tells
                 inputs.note("content", [str(path)])

@@ -9,7 +9,6 @@ from keyword import iskeyword
 
 from msgspec.structs import replace
 
-from nparam_lint.analysis import formula_budget
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
@@ -21,6 +20,7 @@ from nparam_lint.analysis.closed_forms.observations import (
 )
 from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
+from nparam_lint.analysis.formula_budget import budget_of
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import is_name, row_of, value_of
 from nparam_lint.cli import common
@@ -30,7 +30,7 @@ from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.report import Document
-from nparam_lint.rewrite import edits
+from nparam_lint.rewrite import edits, formula_budget
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
@@ -120,10 +120,20 @@ def _write(result: FormulaResult, model: Model) -> None:
     if result.place:
         step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
         raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
+    target, definition = model.target, model.definition
+    if not target.is_path:
+        package = f"{target.location} is an installed package"
+        raise UsageError(f"option --write: {package}; nothing is written there")
+    if definition is None:
+        places = " and ".join(model.defined_at)
+        is_named = bool(model.candidate.definitions)
+        where = f"; it is what {places} defines" if is_named and places else ""
+        lack = f"{target.location} does not define {target.callable} itself{where}"
+        raise UsageError(f"option --write: {lack}")
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
-    text, choices = formula_budget.budget_of(forms, result.order)
+    text, choices = budget_of(forms, result.order)
     try:
-        at = formula_budget.write_budget(model, text)
+        at = formula_budget.write_formula(text, definition, model.source)
     except (edits.Unsafe, edits.CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"

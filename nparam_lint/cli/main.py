@@ -23,7 +23,7 @@ from nparam_lint.cli import common
 from nparam_lint.ground import version
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.nearest import did_you_mean
-from nparam_lint.repository import remove_all
+from nparam_lint.ground.temporary import remove_all
 
 # Each is a module of `nparam_lint.cli`, with `_` for `-`.
 COMMANDS = tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from nparam_lint.cache import housekeeping
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import Store, directory
 from nparam_lint.config.interpreter import find_interpreter, watched
@@ -18,6 +20,7 @@ from nparam_lint.config.load import load_settings
 from nparam_lint.config.settings import LOCAL, Settings
 from nparam_lint.discover.files import list_below
 from nparam_lint.repository import project_name
+from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from nparam_lint.config.interpreter import Interpreter
@@ -85,9 +88,27 @@ class Session(Struct, frozen=True):
         self.inputs.is_complete &= packages is not None
         return replace(self, interpreter=interpreter)
 
+    def with_own_inputs(self) -> Session:
+        """The same, with inputs that are told of nothing but what is read from now on."""
+        return replace(self, inputs=ReplayInputs(time.time_ns()))
+
     def with_settings(self, **values: Any) -> Session:
         """The same, with other values for some settings."""
         return replace(self, settings=replace(self.settings, **values))
+
+    def is_outside(self, path: Path) -> bool:
+        """Whether a file, or what it links to, is outside of the project's repository (of the
+        project, where that is in none): such a file is never written."""
+        try:
+            top = open_repository(self.root, self.environ).top
+        except GitError:
+            top = self.root
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
+
+    def trim_store(self) -> None:
+        """To be called at the end of a run, which may have saved much."""
+        if self.store.wants_trim():
+            housekeeping.trim(self.store.base or "")
 
 
 def open_session(

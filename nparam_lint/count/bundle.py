@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import msgpack
 
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.repository import temporary_directory
+from nparam_lint.ground.temporary import temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,7 +26,6 @@ from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
 from nparam_lint.count.run import read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
-from nparam_lint.discover.files import list_buildable
 from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,13 +55,15 @@ def run_orders_on(
     session: Session,
     names: Set[str],
     orders: Sequence[Order],
+    files: Sequence[str],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Answers:
-    """As `run_orders`, on the machines that the settings name. Nothing is recalled or remembered.
+    """As `run_orders`, on the machines that the settings name, which get `files`: those of the
+    project that a build may read. Nothing is recalled or remembered.
     Raises UsageError where there is no machine that can build anything."""
     session.inputs.is_complete = False
     session.progress(0, len(orders), "sending the project…")
-    answers = _Run(session, names).answers(orders, meanwhile)
+    answers = _Run(session, names, files).answers(orders, meanwhile)
     answers.measurements = {n: with_names(result) for n, result in answers.measurements.items()}
     return answers
 
@@ -77,7 +78,7 @@ class _Group(Struct, eq=False):
 
 
 class _Run:
-    def __init__(self, session: Session, names: Set[str]) -> None:
+    def __init__(self, session: Session, names: Set[str], files: Sequence[str]) -> None:
         settings, root, snapshot = session.settings, session.root, session.snapshot
         self.session, self.address = session, settings.on
         self.machines = machines_at(self.address)
@@ -85,7 +86,7 @@ class _Run:
         inside = root.name or "root"
         if snapshot:  # its own name is another in each run
             inside = "/".join([snapshot.home.name, *root.relative_to(snapshot.directory).parts])
-        self.bundle = pack(root, list_buildable(root, snapshot))
+        self.bundle = pack(root, files)
         self.shared: object = None  # what stands for it in the arguments of calls
         # All others have to be like the first.
         self.first = dict([*interpreters(self.address, settings.remote_python).items()][:1])

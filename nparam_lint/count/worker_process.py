@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from nparam_lint.cache.store import RESIDENT, directory
 from nparam_lint.count.worker_environment import worker_environment
 from nparam_lint.ground import WORKER
-from nparam_lint.repository import make_directory, remove_directory
+from nparam_lint.ground.temporary import make_directory, remove_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

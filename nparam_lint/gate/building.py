@@ -15,6 +15,7 @@ from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.run import run_orders, what_was_read
 from nparam_lint.discover import within
+from nparam_lint.discover.files import list_buildable
 from nparam_lint.gate.candidates import Candidate, one_reason
 from nparam_lint.ground.orders import Ask, ImportAttempt, Order
 
@@ -49,7 +50,8 @@ def count_models(
         wanted = {builds[n] for n, (candidate, _) in enumerate(requests) if candidate.is_declared}
         answers = run_orders(session, names, distinct, meanwhile, builds.keys() - wanted)
     else:
-        answers = remote_run.run_orders_on(session, names, distinct, meanwhile)
+        files = list_buildable(session.root, session.snapshot)
+        answers = remote_run.run_orders_on(session, names, distinct, files, meanwhile)
     answers.measurements |= {n: answers.measurements[build] for n, build in builds.items()}
     for number, (candidate, _) in enumerate(requests):
         answers.measurements[number] = one_reason(candidate, answers.measurements[number])

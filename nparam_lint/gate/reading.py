@@ -332,6 +332,10 @@ def listed(
     return [at for files_of_kind in (kind, *more) for at in files_of_kind(*given)]
 
 
+def config_files(session: Session) -> list[str]:
+    return listed(session, list_configs)
+
+
 def config_models(discovery: Discovery, session: Session) -> configs.ConfigModels:
     """The models of the project's config files."""
     paths = listed(session, list_configs, list_texts)
@@ -365,7 +369,7 @@ def known_kinds(
 
 def _config_files(discovery: Discovery, session: Session) -> dict[str, bytes]:
     """The content of each config file that a recipe is for, or that may declare a budget."""
-    paths = listed(session, list_configs)
+    paths = config_files(session)
     contents = dict.fromkeys(paths, b"")
     contents |= _contents([path for path in paths if not path.endswith(".json")], session)
     patterns = session.settings.patterns

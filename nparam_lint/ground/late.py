@@ -22,7 +22,6 @@ LATE = frozenset(
     f"nparam_lint.{name}"
     for name in """
     analysis.boundaries
-    analysis.formula_budget
     analysis.missing_term
     analysis.roles
     analysis.roles.module_roles
@@ -85,6 +84,7 @@ LATE = frozenset(
     repository.snapshot
     rewrite.budget_updates
     rewrite.edits
+    rewrite.formula_budget
     rewrite.module_lists
     rewrite.new_budgets
     rules.lint

@@ -1,24 +1,15 @@
-"""Copies of the index or a commit, outside the working tree; and what every run needs: running git,
-and temporary directories.
-
-A signal may arrive between the making of a directory and the `try` that removes it, or while it is
-removed; what is known by name before it is made can be removed on the way out.
-"""
+"""What git says of a directory and its commits; copies of the index or of a commit, outside of the
+working tree."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-_directories: set[str] = set()
 
 
 def run_git(
@@ -75,33 +66,3 @@ def deleted_files(path: Path) -> list[Path]:
         if names := [name for name in (listed or b"").split(b"\0") if name.strip()]:
             return [near / os.fsdecode(name) for name in names]
     return []
-
-
-def make_directory(prefix: str) -> str:
-    """A new temporary directory, which the caller has to remove."""
-    name = os.path.join(tempfile.gettempdir(), prefix + os.urandom(8).hex())  # noqa: PTH118
-    _directories.add(name)
-    os.mkdir(name, 0o700)  # noqa: PTH102
-    return name
-
-
-def remove_directory(name: str) -> None:
-    """Remove a temporary directory made here, with all that is in it."""
-    shutil.rmtree(name, ignore_errors=True)
-    _directories.discard(name)
-
-
-@contextmanager
-def temporary_directory(prefix: str) -> Iterator[str]:
-    """A directory for as long as the context lasts."""
-    name = make_directory(prefix)
-    try:
-        yield name
-    finally:
-        remove_directory(name)
-
-
-def remove_all() -> None:
-    """Remove the directories that an interruption has left behind."""
-    for name in list(_directories):
-        remove_directory(name)

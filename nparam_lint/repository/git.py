@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
-from nparam_lint.repository import run_git, temporary_directory
+from nparam_lint.ground.temporary import temporary_directory
+from nparam_lint.repository import run_git
 
 if TYPE_CHECKING:
     import subprocess

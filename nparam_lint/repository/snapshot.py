@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.repository import temporary_directory
+from nparam_lint.ground.temporary import temporary_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now, lines_of
-from nparam_lint.repository.git import GitError, open_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,16 +106,6 @@ def as_written(plan: Plan) -> Plan:
     return replace(plan, edits=edits, left=left)
 
 
-def is_outside(path: Path, root: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a file, or what it links to, is outside of the repository of the project at `root`
-    (of the project, where that is in none): such a file is never written."""
-    try:
-        top = open_repository(root, environ).top
-    except GitError:
-        top = root
-    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
-
-
 def edit_files(
     items: Iterable[tuple[str, Item]],
     session: Session,
@@ -136,7 +125,7 @@ def edit_files(
     faults: dict[str, str] = {}  # of each place, one; "" if there is none
     for name in sorted(by_name, key=lambda name: (is_link[name], name)):
         place, inside = places[name], [item for _, item in by_name[name]]
-        if place not in faults and is_outside(root / name, root, session.environ):
+        if place not in faults and session.is_outside(root / name):
             faults[place] = "its file is outside of the repository"
         if place in faults:
             failures |= dict.fromkeys(inside, faults[place]) if faults[place] else {}

@@ -21,7 +21,7 @@ from nparam_lint.gate.ways import config_candidates
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.values import Position, Way
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files, is_outside
+from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -204,7 +204,7 @@ def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mappi
         project = root / "pyproject.toml"
         path = project if project.is_file() else root / "nparam-lint.toml"
     name = os.path.relpath(path, root).replace(os.sep, "/")
-    if is_outside(path, root, session.environ):
+    if session.is_outside(path):
         raise Unsafe(f"{name} is outside of the repository")
     values = dict(sorted((item.edit.model, item.edit.new) for item in items))
     try:

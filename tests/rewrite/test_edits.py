@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from nparam_lint.rewrite.edits import CannotWrite, FileEdit, is_outside, unified_diff, write_all
+from nparam_lint.config.session import open_session
+from nparam_lint.rewrite.edits import CannotWrite, FileEdit, unified_diff, write_all
 
 
 def edit(path, new, old=None):
@@ -146,6 +147,7 @@ def test_links_out_of_the_repository_lie_outside(tmp_path, environ):
         path.touch()
     (root / "link.toml").symlink_to(tmp_path / "other.toml")
     places = [root / "../shared.toml", root / "../../other.toml", root / "link.toml", root / "new"]
-    assert [is_outside(p, root, environ) for p in places] == [True, True, True, False]
+    session = open_session(root, environ, remembers=False)
+    assert [session.is_outside(p) for p in places] == [True, True, True, False]
     subprocess.run(["git", "init", "-q", top], env=environ, check=True)
-    assert [is_outside(p, root, environ) for p in places] == [False, True, True, False]
+    assert [session.is_outside(p) for p in places] == [False, True, True, False]

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
-from nparam_lint.cache import housekeeping
 from nparam_lint.changes import causes
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import Session, open_session
@@ -98,8 +97,7 @@ def check_around(
         report = check(session, paths, analysis=ANALYSIS, find_causes=find_causes)
     except UsageError:
         return None
-    if session.store.wants_trim():
-        housekeeping.trim(session.store.base or "")
+    session.trim_store()
     return None if report.error else report.findings
 
 

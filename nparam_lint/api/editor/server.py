@@ -30,8 +30,8 @@ from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.temporary import make_directory, remove_directory
 from nparam_lint.ground.version import __version__
-from nparam_lint.repository import make_directory, remove_directory
 from nparam_lint.rules.rule_page import rule_page
 
 if TYPE_CHECKING:
