@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nparam_lint.changes import Base, DiffReport, Side, compare
-from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.measured import Environment, Measured, ModuleRow, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.notation.grammar import parse_tolerance
 from nparam_lint.ground.values import Position
 
 COMMIT = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"

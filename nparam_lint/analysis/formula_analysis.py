@@ -10,9 +10,9 @@ from nparam_lint.gate.hooks import FormulaAnalysis
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measured
+    from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.values import NameValue
 
 

@@ -14,14 +14,14 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import variable_of
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.model_builder import Model
-from nparam_lint.claims.expression import Formula
 from nparam_lint.config.session import silent
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation.expression import Formula
 
 if TYPE_CHECKING:
-    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
+    from nparam_lint.ground.notation.budget import Budget
 
 
 def missing_term(budget: Budget, session: Session) -> str:

@@ -20,7 +20,6 @@ from nparam_lint.analysis.closed_forms.observations import (
     Point,
     Variable,
 )
-from nparam_lint.claims import Selector, Target, matches
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
 from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
@@ -29,6 +28,7 @@ from nparam_lint.gate.candidates import Candidate, ProjectSource, candidate_for
 from nparam_lint.gate.judge import UNEQUAL, selected, unmatched
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation import Selector, Target, matches
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 

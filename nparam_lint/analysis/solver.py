@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import BuildHistory
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
     from nparam_lint.analysis.solutions import Met, Question
-    from nparam_lint.claims import Selector, Target
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import VariableRow
+    from nparam_lint.ground.notation import Selector, Target
 
 SECONDS = 10  # of each search
 NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint import discover, gate
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.api.counts import Counts, check_metric, count_with
-from nparam_lint.claims import Selector, Target, TextError
-from nparam_lint.claims.budget import Budget
-from nparam_lint.claims.grammar import parse_tolerance, parse_value
 from nparam_lint.config import load
 from nparam_lint.config import session as sessions
 from nparam_lint.gate.judge import heaviest, judge
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import Selector, Target, TextError
+from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.notation.grammar import parse_tolerance, parse_value
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:

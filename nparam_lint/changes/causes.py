@@ -13,7 +13,6 @@ from nparam_lint.changes.edited_lines import EditedLines
 from nparam_lint.changes.parameter_changes import ParameterChanges
 from nparam_lint.changes.revision_diff import candidates_of_both
 from nparam_lint.changes.states import States, in_moved_file, named_base
-from nparam_lint.claims import parse_selector
 from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
@@ -21,6 +20,7 @@ from nparam_lint.gate.building import count_models
 from nparam_lint.gate.hooks import BudgetCause
 from nparam_lint.gate.reading import read_source
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import parse_selector
 from nparam_lint.ground.orders import Ask
 from nparam_lint.ground.values import Position
 from nparam_lint.repository.git import GitError, open_repository
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     from nparam_lint.changes.records import Base
     from nparam_lint.changes.states import OpenCopy, Past
-    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
     from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import Broken, FindCauses
     from nparam_lint.ground.findings import BudgetResult
+    from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.repository.git import Repository
     from nparam_lint.repository.snapshot import Snapshot
 

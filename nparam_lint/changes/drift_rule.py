@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.changes.fold_changes import lines_of
-from nparam_lint.claims import TextError, parse_selector
-from nparam_lint.claims.grammar import Number, parse_value
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding, finding
+from nparam_lint.ground.notation import TextError, parse_selector
+from nparam_lint.ground.notation.grammar import Number, parse_value
 from nparam_lint.ground.values import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nparam_lint.changes.records import Base, ModelDiff
-    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import BudgetResult
+    from nparam_lint.ground.notation.grammar import Tolerance
 
 _CODE = "NPL014"
 _NAMED = 5  # modules below a finding

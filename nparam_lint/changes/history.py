@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.changes.states import States
-    from nparam_lint.claims import Selector, Target
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import ProjectSource
+    from nparam_lint.ground.notation import Selector, Target
 
 # What the next attempt might not repeat.
 _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")

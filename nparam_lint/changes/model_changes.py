@@ -15,11 +15,11 @@ from nparam_lint.changes.likeness import likeness
 from nparam_lint.changes.matching import best, in_order, match, with_one
 from nparam_lint.changes.module_changes import compare_modules
 from nparam_lint.changes.records import Base, DiffReport, ModelDiff
-from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.module_tree import link
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.notation import without_arguments
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nparam_lint.changes.likeness import Likeness
     from nparam_lint.changes.matching import Pick
     from nparam_lint.changes.records import Status
-    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.count.module_tree import Shapes
+    from nparam_lint.ground.notation.grammar import Tolerance
 
     # One model on both sides, and why it is one where the names differ.
     _Both = tuple[ModelReport | None, ModelReport | None, str | None]

@@ -6,9 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Environment, Measured, Measurement, ModuleRow, NotMeasured
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.notation import without_arguments
 from nparam_lint.ground.values import Position, Way
 
 Kind = Literal["added", "removed", "changed", "renamed"]

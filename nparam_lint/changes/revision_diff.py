@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.changes.records import DiffReport
     from nparam_lint.changes.states import Past
-    from nparam_lint.claims import Target
-    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
+    from nparam_lint.ground.notation import Target
+    from nparam_lint.ground.notation.grammar import Tolerance
     from nparam_lint.ground.orders import Recipe
 
     _Key = tuple[Target, Recipe | None, str | None]

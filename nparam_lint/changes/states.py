@@ -19,8 +19,8 @@ from nparam_lint.repository.snapshot import copied
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.claims import Target
     from nparam_lint.config.session import Session
+    from nparam_lint.ground.notation import Target
     from nparam_lint.repository.git import Repository
     from nparam_lint.repository.snapshot import Snapshot
 

@@ -14,6 +14,7 @@ from nparam_lint.claims.docstring_budgets import (
     find_stray,
     parse_docstring,
 )
+from nparam_lint.ground.config_outline import comment_sign
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from nparam_lint.claims.docstring_budgets import Declared
 
 WITH_COMMENTS = (".yaml", ".yml", ".toml", ".py")
-# A text in quotes, which are no apostrophes; or where a comment begins.
-_SIGN = re.compile(
-    r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=[\s\ufeff]))\#)""", re.VERBOSE
-)
 _IGNORES = re.compile(r"\s*nparam:\s*ignore\b")
 
 
@@ -67,11 +64,6 @@ def python_comments(text: str) -> Iterator[DocLine]:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
                 yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
-
-
-def comment_sign(line: str) -> re.Match[str] | None:
-    """The sign that begins the comment in a line of YAML or TOML; None where there is none."""
-    return next((match for match in _SIGN.finditer(line) if match["sign"]), None)
 
 
 def _blocks(comments: Iterator[DocLine]) -> Iterator[Sequence[DocLine]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nparam_lint.claims import Selector
+from nparam_lint.ground.notation import Selector
 
 _MEASURES = (  # the first whose word stands in the text
     (

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import TextError, parse_selected
 from nparam_lint.claims.doc_text import (
     COUNT,
     DocText,
@@ -30,15 +29,16 @@ from nparam_lint.claims.doc_text import (
     without_code_spans,
 )
 from nparam_lint.claims.docstring_budgets import Malformed
-from nparam_lint.claims.grammar import parse_value
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.notation import TextError, parse_selected
+from nparam_lint.ground.notation.grammar import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims import Selector, Target
     from nparam_lint.claims.doc_text import Comment
-    from nparam_lint.claims.grammar import Value
+    from nparam_lint.ground.notation import Selector, Target
+    from nparam_lint.ground.notation.grammar import Value
 
 _WORD = re.compile(r"[\W_]*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:{0,2})\s*", re.IGNORECASE)
 # Outside of comments: the word with a number or a target, in whatever marks.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.claims import is_rest
 from nparam_lint.claims.count_words import UNIT_WORDS
+from nparam_lint.ground.file_kinds import is_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import (
+from nparam_lint.ground.notation import (
     Selector,
     TextError,
     Unclosed,
@@ -25,13 +25,13 @@ from nparam_lint.claims import (
     shifted,
     without_comment,
 )
-from nparam_lint.claims.grammar import EXAMPLES, Value, parse_value
+from nparam_lint.ground.notation.grammar import EXAMPLES, Value, parse_value
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.claims import Target
+    from nparam_lint.ground.notation import Target
 
     _How = tuple[str | None, Target | None]  # the arguments, and the model that it stands in
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import TextError
 from nparam_lint.claims.count_words import selector_of, written_value
 from nparam_lint.claims.docstring_budgets import budget_lines, place_in
-from nparam_lint.claims.grammar import parse_value
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims import Selector
-    from nparam_lint.claims.grammar import Value
+    from nparam_lint.ground.notation import Selector
+    from nparam_lint.ground.notation.grammar import Value
     from nparam_lint.ground.values import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function

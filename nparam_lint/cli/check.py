@@ -23,8 +23,7 @@ from nparam_lint.changes import causes
 from nparam_lint.cli import common
 from nparam_lint.cli.main import COMMANDS
 from nparam_lint.config import load
-from nparam_lint.config.project_inputs import note_project
-from nparam_lint.config.projects import Project, inner_projects, projects_of
+from nparam_lint.config.projects import Project, inner_projects, note_project, projects_of
 from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError

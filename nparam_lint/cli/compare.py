@@ -7,13 +7,13 @@ from argparse import ArgumentParser, Namespace
 
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
-from nparam_lint.claims import TextError
-from nparam_lint.claims.grammar import Tolerance, parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import Tolerance, parse_tolerance
 from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"

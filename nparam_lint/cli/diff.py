@@ -13,10 +13,10 @@ from nparam_lint.changes import Base, DiffReport
 from nparam_lint.changes.documents.diff_document import diff_document
 from nparam_lint.changes.revision_diff import compare_revisions
 from nparam_lint.changes.states import States, named_base
-from nparam_lint.claims import TextError
-from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.cli import common
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import parse_tolerance
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied

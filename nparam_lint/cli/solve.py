@@ -13,11 +13,11 @@ from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
 from nparam_lint.analysis.solver import refuse_unknown, solve
 from nparam_lint.analysis.varied import is_name, range_of
-from nparam_lint.claims import FormulaError, TextError
-from nparam_lint.claims.grammar import parse_value
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import FormulaError, TextError
+from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.report import Document
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.cli import common
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.discover import discover, list_files, list_importable, reader
@@ -21,6 +20,7 @@ from nparam_lint.gate.candidates import why_gone
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
+from nparam_lint.ground.notation import Selector, Target, TextError, parse_selected, parse_target
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session

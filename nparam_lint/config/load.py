@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from nparam_lint.cache.store import OLD_CACHE, RENAMED
-from nparam_lint.claims import TextError, parse_selected, parse_target
-from nparam_lint.claims.budget import Budget
-from nparam_lint.claims.grammar import parse_value
 from nparam_lint.config import positions
 from nparam_lint.config.settings import (
     BUDGET,
@@ -31,6 +28,9 @@ from nparam_lint.config.settings import (
 )
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.ground.nearest import did_you_mean, nearest
+from nparam_lint.ground.notation import TextError, parse_selected, parse_target
+from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
@@ -38,8 +38,8 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nparam_lint.claims import Target
     from nparam_lint.config.settings import Key
+    from nparam_lint.ground.notation import Target
     from nparam_lint.repository.snapshot import Snapshot
 
 if sys.version_info >= (3, 11):

@@ -19,8 +19,7 @@ from nparam_lint.config.interpreter import find_interpreter, watched
 from nparam_lint.config.load import load_settings
 from nparam_lint.config.settings import LOCAL, Settings
 from nparam_lint.discover.files import list_below
-from nparam_lint.repository import project_name
-from nparam_lint.repository.git import GitError, open_repository
+from nparam_lint.repository import git, project_name
 
 if TYPE_CHECKING:
     from nparam_lint.config.interpreter import Interpreter
@@ -100,8 +99,8 @@ class Session(Struct, frozen=True):
         """Whether a file, or what it links to, is outside of the project's repository (of the
         project, where that is in none): such a file is never written."""
         try:
-            top = open_repository(self.root, self.environ).top
-        except GitError:
+            top = git.open_repository(self.root, self.environ).top
+        except git.GitError:
             top = self.root
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
 

@@ -12,8 +12,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, stated
+from nparam_lint.claims import stated
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.repository import ask_git
 
 if sys.version_info >= (3, 11):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Collection, Hashable, Sequence
 
-    from nparam_lint.claims import Target
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Problem
+    from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Way
 

@@ -8,7 +8,6 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import (
@@ -31,6 +30,7 @@ from nparam_lint.evidence.statements import (
     expression,
     source_of,
 )
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import LOOK_UPS
 from nparam_lint.ground.values import Way

@@ -6,11 +6,11 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeGuard
 
-from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import annotation_names, dotted_name
 from nparam_lint.evidence.statements import calls_in
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 
 if TYPE_CHECKING:

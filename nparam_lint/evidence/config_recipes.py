@@ -12,8 +12,8 @@ from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.claims.config_outline import Keys
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
+    from nparam_lint.ground.config_outline import Keys
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
 _LOAD_YAML = "import yaml\nconfig = yaml.safe_load(open({path!r})){keys}"

@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.literal_tables import keys_of
 from nparam_lint.evidence.statements import calls_in
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position, Way
 

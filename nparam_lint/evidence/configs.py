@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import Target
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
@@ -49,6 +48,7 @@ from nparam_lint.evidence.statements import (
     loads,
     stores,
 )
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
     READS_CONFIG,
     RUN_SETTING,

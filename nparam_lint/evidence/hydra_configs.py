@@ -14,8 +14,8 @@ from nparam_lint.discover.files import ancestors, join, parent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.claims.config_outline import Keys
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
+    from nparam_lint.ground.config_outline import Keys
 
 _MAIN = re.compile(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
 _ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""

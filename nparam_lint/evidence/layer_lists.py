@@ -8,8 +8,8 @@ import re
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.evidence import Evidence
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position, Way
 

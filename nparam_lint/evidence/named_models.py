@@ -13,8 +13,8 @@ from nparam_lint.evidence.statements import stores
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
-    from nparam_lint.claims import Target
     from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.ground.notation import Target
 
 LOOKED_UP = re.compile("|".join(LOOK_UPS))
 _IMPORTS_IN_TEXT = re.compile(r"import_module|__import__")

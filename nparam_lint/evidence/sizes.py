@@ -7,7 +7,6 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
@@ -15,6 +14,7 @@ from nparam_lint.evidence.config_tables import ConfigTables, of_size
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.evidence.statements import does_work
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import WEIGHTS_SWITCH
 from nparam_lint.ground.values import Position, Way

@@ -14,8 +14,8 @@ from nparam_lint.evidence.texts import find_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nparam_lint.claims import Target
     from nparam_lint.evidence import Evidence, EvidenceQuery
+    from nparam_lint.ground.notation import Target
 
 # Those that read config files and tables; and those that read calls.
 DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (find_configs, find_sizes)

@@ -11,24 +11,24 @@ from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint.claims import DOC_SUFFIXES, is_rest
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import FileCalls
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import parsed
+from nparam_lint.ground.file_kinds import DOC_SUFFIXES, is_rest
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nparam_lint.claims import Target
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.file_calls import CalledFiles, Cut
     from nparam_lint.evidence.places import Place
+    from nparam_lint.ground.notation import Target
 
 TEXT = 20  # rank
 _TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")

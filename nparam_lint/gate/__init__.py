@@ -47,12 +47,12 @@ from nparam_lint.ground.errors import Aside
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nparam_lint.claims import Target
     from nparam_lint.config.session import Session
     from nparam_lint.gate.hooks import FindCauses, FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.shards import Division
     from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.notation import Target
 
 
 @rare_collection()  # of large projects as much is kept as is read

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from nparam_lint.claims import Target, TextError, parse_target
-from nparam_lint.claims.budget import Budget
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.gate.report import Shard
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.notation import Target, TextError, parse_target
+from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.orders import Ask, Build, Recipe
 from nparam_lint.ground.script_words import CONFIG_PARAMETER
 from nparam_lint.ground.values import Position, Way

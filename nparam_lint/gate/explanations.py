@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import parse_selector
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.lines import lines_of
+from nparam_lint.ground.notation import parse_selector
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Target
 from nparam_lint.gate.candidates import config_lines
+from nparam_lint.ground.notation import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

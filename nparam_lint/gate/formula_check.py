@@ -18,14 +18,14 @@ from nparam_lint.ground.orders import Ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from nparam_lint.claims.budget import Budget
-    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.notation.budget import Budget
+    from nparam_lint.ground.notation.grammar import Tolerance
 
     Change = tuple[int, int | None]
     Resized = dict[int, list[tuple[Candidate, Measured]]]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.claims.budget import Budget
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import BudgetResult, Change
+from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.values import NameValue, SourceLine
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured, NotMeasured
 
 if TYPE_CHECKING:
-    from nparam_lint.claims import Target
     from nparam_lint.count.measured import InsideRow
     from nparam_lint.discover import SourceTree
+    from nparam_lint.ground.notation import Target
 
 
 def resolved(target: Target, tree: SourceTree) -> tuple[Target, list[str]]:

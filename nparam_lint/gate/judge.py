@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import FormulaError, UnknownName, matches
-from nparam_lint.claims.grammar import round_count
 from nparam_lint.count.measured import InsideRow
 from nparam_lint.gate import measures
 from nparam_lint.ground.findings import HEAVIEST, UPDATE, BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import LADDER, METRICS
 from nparam_lint.ground.nearest import did_you_mean, nearest
+from nparam_lint.ground.notation import FormulaError, UnknownName, matches
+from nparam_lint.ground.notation.grammar import round_count
 from nparam_lint.ground.values import Position, proportion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims import Selector
-    from nparam_lint.claims.budget import Budget
-    from nparam_lint.claims.grammar import Bounds, Tolerance
     from nparam_lint.count.measured import Measured, ModuleRow, NotMeasured
+    from nparam_lint.ground.notation import Selector
+    from nparam_lint.ground.notation.budget import Budget
+    from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 _BOUNDS = ("<=", "<", ">=", ">", "range")  # forms that say what is admitted, not what there is
 _NAMED = 5  # modules named below a broken total

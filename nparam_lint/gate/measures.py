@@ -10,9 +10,9 @@ from nparam_lint.count.measured import Measured
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims.budget import Budget
-    from nparam_lint.claims.grammar import Bounds
     from nparam_lint.count.measured import InsideRow
+    from nparam_lint.ground.notation.budget import Budget
+    from nparam_lint.ground.notation.grammar import Bounds
 
 _SINGLE = ("plain", "written", "around", "about")  # forms of a budget that is one number
 _MILLION, _MEBI = 10**6, 2**20

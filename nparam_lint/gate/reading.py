@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import (
-    CONFIG_SUFFIXES,
-    DOC_SUFFIXES,
-    Target,
-    comment_budgets,
-    doc_comments,
-)
-from nparam_lint.claims.budget import Budget
+from nparam_lint.claims import comment_budgets, doc_comments
 from nparam_lint.claims.docstring_budgets import (
     Declared,
     Malformed,
@@ -51,7 +44,10 @@ from nparam_lint.gate.candidates import (
 )
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
+from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.ground.findings import Finding, finding
+from nparam_lint.ground.notation import Target
+from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.values import Origin, Position, Way
 from nparam_lint.rules import lint
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from nparam_lint.claims import without_arguments
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.notation import without_arguments
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import DOC_SUFFIXES, Selector, stated
-from nparam_lint.claims.grammar import parse_value
+from nparam_lint.claims import stated
 from nparam_lint.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating, parent, within
 from nparam_lint.gate import measures, model_names
@@ -27,9 +26,12 @@ from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
+from nparam_lint.ground.file_kinds import DOC_SUFFIXES
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation import Selector
+from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
@@ -37,12 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from nparam_lint.claims.grammar import Bounds, Tolerance
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
     from nparam_lint.gate.report import Report
     from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import Target
 from nparam_lint.discover import list_configs, list_texts, reader, within
 from nparam_lint.evidence import EvidenceQuery, sources
 from nparam_lint.gate.candidates import Candidate, Selection
 from nparam_lint.gate.reading import config_models, listed, unreadable
 from nparam_lint.ground.facts import digest
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
 
 if TYPE_CHECKING:

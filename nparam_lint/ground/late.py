@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LATE = frozenset(
     f"nparam_lint.{name}"
     for name in """
+    analysis
     analysis.boundaries
     analysis.missing_term
     analysis.roles
@@ -30,9 +31,9 @@ LATE = frozenset(
     cache.housekeeping
     changes
     changes.causes
+    claims
     claims.comment_budgets
     claims.doc_comments
-    claims.expression
     claims.suppressions
     cli.main
     cli.progress
@@ -65,6 +66,7 @@ LATE = frozenset(
     gate.shards
     gate.stated_counts
     gate.ways
+    ground.notation.expression
     ground.version
     report
     report.chart
@@ -82,6 +84,7 @@ LATE = frozenset(
     report.show_document
     repository.git
     repository.snapshot
+    rewrite
     rewrite.budget_updates
     rewrite.edits
     rewrite.formula_budget

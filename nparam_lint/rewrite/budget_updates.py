@@ -15,35 +15,35 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import (
-    Selector,
-    Target,
-    TextError,
-    is_doc,
-    parse_selected,
-    parse_target,
-    read_expression,
-)
-from nparam_lint.claims.expression import Formula
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import measure
 from nparam_lint.gate.candidates import Selection, why_gone
 from nparam_lint.gate.judge import judge
 from nparam_lint.gate.reading import read_source
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.file_kinds import is_doc
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.ground.notation import (
+    Selector,
+    Target,
+    TextError,
+    parse_selected,
+    parse_target,
+    read_expression,
+)
+from nparam_lint.ground.notation.expression import Formula
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from nparam_lint.claims.budget import Budget
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims import Target, read_expression
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.gate import as_the_project_builds, measure
@@ -19,6 +18,7 @@ from nparam_lint.gate.candidates import arguments_entry, select_models
 from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.ways import config_candidates
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.notation import Target, read_expression
 from nparam_lint.ground.values import Position, Way
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.claims import TextError
-from nparam_lint.claims.expression import Formula
-from nparam_lint.claims.grammar import Number, Tolerance, parse_value
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.expression import Formula
+from nparam_lint.ground.notation.grammar import Number, Tolerance, parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.claims.grammar import Value
+    from nparam_lint.ground.notation.grammar import Value
 
 _NUMBER = re.compile(r"[0-9.].*?(?=\s*(?:±|\+/-|\+-|$))", re.DOTALL)
 # Splits what the grammar has accepted; it accepts more than that by itself.

@@ -15,11 +15,11 @@ from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import exactly, variable_of
 from nparam_lint.analysis.model_builder import Model
-from nparam_lint.claims import parse_selected
 from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.building import count_models
 from nparam_lint.gate.judge import selected
+from nparam_lint.ground.notation import parse_selected
 from nparam_lint.ground.orders import Ask
 
 MODELS = '''\

@@ -18,7 +18,7 @@ from nparam_lint.analysis.closed_forms.expressions import polynomial_of
 from nparam_lint.analysis.closed_forms.implications import growing
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial, power_of_two
 from nparam_lint.analysis.closed_forms.requirements import Requirements
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation.expression import parse_formula
 
 FORMS = [
     "a*(12*a + 13)*b + 100*a",

@@ -21,7 +21,7 @@ from nparam_lint.analysis.closed_forms.observations import BuildHistory, Variabl
 from nparam_lint.analysis.closed_forms.path_forms import families_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.traced_runs import Run, TracedParameter
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation.expression import parse_formula
 from nparam_lint.worker.state import STATE
 
 LATE = "no closed form was found within 40 seconds"

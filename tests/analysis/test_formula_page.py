@@ -16,7 +16,7 @@ from nparam_lint.analysis.closed_forms.polynomial import Opaque, Polynomial
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule
 from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation.expression import parse_formula
 from nparam_lint.report import Options
 from nparam_lint.report.formats import render
 

@@ -13,8 +13,8 @@ from nparam_lint.analysis.closed_forms.arguments import rules_of, told_apart
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.analysis.closed_forms.search import Aim, Searching, Unknown
-from nparam_lint.claims import FormulaError
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation import FormulaError
+from nparam_lint.ground.notation.expression import parse_formula
 
 BOTH = frozenset(("n", "d"))
 

@@ -20,9 +20,9 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
     exactly,
 )
-from nparam_lint.claims import FormulaError
-from nparam_lint.claims.expression import parse_formula
 from nparam_lint.count.measured import NotMeasured, ParameterRow, TracedBuild, Traces
+from nparam_lint.ground.notation import FormulaError
+from nparam_lint.ground.notation.expression import parse_formula
 from nparam_lint.worker.state import STATE
 from nparam_lint.worker.symbolic.recorder import Exhausted, Recorder
 from nparam_lint.worker.symbolic.shadows import shadowed

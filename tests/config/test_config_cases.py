@@ -13,10 +13,10 @@ import tomlkit
 from jsonschema import Draft7Validator
 
 from nparam_lint.api.schemas.config_schema import config_schema
-from nparam_lint.claims.budget import Budget
-from nparam_lint.claims.grammar import Tolerance, Value
 from nparam_lint.config.load import ConfigError, load_settings
 from nparam_lint.config.settings import Override, RecipePattern, Settings
+from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.notation.grammar import Tolerance, Value
 from nparam_lint.ground.orders import Recipe
 
 if sys.version_info >= (3, 11):

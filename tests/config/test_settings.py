@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from nparam_lint.claims import Target
 from nparam_lint.config.load import ConfigError, load_settings
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position
 

@@ -9,13 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nparam_lint.claims import Target
-from nparam_lint.claims.config_outline import outline
 from nparam_lint.discover import discover, list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.configs import ConfigModels
 from nparam_lint.evidence.layer_lists import layer_lists
+from nparam_lint.ground.config_outline import outline
+from nparam_lint.ground.notation import Target
 
 words = st.text("abz_ .-#':{", min_size=1, max_size=5).filter(lambda text: text.strip() == text)
 values = st.one_of(st.integers(0, 9), words)

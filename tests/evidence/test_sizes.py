@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from discover_project import discovered
 
-from nparam_lint.claims import Target
 from nparam_lint.discover import reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sizes import find_sizes
+from nparam_lint.ground.notation import Target
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from sample_files import write_files
 from sample_repository import Sample
 
 from nparam_lint.analysis.formula_analysis import ANALYSIS
-from nparam_lint.claims import parse_target
 from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate import check, show
+from nparam_lint.ground.notation import parse_target
 from nparam_lint.ground.values import Position
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nparam_lint.claims import Target
 from nparam_lint.gate.candidates import Candidate
 from nparam_lint.gate.shards import IMPORT, PACKAGE, assigned
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
 from nparam_lint.ground.values import Position
 

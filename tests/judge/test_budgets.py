@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from nparam_lint.claims import parse_selector, parse_target
-from nparam_lint.claims.budget import Budget
-from nparam_lint.claims.grammar import parse_tolerance, parse_value
 from nparam_lint.count.measured import DeviceResult, Hidden, Measured, ModuleRow, NotMeasured
 from nparam_lint.gate.judge import heaviest, judge, judge_devices, judge_hidden, judge_not_measured
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.notation import parse_selector, parse_target
+from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.notation.grammar import parse_tolerance, parse_value
 from nparam_lint.ground.values import Position
 
 HERE = Position("net.py", 7, 13)

@@ -18,8 +18,8 @@ from nparam_lint.analysis.documents.compare_document import (
 )
 from nparam_lint.analysis.documents.compare_pairs import distances_of
 from nparam_lint.analysis.roles import RolePart, Roles
-from nparam_lint.claims.grammar import parse_tolerance
 from nparam_lint.count.measured import Hidden, Measured, ModuleRow, NotMeasured
+from nparam_lint.ground.notation.grammar import parse_tolerance
 from nparam_lint.report import Options, formats
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims import TextError
-from nparam_lint.claims.grammar import parse_tolerance, parse_value
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import parse_tolerance, parse_value
 from nparam_lint.rewrite.number_style import integer, is_movable, restate, rounded
 
 PROPERTY = settings(max_examples=80)

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nparam_lint.claims.docstring_budgets import parse_docstring
-from nparam_lint.claims.grammar import parse_value
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.discover.scan import scan_source
+from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.rewrite import docstring_edits
 from nparam_lint.rewrite.docstring_edits import budgets
 from nparam_lint.rewrite.number_style import restate

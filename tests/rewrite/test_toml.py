@@ -3,7 +3,7 @@
 import pytest
 import tomlkit
 
-from nparam_lint.claims.grammar import parse_value
+from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.rewrite import toml_edits
 from nparam_lint.rewrite.edits import Unsafe
 from nparam_lint.rewrite.number_style import restate

@@ -17,15 +17,15 @@ from nparam_lint.analysis.closed_forms.expressions import read
 from nparam_lint.analysis.closed_forms.implications import solved
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, PointTest, PointValue
-from nparam_lint.claims import FormulaError, read_expression
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation import FormulaError, read_expression
+from nparam_lint.ground.notation.expression import parse_formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.requirements import Tie
     from nparam_lint.analysis.closed_forms.search import Unknown
-    from nparam_lint.claims.expression import Formula
+    from nparam_lint.ground.notation.expression import Formula
     from nparam_lint.ground.values import NameValue
 
 _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

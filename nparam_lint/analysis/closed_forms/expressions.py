@@ -19,12 +19,12 @@ from msgspec import Struct
 from nparam_lint.analysis.closed_forms.compiled_form import NoPolynomial, applied
 from nparam_lint.analysis.closed_forms.polynomial import ONE, ZERO, Kind, Opaque, Polynomial
 from nparam_lint.analysis.closed_forms.signs import is_positive
-from nparam_lint.claims import read_expression
+from nparam_lint.ground.notation import read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nparam_lint.claims.expression import Formula
+    from nparam_lint.ground.notation.expression import Formula
 
 Row = tuple[str | int, ...]
 _EXACT: dict[str, Callable[..., Polynomial]] = {

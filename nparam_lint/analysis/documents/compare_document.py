@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from nparam_lint import report as doc
 from nparam_lint.analysis.documents.compare_pairs import Distances, PairRecord, distances_of, ratio
 from nparam_lint.analysis.roles import ROLES, Role, RolePart
-from nparam_lint.claims.grammar import Bounds
 from nparam_lint.count.measured import Environment, Measured, NotMeasured
 from nparam_lint.gate.measures import fitting_measure
 from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation.grammar import Bounds
 from nparam_lint.report import style
 from nparam_lint.report.json_records import (
     JsonDocument,
@@ -33,8 +33,8 @@ from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.roles import Roles
-    from nparam_lint.claims.grammar import Tolerance
     from nparam_lint.gate.report import ModelReport
+    from nparam_lint.ground.notation.grammar import Tolerance
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word

@@ -15,7 +15,7 @@ from nparam_lint import report as doc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.claims.grammar import Tolerance
+    from nparam_lint.ground.notation.grammar import Tolerance
 
 
 class Pair(Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.analysis.varied import value_of
-from nparam_lint.claims.config_outline import outline
+from nparam_lint.ground.config_outline import outline
 from nparam_lint.ground.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from lsprotocol import types
 from msgspec.structs import replace
 
 from nparam_lint.api.editor.answers import session_of
-from nparam_lint.claims import parse_selector, parse_target
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.lines import lines_of
+from nparam_lint.ground.notation import parse_selector, parse_target
 from nparam_lint.rewrite import budget_updates, module_lists, new_budgets
 
 if TYPE_CHECKING:

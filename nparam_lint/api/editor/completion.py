@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from nparam_lint.claims import TextError, parse_selector
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judge import selected
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation import TextError, parse_selector
 from nparam_lint.rewrite.number_style import rounded
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from nparam_lint.claims import CONFIG_SUFFIXES, DOC_SUFFIXES, Selector
+from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
+from nparam_lint.ground.notation import Selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nparam_lint.claims.grammar import Value
+    from nparam_lint.ground.notation.grammar import Value
 
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word

@@ -8,9 +8,9 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import Selector
-from nparam_lint.claims.grammar import parse_value
 from nparam_lint.claims.stated import StatedCount
+from nparam_lint.ground.notation import Selector
+from nparam_lint.ground.notation.grammar import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

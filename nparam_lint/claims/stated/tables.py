@@ -15,7 +15,7 @@ from nparam_lint.claims.stated.words import head_unit, readings_of, says_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims.grammar import Value
+    from nparam_lint.ground.notation.grammar import Value
 
 # Of what a row is about.
 _NAMED = re.compile(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from nparam_lint.claims import TextError
 from nparam_lint.claims.count_words import suffix_of, written_value
-from nparam_lint.claims.grammar import Value, parse_value
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import Value, parse_value
 
 _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
     |active|activated|frozen|non[-_\s]?embedding)"""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from nparam_lint.claims import Selector, Target
-    from nparam_lint.claims.grammar import Tolerance, Value
+    from nparam_lint.ground.notation import Selector, Target
+    from nparam_lint.ground.notation.grammar import Tolerance, Value
     from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Origin, Position
 

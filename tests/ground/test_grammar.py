@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims import METRICS, FormulaError, TextError, UnknownName
-from nparam_lint.claims.grammar import parse_tolerance, parse_value, round_count
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation import FormulaError, TextError, UnknownName
+from nparam_lint.ground.notation.grammar import parse_tolerance, parse_value, round_count
 
 PROPERTY = settings(max_examples=80)
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import (
+from nparam_lint.ground.notation import (
     FormulaError,
     FormulaSyntaxError,
     TextError,

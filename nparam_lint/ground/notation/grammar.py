@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from nparam_lint.claims import (
+from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.notation import (
     FormulaError,
     FormulaSyntaxError,
     TextError,
@@ -19,12 +20,11 @@ from nparam_lint.claims import (
     shifted,
     without_comment,
 )
-from nparam_lint.ground.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nparam_lint.claims.expression import Formula
+    from nparam_lint.ground.notation.expression import Formula
     from nparam_lint.ground.values import NameValue
 
 EXAMPLES = "124_475_904, 86.6M, 7.1M ± 2%, <= 25k, 26.5M..27.5M, ~58k or a formula"

@@ -8,8 +8,6 @@ import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.claims.comment_budgets import comment_sign
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +25,16 @@ _HALF = 0.5  # an item stands between its list's key and what is in it
 _BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
 _FLOW = re.compile(r"([&!]\S*\s+)*[\[{]")
 _FLOW_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:\s+(?P<value>[^,{}\[\]]*)""")
+# A text in quotes, which are no apostrophes; or where a comment begins.
+_SIGN = re.compile(
+    r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=[\s\ufeff]))\#)""", re.VERBOSE
+)
 _JSON_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"(\s*:)?')
+
+
+def comment_sign(line: str) -> re.Match[str] | None:
+    """The sign that begins the comment in a line of YAML or TOML; None where there is none."""
+    return next((match for match in _SIGN.finditer(line) if match["sign"]), None)
 
 
 class OutlineEntry(NamedTuple):

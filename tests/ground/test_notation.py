@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims import (
+from nparam_lint.ground.notation import (
     METRICS,
     Selector,
     Target,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims import FormulaError, UnknownName, exact_text
-from nparam_lint.claims.expression import parse_formula
+from nparam_lint.ground.notation import FormulaError, UnknownName, exact_text
+from nparam_lint.ground.notation.expression import parse_formula
 
 PROPERTY = settings(max_examples=80)
 NAMES = {"n": 768, "rate": 0.1, "bias": True, "norm": "rms", "kv": None, "zero": 0}
