@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sys
 
+from nparam_lint.gate.rules.rule_page import rule_page
 from nparam_lint.ground.rule_catalogue import RULES, state
-from nparam_lint.rules.rule_page import rule_page
 
 _HEAD = """\
 # The rules
 
-This page is made from the files in `nparam_lint/rules`. `nparam-lint rule CODE` shows the same in a
-terminal. The rules NPL0xx are about budgets and counts; the rules NPL1xx need only the source
+This page is made from the files in `nparam_lint/gate/rules`. `nparam-lint rule CODE` shows the same
+in a terminal. The rules NPL0xx are about budgets and counts; the rules NPL1xx need only the source
 ([more about those](static-rules.md)).
 
 | code | finds | severity |

@@ -19,7 +19,7 @@ from nparam_lint.claims import Target
 from nparam_lint.discover import discover, list_configs, list_files, list_texts, reader, scan_source
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sources import find_evidence
-from nparam_lint.rules.lint import scan_and_lint
+from nparam_lint.gate.rules.lint import scan_and_lint
 
 def used():
     who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN

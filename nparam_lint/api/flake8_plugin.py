@@ -6,15 +6,12 @@ Unused comments are not reported here, since some findings need more files than 
 
 from __future__ import annotations
 
-import io
-import tokenize
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import suppressions
 from nparam_lint.discover.name_resolution import is_hinted
+from nparam_lint.gate.rules import lint
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.version import __version__
-from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     import ast
@@ -38,16 +35,9 @@ class Plugin:
         try:
             if not is_hinted(self.source.encode("utf-8", "replace")):
                 return
-            findings = lint.lint_source(self.source, self.filename)
-            for item in suppressions.apply(findings, lambda _: self._encoded()):
+            for item in lint.lint_source(self.source, self.filename):
                 remedy = f"; {item.detail[0]}" if item.detail else ""
                 text = f"{item.code} {item.message}{remedy}"
                 yield item.position.line, item.position.column - 1, text, type(self)
         except Exception as error:  # the other files are checked
             yield 1, 0, f"NPL003 not checked: {defect(error)}", type(self)
-
-    def _encoded(self) -> bytes:
-        """The source as on disk: in the encoding that its first lines declare."""
-        text = self.source.removeprefix("\ufeff")
-        lines = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        return text.encode(tokenize.detect_encoding(lines.readline)[0])

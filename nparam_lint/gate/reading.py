@@ -42,6 +42,7 @@ from nparam_lint.gate.candidates import (
     config_lines,
     why_gone,
 )
+from nparam_lint.gate.rules import lint
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
@@ -49,7 +50,6 @@ from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.values import Origin, Position, Way
-from nparam_lint.rules import lint
 
 if TYPE_CHECKING:
     from nparam_lint.claims.doc_comments import Bound

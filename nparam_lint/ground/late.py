@@ -63,6 +63,9 @@ LATE = frozenset(
     gate.measures
     gate.model_names
     gate.report
+    gate.rules.lint
+    gate.rules.source_file
+    gate.rules.values
     gate.shards
     gate.stated_counts
     gate.ways
@@ -90,9 +93,6 @@ LATE = frozenset(
     rewrite.formula_budget
     rewrite.module_lists
     rewrite.new_budgets
-    rules.lint
-    rules.source_file
-    rules.values
     worker.in_process
     worker.tracing.failures
 """.split()

@@ -1,4 +1,4 @@
-"""The catalogue of all rules: the files of `rules/`; each is imported when it is needed."""
+"""The catalogue of all rules: the files of `gate/rules/`; each is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Catalogue(Mapping[str, Rule]):
     @cached_property
     def _modules(self) -> dict[str, str]:
         # Not with pathlib, which takes longer to import than all else here.
-        files = sorted(os.listdir(os.path.join(PACKAGE, "rules")))
+        files = sorted(os.listdir(os.path.join(PACKAGE, "gate", "rules")))
         modules = (file[: -len(".py")] for file in files if file.endswith(".py"))
         return {_code_and_name(name)[0]: name for name in modules if name.startswith("npl")}
 
@@ -91,7 +91,7 @@ def _code_and_name(module: str) -> tuple[str, str]:
 
 @cache
 def _read(name: str) -> Rule:
-    module = import_module(f"nparam_lint.rules.{name}")
+    module = import_module(f"nparam_lint.gate.rules.{name}")
     summary, _, explanation = (module.__doc__ or _STRIPPED).partition("\n")
     names = vars(module)
     values = {f: names[f.upper()] for f in Rule.__struct_fields__ if f.upper() in names}

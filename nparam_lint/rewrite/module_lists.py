@@ -17,19 +17,19 @@ from msgspec import Struct
 from nparam_lint.discover.scan import parse_source
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source, static_findings
+from nparam_lint.gate.rules.nodes import nodes, plain_name, put_into
+from nparam_lint.gate.rules.source_file import SourceFile
+from nparam_lint.gate.rules.values import Values
 from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
-from nparam_lint.rules.nodes import nodes, plain_name, put_into
-from nparam_lint.rules.source_file import SourceFile
-from nparam_lint.rules.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
+    from nparam_lint.gate.rules.source_file import Class, Method
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.rules.source_file import Class, Method
 
 CODE = "NPL101"
 _READS = frozenset("enumerate len list reversed sum tuple zip".split())

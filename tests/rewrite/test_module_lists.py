@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from nparam_lint.cli.main import main
+from nparam_lint.gate.rules import built
+from nparam_lint.gate.rules.lint import lint_source
 from nparam_lint.rewrite.module_lists import TAKEN, fix
-from nparam_lint.rules import built
-from nparam_lint.rules.lint import lint_source
 
 LOOP = "def forward(self, x):\n    for layer in self.layers:\n        x = layer(x)\n    return x"
 FIXED = {

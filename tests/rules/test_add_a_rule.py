@@ -22,8 +22,8 @@ ASKED = """\
 import io, json, runpy, sys
 from contextlib import redirect_stdout
 from nparam_lint.cli.main import main
-from nparam_lint.rules import RULES
-from nparam_lint.rules.lint import lint_source
+from nparam_lint.gate.rules import RULES
+from nparam_lint.gate.rules.lint import lint_source
 
 def printed(*words):
     with redirect_stdout(io.StringIO()) as output:
@@ -56,7 +56,7 @@ def answers(tmp_path_factory, environ):
     section = (DOCS / "extend.md").read_text(encoding="utf-8").split("## Add a rule")[1]
     name = re.search(r"`(npl\d+_\w+\.py)`", section)[1]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
-    (folder / "nparam_lint" / "rules" / name).write_text(code, encoding="utf-8")
+    (folder / "nparam_lint" / "gate" / "rules" / name).write_text(code, encoding="utf-8")
     project = folder / "project"  # of one file: all of a project is read
     project.mkdir()
     (project / "net.py").write_text(NET)

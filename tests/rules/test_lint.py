@@ -11,11 +11,11 @@ from sample_files import write_files
 
 from nparam_lint.cache.store import Store
 from nparam_lint.discover import discover, list_files, list_importable
+from nparam_lint.gate.rules import lint
+from nparam_lint.gate.rules.lint import lint_files, lint_source, scan_and_lint, source_codes
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
-from nparam_lint.rules import lint
-from nparam_lint.rules.lint import lint_files, lint_source, scan_and_lint, source_codes
 
 LIST = "        self.layers = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"
 NET = f"from torch import nn\nclass Net(nn.Module):\n    def build(self):\n{LIST}"

@@ -6,9 +6,9 @@ from textwrap import indent
 
 import pytest
 
+from nparam_lint.gate.rules import built, source
+from nparam_lint.gate.rules.lint import lint_source, source_codes
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.rules import built, source
-from nparam_lint.rules.lint import lint_source, source_codes
 
 CHECKED = [RULES[code] for code in ("NPL002", *source_codes())]
 VALID = [

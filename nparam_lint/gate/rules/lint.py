@@ -9,41 +9,51 @@ parsed once more.
 
 from __future__ import annotations
 
+import io
+import tokenize
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from nparam_lint.claims import suppressions
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
+from nparam_lint.gate.rules import source_codes, source_file, values
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
-from nparam_lint.rules import source_codes, source_file, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.scan import FileFacts
     from nparam_lint.discover.source_tree import SourceTree
+    from nparam_lint.gate.rules import Found
     from nparam_lint.ground.rule_catalogue import Rule
-    from nparam_lint.rules import Found
 
 _UNREADABLE_BUDGET = "NPL002"
 
 
 def lint_source(source: str, path: str) -> list[Finding]:
-    """All static findings of one file, sorted by place, and its budgets that cannot be read. Its
-    modules are the classes that it shows to be one itself. A source that cannot be parsed has no
-    findings."""
+    """All static findings of one file that no comment silences, sorted by place, and its budgets
+    that cannot be read. Its modules are the classes that it shows to be one itself. A source that
+    cannot be parsed has no findings."""
     text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
         parsed = parse_text(path, text)
     except ValueError:  # half of a surrogate pair, a null byte
         return []
-    return _findings(parsed, None, [_UNREADABLE_BUDGET, *source_codes()])
+    findings = _findings(parsed, None, [_UNREADABLE_BUDGET, *source_codes()])
+    return suppressions.apply(findings, lambda _: _encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    """As on disk: in the encoding that its first lines declare."""
+    lines = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+    return text.encode(tokenize.detect_encoding(lines.readline)[0])
 
 
 def lint_files(

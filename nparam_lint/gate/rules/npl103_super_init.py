@@ -25,15 +25,15 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS
-from nparam_lint.rules import built, source
-from nparam_lint.rules.nodes import arguments, assigned, nodes, plain_name
+from nparam_lint.gate.rules import built, source
+from nparam_lint.gate.rules.nodes import arguments, assigned, nodes, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules import Found
-    from nparam_lint.rules.source_file import Class, Method, SourceFile
-    from nparam_lint.rules.values import Values
+    from nparam_lint.gate.rules import Found
+    from nparam_lint.gate.rules.source_file import Class, Method, SourceFile
+    from nparam_lint.gate.rules.values import Values
 
 EXAMPLE_BAD = """\
 class Net(nn.Module):

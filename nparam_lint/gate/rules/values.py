@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from nparam_lint.discover.name_resolution import is_factory, is_module
 from nparam_lint.discover.source_tree import cached_method, cyclic_method
 from nparam_lint.discover.syntax import FUNCTIONS
-from nparam_lint.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
+from nparam_lint.gate.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nparam_lint.discover.name_resolution import Symbol
-    from nparam_lint.rules.source_file import Method, SourceFile
+    from nparam_lint.gate.rules.source_file import Method, SourceFile
 
 # A plain container: list, tuple, set or dict, and the expressions for what is in it; a starred or
 # copied one stands for what is in that.

@@ -12,7 +12,7 @@ so is a comment in Markdown or reStructuredText that should bind a number to a
 model: `<!-- nparam: vit.py::vit_b_16 -->`.
 """
 
-from nparam_lint.rules import source
+from nparam_lint.gate.rules import source
 
 EXAMPLE_BAD = """\
 nparam: about a million

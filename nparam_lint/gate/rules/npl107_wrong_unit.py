@@ -24,17 +24,17 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import FUNCTIONS, flat
-from nparam_lint.rules import source
-from nparam_lint.rules.labels import labels
-from nparam_lint.rules.parameter_counts import CountScope, counters
+from nparam_lint.gate.rules import source
+from nparam_lint.gate.rules.labels import labels
+from nparam_lint.gate.rules.parameter_counts import CountScope, counters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.discover.syntax import Function
-    from nparam_lint.rules import Found
-    from nparam_lint.rules.labels import Label
-    from nparam_lint.rules.source_file import SourceFile
+    from nparam_lint.gate.rules import Found
+    from nparam_lint.gate.rules.labels import Label
+    from nparam_lint.gate.rules.source_file import SourceFile
 
 SEVERITY = "warning"
 EXAMPLE_BAD = """\

@@ -23,15 +23,15 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.rules import run, source
-from nparam_lint.rules.nodes import arguments, nodes, plain_name
+from nparam_lint.gate.rules import run, source
+from nparam_lint.gate.rules.nodes import arguments, nodes, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules import Found
-    from nparam_lint.rules.source_file import Class, Method, SourceFile
-    from nparam_lint.rules.values import Made, Values
+    from nparam_lint.gate.rules import Found
+    from nparam_lint.gate.rules.source_file import Class, Method, SourceFile
+    from nparam_lint.gate.rules.values import Made, Values
 
 SEVERITY = "warning"
 EXAMPLE_BAD = """\

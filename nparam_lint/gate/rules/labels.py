@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeGuard
 from msgspec import Struct
 
 from nparam_lint.discover.syntax import text_of
-from nparam_lint.rules.nodes import arguments, last_name
-from nparam_lint.rules.parameter_counts import SAME_NUMBER
+from nparam_lint.gate.rules.nodes import arguments, last_name
+from nparam_lint.gate.rules.parameter_counts import SAME_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules.parameter_counts import CountScope
+    from nparam_lint.gate.rules.parameter_counts import CountScope
 
 _PERCENT = re.compile(r"%(?:%|(?:\((\w+)\))?[#0\- +]*\d*(?:\.\d+)?[hlL]?([diouxXeEfFgGcrsa]))")
 _LOGS = frozenset(

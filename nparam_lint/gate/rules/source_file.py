@@ -16,14 +16,7 @@ from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
-from nparam_lint.rules.nodes import (
-    BINDING,
-    bound,
-    given_away,
-    nodes,
-    plain_name,
-    put_into,
-)
+from nparam_lint.gate.rules.nodes import BINDING, bound, given_away, nodes, plain_name, put_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

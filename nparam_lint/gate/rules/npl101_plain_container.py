@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from nparam_lint.rules import built, source
-from nparam_lint.rules.nodes import arguments, assigned, is_constant, put_into
+from nparam_lint.gate.rules import built, source
+from nparam_lint.gate.rules.nodes import arguments, assigned, is_constant, put_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.rules import Found
-    from nparam_lint.rules.source_file import Class, Method
-    from nparam_lint.rules.values import Made, Values
+    from nparam_lint.gate.rules import Found
+    from nparam_lint.gate.rules.source_file import Class, Method
+    from nparam_lint.gate.rules.values import Made, Values
 
 SEVERITY = "warning"
 EXAMPLE_BAD = "self.blocks = [nn.Linear(64, 64) for _ in range(4)]"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, parameter_names, text_of
-from nparam_lint.rules.nodes import BINDING, arguments, bound, last_name, nodes
+from nparam_lint.gate.rules.nodes import BINDING, arguments, bound, last_name, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
