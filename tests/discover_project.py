@@ -5,7 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover import Discovery, discover, list_files
+from nparam_lint.discover import Discovery, discover
+from nparam_lint.discover.files import list_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection

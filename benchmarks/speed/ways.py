@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 _FIND = """\
 import json, resource
 from pathlib import Path
-from nparam_lint.claims import Target
-from nparam_lint.discover import discover, list_configs, list_files, list_texts, reader, scan_source
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import list_configs, list_files, list_texts, reader
+from nparam_lint.discover.scan import scan_source
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sources import find_evidence
 from nparam_lint.gate.rules.lint import scan_and_lint
+from nparam_lint.ground.notation import Target
 
 def used():
     who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN

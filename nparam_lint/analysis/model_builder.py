@@ -21,23 +21,21 @@ from nparam_lint.analysis.closed_forms.observations import (
     Variable,
 )
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
-from nparam_lint.discover import discover
 from nparam_lint.gate import built_in_a_way
 from nparam_lint.gate.building import count_models
-from nparam_lint.gate.candidates import Candidate, ProjectSource, candidate_for
 from nparam_lint.gate.judge import UNEQUAL, selected, unmatched
+from nparam_lint.gate.reading import read_alone
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector, Target, matches
 from nparam_lint.ground.orders import Ask
-from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import Environment, Traces
-    from nparam_lint.discover.definitions import Definition
+    from nparam_lint.gate.candidates import Candidate
 
 
 _INDEX = re.compile(r"(^|\.)\d+(\.|$)")
@@ -58,22 +56,15 @@ class Model:
                 f"for the model, {target.host}, or for a part of it, such as {target.host}[h.*]"
             )
         self.target, self.selector = target, selector
-        files = [target.location] if target.is_path else []
-        discovery = discover(session.root, files, in_full=files, store=session.store)
-        candidate = candidate_for(target, Position(target.location), session.settings, discovery)
-        self.source = ProjectSource(session, files, discovery, [candidate], [])
-        at = target.location, target.callable
-        candidate.definitions = [d for d in discovery.definitions if (d.path, d.qualname) == at]
+        self.source = read_alone(session, target)
         # Other devices would give the same result, and take time.
-        self.candidate = candidate.with_build(device="meta")
+        self.candidate = self.source.candidates[0].with_build(device="meta")
         has_index = bool(_INDEX.search(selector.module)) and "*" not in selector.module
         self.ask = Ask(parameters=True, metric=selector.metric, origins=has_index)
         self.origins: Set[str] = frozenset()  # of what only the selected module has
         self.environment: Environment | None = None
         self.call: Point = {}  # the arguments that it has as it is named
-        # What was built: of several of one name, the one that Python uses.
-        self.definition: Definition | None = None
-        self.defined_at: tuple[str, ...] = ()
+        self.built: Measured | None = None  # as it is named
 
     def first(self) -> Measurement:
         """As the target names it, or else as the project builds it; with the arguments that could
@@ -100,8 +91,7 @@ class Model:
             [(self.candidate, dataclasses.replace(self.ask, variables=True))]
         )
         if isinstance(measurement, Measured):
-            self.definition = self.candidate.used(measurement)
-            self.defined_at = measurement.definitions
+            self.built = measurement
             self.call = {row.name: row.value for row in measurement.variables}
             if self.ask.origins:
                 parameters = _named(measurement)
@@ -172,9 +162,10 @@ class Model:
         if not self.target.is_path:
             return []
         source = self.source.discovery.tree.source(path).decode(errors="replace")
-        if self.definition is not None:  # its own first
+        definition = self.candidate.used(self.built) if self.built else None
+        if definition is not None:  # its own first
             lines = source.splitlines()
-            source = "\n".join(lines[self.definition.line - 1 :] + lines)
+            source = "\n".join(lines[definition.line - 1 :] + lines)
         numbers = dict.fromkeys(int(n) for n in re.findall(r"(?<![\d.])\d{1,5}(?![\w.])", source))
         return [n for n in numbers if n > 1][: limits.SOURCE_NUMBERS]
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nparam_lint import discover, gate
+from nparam_lint import gate
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.config import load
@@ -45,7 +45,7 @@ def check(
     file = None if config is None else Path(os.path.abspath(config))
     if file is not None and not file.is_file():
         raise UsageError(f"there is no config file {os.fspath(config or '')}")
-    root = file.parent if file else discover.find_root(place)
+    root = sessions.root_around(place, file)
     try:
         session = sessions.open_session(root, os.environ, config=file)
     except load.ConfigError as error:

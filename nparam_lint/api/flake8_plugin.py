@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.gate.rules import lint
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.version import __version__
@@ -33,8 +32,6 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """(line, column from 0, "CODE message", this class) for each finding."""
         try:
-            if not is_hinted(self.source.encode("utf-8", "replace")):
-                return
             for item in lint.lint_source(self.source, self.filename):
                 remedy = f"; {item.detail[0]}" if item.detail else ""
                 text = f"{item.code} {item.message}{remedy}"

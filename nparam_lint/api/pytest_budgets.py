@@ -27,8 +27,7 @@ from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.changes.causes import causes_by
 from nparam_lint.config.interpreter import NoInterpreter
 from nparam_lint.config.load import ConfigError
-from nparam_lint.config.session import open_session
-from nparam_lint.discover import find_root
+from nparam_lint.config.session import open_session, root_around
 from nparam_lint.gate import check
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.nearest import did_you_mean
@@ -192,7 +191,7 @@ def _is_meant(budget: str, name: str) -> bool:
 
 def _count(config: pytest.Config) -> list[Case]:
     """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    root = find_root(config.rootpath)
+    root = root_around(config.rootpath)
 
     def error(name: str, at: Position, message: str, text: str = "") -> list[Case]:
         """The single case if the budgets are not even known, or nothing can count them."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.claims.count_words import UNIT_WORDS
-from nparam_lint.ground.file_kinds import is_rest
+from nparam_lint.ground.paths import is_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.claims.doc_text import DocText
-from nparam_lint.ground.file_kinds import is_doc
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.discover import place_of
 from nparam_lint.gate import models_of_file, show
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.paths import place_of
 from nparam_lint.report.annotate_document import annotate_document
 
 USAGE = "nparam-lint annotate FILE|TARGET [options]"

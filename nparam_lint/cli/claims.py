@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from nparam_lint import gate
 from nparam_lint.cli import common
-from nparam_lint.discover import place_of, within
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.paths import place_of, within
 from nparam_lint.report.claims_document import claims_document
 from nparam_lint.report.formats import FORMATS
 

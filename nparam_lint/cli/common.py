@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from nparam_lint import discover
 from nparam_lint.analysis.roles import module_roles
 from nparam_lint.cli import progress
 from nparam_lint.config import load, projects
@@ -163,8 +162,8 @@ def session_for(
     if config is not None and not config.is_file():
         raise UsageError(f"there is no config file {options.config}")
     values = {name: getattr(options, name, None) for name in GENERAL}
-    top = snapshot.directory if snapshot else None
-    root = config.parent if config else root or discover.find_root(start, top)
+    if config or root is None:
+        root = sessions.root_around(start, config, snapshot)
     if values["python"] and os.sep in values["python"]:
         values["python"] = str(Path(values["python"]).expanduser().absolute())
     place = snapshot.original_of(start) if snapshot else start

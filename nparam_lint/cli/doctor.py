@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
-from nparam_lint.config.interpreter import environments_in
+from nparam_lint.config.projects import environments_inside
 from nparam_lint.config.settings import LOCAL
 from nparam_lint.count import remote_machines, resident
 from nparam_lint.count.run import limits, run_orders
-from nparam_lint.discover import inner_folders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
 from nparam_lint.ground.version import __version__
 from nparam_lint.report.style import human_bytes, plural
@@ -41,7 +40,7 @@ def run(options: Namespace) -> int:
     interpreter, limit = session.interpreter, limits(settings)
     assert interpreter is not None
     answers = run_orders(session, frozenset(), [])
-    inside = environments_in(root, inner_folders(root, session.list_below(root)))
+    inside = environments_inside(session)
     no_config = "none (optional: [tool.nparam-lint] in pyproject.toml)"
     names = DEVICE_NAMES[1:]
     absent = [name for name in names if name not in answers.devices]

@@ -120,12 +120,14 @@ def _write(result: FormulaResult, model: Model) -> None:
     if result.place:
         step = f'next: declare how to build it: "{model.target}" = … in [arguments]'
         raise UsageError(f"option --write: {model.target} is built as {result.place} says\n{step}")
-    target, definition = model.target, model.definition
+    target, built = model.target, model.built
+    # Of several definitions of one name, the one that Python uses.
+    definition = model.candidate.used(built) if built else None
     if not target.is_path:
         package = f"{target.location} is an installed package"
         raise UsageError(f"option --write: {package}; nothing is written there")
     if definition is None:
-        places = " and ".join(model.defined_at)
+        places = " and ".join(built.definitions) if built else ""
         is_named = bool(model.candidate.definitions)
         where = f"; it is what {places} defines" if is_named and places else ""
         lack = f"{target.location} does not define {target.callable} itself{where}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,7 @@ from msgspec.structs import replace
 
 from nparam_lint.cli import common
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.discover import discover, list_files, list_importable, reader
-from nparam_lint.discover.definitions import Definition
-from nparam_lint.gate.candidates import why_gone
+from nparam_lint.gate import lookup
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
@@ -48,7 +45,7 @@ def locate(
     start = Path(target.location) if target.is_path else Path.cwd()
     session = common.session_for(options, start)
     if target.is_path and not start.is_file():
-        near = _models_called(_tail(target.callable), session) if target.callable else []
+        near = lookup.models_called(_tail(target.callable), session) if target.callable else []
         hint = (
             f"; did you mean {_listed(near, session.root)}?" if near else did_you_mean_path(start)
         )
@@ -75,14 +72,11 @@ def _refuse_gone(target: Target, session: Session) -> None:
     """Raises UsageError where a file is sure not to define what the target calls, and says what it
     defines. A name that occurs in it at all is left to the worker."""
     first = target.callable.split(".")[0]
-    root, path = session.root, session.root / target.location
+    path = session.root / target.location
     if path.suffix != ".py" or re.search(rf"\b{first}\b".encode(), path.read_bytes()):
         return
-    importable = list_importable(root, session.list_below)
-    file = [target.location]
-    discovery = discover(root, file, importable=importable, in_full=file, store=session.store)
-    if gone := why_gone(target, root, discovery):
-        names = [d.qualname for d in discovery.definitions if d.path == target.location]
+    if lack := lookup.what_file_lacks(target, session):
+        gone, names = lack
         models = f"{target.location} defines {', '.join(names[:_CANDIDATES])}" if names else ""
         raise UsageError("\n".join(filter(None, (gone, models))))
 
@@ -100,7 +94,7 @@ def _tail(name: str) -> str:
 def _in_full(options: Namespace, name: str, arguments: str) -> str:
     """The target of the one model of the project that has this name."""
     session = common.session_for(options, Path.cwd())
-    models, root = _models_called(name, session), session.root
+    models, root = lookup.models_called(name, session), session.root
     if len(models) == 1:
         return f"{_from_here(models[0], root)}{arguments}"
     if models:
@@ -109,8 +103,7 @@ def _in_full(options: Namespace, name: str, arguments: str) -> str:
             lines.append(f"  … and {len(models) - _CANDIDATES:,} more")
         several = f"{len(models)} models are called {name}"
         raise UsageError("\n".join([several, "next: name one of them:", *lines]))
-    every = _definitions(session, lambda _: True)
-    by_name = {_tail(definition.qualname): definition for definition in reversed(every)}
+    by_name = {_tail(model.partition("::")[2]): model for model in lookup.all_models(session)[::-1]}
     close = nearest(_tail(name), by_name, 3)
     hint = f"; did you mean {_listed([by_name[n] for n in close], root)}?" if close else ""
     raise UsageError(
@@ -119,42 +112,11 @@ def _in_full(options: Namespace, name: str, arguments: str) -> str:
     )
 
 
-def _models_called(name: str, session: Session) -> list[Definition]:
-    """The models of this name: first those called so in full, and those outside of tests."""
-    word = _tail(name).encode()
-    definitions = _definitions(session, lambda source: word in source)
-    same = [definition for definition in definitions if definition.qualname == name]
-    same = same or [d for d in definitions if d.qualname.endswith(f".{name}")]
-    return list({definition.target: definition for definition in same}.values())
+def _listed(models: Sequence[str], root: Path) -> str:
+    return " or ".join(_from_here(model, root) for model in models[:3])
 
 
-def _definitions(session: Session, may_hold: Callable[[bytes], bool]) -> list[Definition]:
-    """The models in the files whose source may hold them; in tests where there are no others."""
-    root, exclude, below = session.root, session.settings.exclude, session.list_below
-    every, importable = list_files(root, (), exclude, None, below), list_importable(root, below)
-    read_file, files = reader(root), []
-    for path in every:
-        with suppress(OSError):
-            files += [path] if may_hold(read_file(path)) else []
-    for tests in ((), files):
-        discovery = discover(
-            root,
-            files,
-            importable=importable,
-            in_full=tests,
-            store=session.store,
-            timeout=session.settings.timeout,
-        )
-        if discovery.definitions:
-            break
-    return list(discovery.definitions)
-
-
-def _listed(definitions: list[Definition], root: Path) -> str:
-    return " or ".join(_from_here(definition, root) for definition in definitions[:3])
-
-
-def _from_here(definition: Definition, root: Path) -> str:
-    """Its target as it is named in the current directory."""
-    place = os.path.relpath(root / definition.path).replace(os.sep, "/")
-    return f"{place}::{definition.qualname}"
+def _from_here(model: str, root: Path) -> str:
+    """A target as it is named in the current directory."""
+    path, sign, name = model.partition("::")
+    return os.path.relpath(root / path).replace(os.sep, "/") + sign + name

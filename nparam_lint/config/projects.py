@@ -98,6 +98,12 @@ def without_inner_projects(session: Session) -> tuple[Session, list[str]]:
     ]
 
 
+def environments_inside(session: Session) -> dict[str, str]:
+    """The folders of a project that have an environment of their own, and its path."""
+    root = session.root
+    return environments_in(root, inner_folders(root, session.list_below(root)))
+
+
 def _without(session: Session, folders: Sequence[Path]) -> Session:
     names = (folder.relative_to(session.root).as_posix() for folder in folders)
     patterns = (re.sub(r"([][*?!#\\ ])", r"\\\1", name) for name in names)  # of these alone

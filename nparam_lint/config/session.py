@@ -18,7 +18,7 @@ from nparam_lint.cache.store import Store, directory
 from nparam_lint.config.interpreter import find_interpreter, watched
 from nparam_lint.config.load import load_settings
 from nparam_lint.config.settings import LOCAL, Settings
-from nparam_lint.discover.files import list_below
+from nparam_lint.discover.files import find_root, list_below
 from nparam_lint.repository import git, project_name
 
 if TYPE_CHECKING:
@@ -108,6 +108,12 @@ class Session(Struct, frozen=True):
         """To be called at the end of a run, which may have saved much."""
         if self.store.wants_trim():
             housekeeping.trim(self.store.base or "")
+
+
+def root_around(place: Path, config: Path | None = None, snapshot: Snapshot | None = None) -> Path:
+    """The root of the project that a place lies in: where the config is, if it is said which."""
+    top = snapshot.directory if snapshot else None
+    return config.parent if config else find_root(place, top)
 
 
 def open_session(

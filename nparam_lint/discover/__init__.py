@@ -15,22 +15,7 @@ from msgspec.structs import replace
 
 from nparam_lint.claims.docstring_budgets import mentions
 from nparam_lint.discover.definitions import Definition, Parameter
-from nparam_lint.discover.files import (
-    find_root,
-    inner_folders,
-    join,
-    list_below,
-    list_configs,
-    list_files,
-    list_importable,
-    list_texts,
-    matcher,
-    named_files,
-    parent,
-    place_of,
-    reader,
-    within,
-)
+from nparam_lint.discover.files import list_importable, reader
 from nparam_lint.discover.import_plan import ImportPlanner
 from nparam_lint.discover.name_resolution import (
     Names,
@@ -51,29 +36,10 @@ from nparam_lint.discover.scan import (
     too_slow,
 )
 from nparam_lint.discover.source_tree import SourceTree, cyclic_method
-from nparam_lint.discover.syntax import TooSlow, rare_collection, tail, time_limit, words_in
+from nparam_lint.discover.syntax import rare_collection, tail, words_in
+from nparam_lint.ground.paths import within
+from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
-
-__all__ = [
-    "Discovery",
-    "SourceTree",
-    "discover",
-    "find_root",
-    "inner_folders",
-    "join",
-    "list_below",
-    "list_configs",
-    "list_files",
-    "list_importable",
-    "list_texts",
-    "matcher",
-    "named_files",
-    "parent",
-    "place_of",
-    "reader",
-    "scan_source",
-    "within",
-]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

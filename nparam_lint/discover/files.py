@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.claims import stated
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
+from nparam_lint.ground.paths import (
+    CONFIG_SUFFIXES,
+    DOC_SUFFIXES,
+    ancestors,
+    join,
+    parent,
+    place_of,
+)
 from nparam_lint.repository import ask_git
 
 if sys.version_info >= (3, 11):
@@ -23,7 +30,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.repository.snapshot import Snapshot
 
@@ -246,39 +253,6 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     from pathspec import GitIgnoreSpec  # most projects name no patterns
 
     return GitIgnoreSpec.from_lines(patterns).match_file
-
-
-def join(directory: str, name: str) -> str:
-    """Join two relative posix paths, where "" is the root."""
-    return f"{directory}/{name}" if directory and name else directory or name
-
-
-def parent(path: str) -> str:
-    return path.rpartition("/")[0]
-
-
-def ancestors(folder: str) -> Iterator[str]:
-    """`folder` and all above it, up to the root ""."""
-    yield folder
-    while folder:
-        folder = parent(folder)
-        yield folder
-
-
-def within(places: Collection[str]) -> Callable[[str], bool]:
-    """Whether a path lies at or below one of these; where there are none, any does."""
-    folders = frozenset(places)
-    return lambda path: not (folders and folders.isdisjoint(ancestors(path)))
-
-
-def place_of(path: Path, root: Path) -> str:
-    """The path relative to the root, which itself is "". Raises UsageError for one outside."""
-    # Lexically first: a symbolic link inside the project keeps its own name there.
-    here, top = Path(os.path.abspath(path)), Path(os.path.abspath(root))
-    for place, base in ((here, top), (here.resolve(), top.resolve())):
-        if place.is_relative_to(base):
-            return "/".join(place.relative_to(base).parts)
-    raise UsageError(f"{path} is outside the project root {root}")
 
 
 def list_below(directory: Path) -> list[str]:

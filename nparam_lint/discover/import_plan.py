@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.ground.orders import ImportAttempt
+from nparam_lint.ground.paths import ancestors, join, parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nparam_lint.claims.docstring_budgets import mentions
-from nparam_lint.discover.files import join
 from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.ground.paths import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

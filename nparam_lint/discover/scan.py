@@ -23,7 +23,6 @@ from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
-    TooSlow,
     annotation_names,
     bound_names,
     choices,
@@ -35,9 +34,9 @@ from nparam_lint.discover.syntax import (
     returned_calls,
     tail,
     text_of,
-    time_limit,
     written,
 )
+from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import DocLine, Position
 
 if TYPE_CHECKING:

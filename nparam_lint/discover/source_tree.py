@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.discover import parallel_scan
 from nparam_lint.discover.definitions import Problem
-from nparam_lint.discover.files import ancestors, join, parent
 from nparam_lint.discover.scan import (
     FileFacts,
     Imports,
@@ -23,6 +22,7 @@ from nparam_lint.discover.scan import (
     scan_within,
 )
 from nparam_lint.ground.facts import digest as digest_of
+from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:

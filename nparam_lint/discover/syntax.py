@@ -6,10 +6,7 @@ from __future__ import annotations
 import ast
 import gc
 import io
-import os
 import re
-import signal
-import threading
 import tokenize
 from bisect import bisect_left
 from contextlib import contextmanager, suppress
@@ -50,41 +47,6 @@ def rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-class TooSlow(Exception):
-    """The code in a `time_limit` took too long."""
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow in this context after so many seconds: between two steps of Python, or in the
-    middle of a regular expression search. It has no effect outside the main thread, without POSIX
-    timers, and while another timer is active."""
-    is_first = threading.current_thread() is threading.main_thread()
-    if not is_first or os.name != "posix" or signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
-
-    has_expired = False
-
-    def expire(*_: object) -> None:
-        nonlocal has_expired
-        has_expired = True
-        raise TooSlow
-
-    before = signal.signal(signal.SIGALRM, expire)
-    # Once more, where it came while the garbage was collected, which loses exceptions.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    except SystemError:  # `ast` of Python 3.11 where it is interrupted
-        if has_expired:
-            raise TooSlow from None
-        raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def words_in(source: bytes) -> list[bytes]:

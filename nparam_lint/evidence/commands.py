@@ -11,9 +11,8 @@ from itertools import islice, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.files import join, parent
 from nparam_lint.evidence.options import words_of
-from nparam_lint.ground.file_kinds import is_doc
+from nparam_lint.ground.paths import is_doc, join, parent
 
 if TYPE_CHECKING:
     import ast

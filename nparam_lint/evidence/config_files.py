@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.files import join
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ import re
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.files import parent
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
+from nparam_lint.ground.paths import parent
 
 if TYPE_CHECKING:
     from nparam_lint.discover.syntax import Function

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
@@ -31,8 +30,8 @@ from nparam_lint.evidence.statements import (
     source_of,
     stores,
 )
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
 
 if TYPE_CHECKING:

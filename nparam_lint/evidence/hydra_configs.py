@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from nparam_lint.discover.files import ancestors, join, parent
+from nparam_lint.ground.paths import ancestors, join, parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.files import parent, within
 from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.paths import parent, within
 from nparam_lint.ground.script_words import OPTIONS, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.files import join, parent
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.paths import join, parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

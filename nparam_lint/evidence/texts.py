@@ -17,7 +17,7 @@ from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import FileCalls
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import parsed
-from nparam_lint.ground.file_kinds import DOC_SUFFIXES, is_rest
+from nparam_lint.ground.paths import DOC_SUFFIXES, is_rest
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:

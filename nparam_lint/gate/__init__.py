@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.worker_process import end_waiting, reused_worker
-from nparam_lint.discover import list_texts, place_of, reader
+from nparam_lint.discover.files import list_texts, reader
 from nparam_lint.discover.syntax import rare_collection, words_in
 from nparam_lint.evidence import containment
 from nparam_lint.gate import (
@@ -43,6 +43,7 @@ from nparam_lint.gate.judgements import assemble_report, complete_codes, in_orde
 from nparam_lint.gate.reading import listed, read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
+from nparam_lint.ground.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

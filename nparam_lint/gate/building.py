@@ -14,10 +14,10 @@ from nparam_lint.config.settings import LOCAL
 from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.run import run_orders, what_was_read
-from nparam_lint.discover import within
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.gate.candidates import Candidate, one_reason
 from nparam_lint.ground.orders import Ask, ImportAttempt, Order
+from nparam_lint.ground.paths import within
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session

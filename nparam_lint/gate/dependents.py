@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.discover import SourceTree, join, parent, place_of, reader, within
-from nparam_lint.discover.source_tree import reachable
+from nparam_lint.discover.files import reader
+from nparam_lint.discover.source_tree import SourceTree, reachable
 from nparam_lint.gate.report import Elsewhere
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.paths import join, parent, place_of, within
 from nparam_lint.repository import ask_git, deleted_files
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 
 if TYPE_CHECKING:
     from nparam_lint.count.measured import InsideRow
-    from nparam_lint.discover import SourceTree
+    from nparam_lint.discover.source_tree import SourceTree
     from nparam_lint.ground.notation import Target
 
 

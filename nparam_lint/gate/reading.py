@@ -20,18 +20,18 @@ from nparam_lint.claims.docstring_budgets import (
     mentions,
     parse_docstring,
 )
-from nparam_lint.discover import (
-    Discovery,
-    discover,
+from nparam_lint.discover import Discovery, discover
+from nparam_lint.discover.definitions import Definition, Problem
+from nparam_lint.discover.files import (
+    list_configs,
+    list_docs,
     list_files,
     list_importable,
+    list_texts,
+    matcher,
     named_files,
-    place_of,
-    within,
+    reader,
 )
-from nparam_lint.discover.definitions import Definition, Problem
-from nparam_lint.discover.files import list_configs, list_docs, list_texts, matcher, reader
-from nparam_lint.discover.syntax import TooSlow, time_limit
 from nparam_lint.evidence import EvidenceQuery, configs
 from nparam_lint.gate import inside
 from nparam_lint.gate.candidates import (
@@ -45,10 +45,11 @@ from nparam_lint.gate.candidates import (
 from nparam_lint.gate.rules import lint
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, place_of, within
+from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Origin, Position, Way
 
 if TYPE_CHECKING:
@@ -154,6 +155,17 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
         known_kinds(unknown, discovery, session)
     findings = [f for f in findings if f.target in by_name or f.code == "NPL003"]
     return ProjectSource(session, files, discovery, candidates, findings, budgets=budgets)
+
+
+def read_alone(session: Session, target: Target) -> ProjectSource:
+    """The source of a target's file, with the target as its only candidate, whatever is declared
+    for it."""
+    files = [target.location] if target.is_path else []
+    discovery = discover(session.root, files, in_full=files, store=session.store)
+    candidate = candidate_for(target, Position(target.location), session.settings, discovery)
+    at = target.location, target.callable
+    candidate.definitions = [d for d in discovery.definitions if (d.path, d.qualname) == at]
+    return ProjectSource(session, files, discovery, [candidate], [])
 
 
 def static_findings(source: ProjectSource, definitions_only: bool = False) -> list[Finding]:

@@ -19,19 +19,19 @@ from msgspec.structs import replace
 
 from nparam_lint.claims import stated
 from nparam_lint.claims.stated import StatedCount
-from nparam_lint.discover.files import list_stating, parent, within
+from nparam_lint.discover.files import list_stating
 from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
-from nparam_lint.ground.file_kinds import DOC_SUFFIXES
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
+from nparam_lint.ground.paths import DOC_SUFFIXES, parent, within
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 

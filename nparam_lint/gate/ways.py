@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.discover import list_configs, list_texts, reader, within
+from nparam_lint.discover.files import list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery, sources
 from nparam_lint.gate.candidates import Candidate, Selection
 from nparam_lint.gate.reading import config_models, listed, unreadable
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
+from nparam_lint.ground.paths import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,6 +37,7 @@ LATE = frozenset(
     claims.suppressions
     cli.main
     cli.progress
+    config
     config.load
     config.positions
     config.session

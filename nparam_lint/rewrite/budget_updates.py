@@ -21,7 +21,6 @@ from nparam_lint.gate.candidates import Selection, why_gone
 from nparam_lint.gate.judge import judge
 from nparam_lint.gate.reading import read_source
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.file_kinds import is_doc
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
 from nparam_lint.ground.notation import (
     Selector,
@@ -32,6 +31,7 @@ from nparam_lint.ground.notation import (
     read_expression,
 )
 from nparam_lint.ground.notation.expression import Formula
+from nparam_lint.ground.paths import is_doc
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
 

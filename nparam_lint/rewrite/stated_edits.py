@@ -12,10 +12,10 @@ from msgspec import Struct
 from nparam_lint.claims.doc_comments import parse_docs
 from nparam_lint.claims.doc_text import COUNT, DocText, plain
 from nparam_lint.count.measured import Measured
-from nparam_lint.ground.file_kinds import is_doc
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import TextError, parse_target, read_expression
 from nparam_lint.ground.notation.grammar import Number, parse_value
+from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.values import Position
 from nparam_lint.report.style import plural
 from nparam_lint.rewrite import number_style

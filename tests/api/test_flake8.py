@@ -111,8 +111,8 @@ def fails(*_):
 
 
 def test_a_file_without_torch_is_not_looked_at_and_a_defect_is_said_of_its_file(monkeypatch):
-    monkeypatch.setattr("nparam_lint.gate.rules.lint.lint_source", fails)
+    monkeypatch.setattr("nparam_lint.gate.rules.lint.parse_text", fails)
     assert list(Plugin(ast.parse(""), "x.py", ["x = 1"]).run()) == []
     ((line, column, text, _),) = Plugin(ast.parse(""), "net.py", [HEAD]).run()
-    said = "NPL003 not checked: a defect of nparam-lint: KeyError: 'a' in api/flake8_plugin.py:"
+    said = "NPL003 not checked: a defect of nparam-lint: KeyError: 'a' in gate/rules/lint.py:"
     assert (line, column, text.startswith(said)) == (1, 0, True), text

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nparam_lint.cache.file_facts import FactCache, release
 from nparam_lint.cache.store import Store, digest
-from nparam_lint.discover import discover, list_files, list_importable
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import list_files, list_importable
 from nparam_lint.ground.values import Position
 
 NET = 'import torch\nclass Net(torch.nn.Module):\n    """nparam: 5"""\n'

@@ -19,7 +19,8 @@ from nparam_lint.count.answers import Answers
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.count.run import run_orders
 from nparam_lint.count.worker_process import wait_for_end
-from nparam_lint.discover import discover, list_files
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import list_files
 from nparam_lint.ground.orders import Ask, Build, Order, Recipe
 
 PROJECTS = Path(__file__).resolve().parent.parent / "projects"

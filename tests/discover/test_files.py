@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sample_files import write_files
 
-from nparam_lint.discover import (
-    discover,
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import (
     find_root,
     inner_folders,
     list_below,

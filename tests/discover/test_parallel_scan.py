@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nparam_lint.discover import parallel_scan, scan_source, source_tree
+from nparam_lint.discover import parallel_scan, source_tree
 from nparam_lint.discover.parallel_scan import scan_many
-from nparam_lint.discover.scan import import_statements
+from nparam_lint.discover.scan import import_statements, scan_source
 from nparam_lint.discover.source_tree import SourceTree
 
 SOURCES = {

@@ -9,7 +9,7 @@ import re
 import pytest
 from discover_project import discovered
 
-from nparam_lint.discover import list_texts, reader
+from nparam_lint.discover.files import list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sources import called
 from nparam_lint.ground.notation import Target

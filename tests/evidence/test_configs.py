@@ -9,7 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nparam_lint.discover import discover, list_configs, list_texts, reader
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.configs import ConfigModels

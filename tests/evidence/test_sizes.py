@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from discover_project import discovered
 
-from nparam_lint.discover import reader
+from nparam_lint.discover.files import reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sizes import find_sizes
 from nparam_lint.ground.notation import Target

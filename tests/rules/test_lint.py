@@ -10,7 +10,8 @@ import pytest
 from sample_files import write_files
 
 from nparam_lint.cache.store import Store
-from nparam_lint.discover import discover, list_files, list_importable
+from nparam_lint.discover import discover
+from nparam_lint.discover.files import list_files, list_importable
 from nparam_lint.gate.rules import lint
 from nparam_lint.gate.rules.lint import lint_files, lint_source, scan_and_lint, source_codes
 from nparam_lint.ground.findings import Finding

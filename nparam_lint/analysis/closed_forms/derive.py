@@ -27,7 +27,7 @@ from nparam_lint.analysis.closed_forms.regions import FormCase, cases_of
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
 from nparam_lint.analysis.closed_forms.verified_forms import PathForms
-from nparam_lint.discover.syntax import TooSlow, time_limit
+from nparam_lint.ground.time_limit import TooSlow, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

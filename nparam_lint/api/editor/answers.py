@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.changes import causes
 from nparam_lint.config.load import ConfigError
-from nparam_lint.config.session import Session, open_session
+from nparam_lint.config.session import Session, open_session, root_around
 from nparam_lint.config.settings import Settings
-from nparam_lint.discover import find_root, place_of
 from nparam_lint.gate import check, with_lines_of
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.lines import lines_of
+from nparam_lint.ground.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def check_around(
 
 def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
     """A run on the project of a file; where its config is wrong, what is, as findings."""
-    root = find_root(path)
+    root = root_around(path)
     place = place_of(path, root)
     try:
         return FileAnswer(open_session(root, environ, place=path.parent), place, [], _NOTHING)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.discover.scan import scan_source
+from nparam_lint.gate.lookup import definition_lines
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now
 from nparam_lint.ground.values import Position
@@ -90,9 +90,7 @@ class FileNotes(Struct, frozen=True, dict=True):
         skipped = [(target, why) for target, why in self.answer.report.skipped if prefix in target]
         if not skipped:
             return
-        facts = scan_source(self.answer.place, "\n".join(self.answer.text).encode())
-        definitions = (*facts.classes, *facts.functions, *facts.methods)
-        lines = {f"{prefix}{item.qualname}": item.line for item in definitions}
+        lines = definition_lines(self.answer.place, "\n".join(self.answer.text).encode())
         for target, why in skipped:
             if target in lines:
                 reason = style.short_reason(why.reason, target.removeprefix(prefix))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.ground.notation import Selector
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from nparam_lint.claims.doc_text import DocText, cells, is_row, plain
 from nparam_lint.claims.stated.config_keys import counts_in_keys
 from nparam_lint.claims.stated.sentences import counts_in_text
 from nparam_lint.claims.stated.tables import GridCell, counts_in_table
-from nparam_lint.ground.file_kinds import is_doc
+from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:

@@ -20,10 +20,11 @@ from nparam_lint.claims import suppressions
 from nparam_lint.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
-from nparam_lint.discover.syntax import TooSlow, rare_collection, time_limit
+from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.gate.rules import source_codes, source_file, values
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ _UNREADABLE_BUDGET = "NPL002"
 def lint_source(source: str, path: str) -> list[Finding]:
     """All static findings of one file that no comment silences, sorted by place, and its budgets
     that cannot be read. Its modules are the classes that it shows to be one itself. A source that
-    cannot be parsed has no findings."""
+    cannot be parsed has no findings, and neither has one that cannot be about models."""
+    if not is_hinted(source.encode("utf-8", "replace")):
+        return []
     text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
         parsed = parse_text(path, text)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.ground.file_kinds import CONFIG_SUFFIXES
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.nearest import nearest
+from nparam_lint.ground.paths import CONFIG_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
