@@ -31,86 +31,45 @@ def fault(text, path="README.md"):
     return f"{only.line}:{only.column} {only.message}"
 
 
-@pytest.mark.parametrize(
-    ("line", "value"),
-    [
-        ("It has 86.6M <!-- nparam: a.py::A --> parameters.", "1:8 86.6M"),
-        ("It has **86,567,656** parameters.<!-- nparam: a.py::A -->", "1:10 86,567,656"),
-        ("ViT-B/16 of 2021 has 86.6M, 81.1 % <!-- nparam: a.py::A -->", "1:22 86.6M"),
-        ("12 layers, ~86.6 million parameters <!--nparam: a.py::A-->", "1:12 ~86.6M"),
-        ("<!-- nparam: a.py::A --> `86_567_656` parameters", "1:27 86_567_656"),
-        ("1M<!-- nparam: a.py::A --> 2M", "1:1 1M"),
-        ("| a | 1M | 2.5M <!-- nparam: a.py::A --> | 3M |", "1:12 2.5M"),
-        ("| a | <!-- nparam: a.py::A --> 2.5M | 3M |", "1:32 2.5M"),
-        ("224×224, 7.2e6 params, 4-8x <!-- nparam: a.py::A -->", "1:10 7.2e6"),
-        ("\n<!-- nparam: a.py::A -->\n\n\nIt has\n86.6M.\n", "6:1 86.6M"),
-        ("- a list\n\n    5M <!-- nparam: a.py::A -->", "3:5 5M"),
-        ("5M <!--- nparam: a.py::A --->", "1:1 5M"),
-        ("`<!--` and 5M <!-- nparam: a.py::A -->", "1:12 5M"),
-        ("has > 1.2M <!-- nparam: a.py::A -->", "1:5 > 1.2M"),
-        ("> 1.2M <!-- nparam: a.py::A --> is quoted", "1:3 1.2M"),
-        ("<b>1.2M</b> <!-- nparam: a.py::A -->", "1:4 1.2M"),
-        ("has 7.1M ± 2% <!-- nparam: a.py::A -->", "1:5 7.1M ± 2%"),
-        ("7.1M +/- 100k, 3 % <!-- nparam: a.py::A -->", "1:1 7.1M +/- 100k"),
-        (
-            "| Net | Params (M) |\n|---|---|\n| a | 7.1 ± 2% <!-- nparam: a.py::A --> |",
-            "3:7 7.1M ± 2%",
-        ),
-    ],
-)
-def test_the_nearest_number_is_bound(line, value):
-    ((at, target, selector, text),) = bound(line)
-    assert (f"{at} {text}", target, selector) == (value, "a.py::A", "")
+def said_of(text, path="README.md"):
+    """What is bound in a text and what is wrong in it, with their places."""
+    found, faults = parse_docs(path, text)
+    lines = [(one.line, one.column, one.message) for one in faults]
+    for one in found:
+        selector = f"[{one.selector}]" if str(one.selector) else ""
+        lines.append((one.line, one.column, f"{one.target}{selector} {one.value.text}"))
+    lines = "".join(f"  {line}:{column} {what}\n" for line, column, what in sorted(lines))
+    return f"{text.rstrip()}\n{lines}"
 
 
-def test_the_target_is_in_the_notation_of_the_whole_tool():
-    text = (
-        "330 MB <!-- nparam: a.py::A(depth = 24)[encoder, bytes] --> 1k <!-- nparam: t.m::f() -->"
-    )
-    assert bound(text) == [
-        ("1:1", "a.py::A(depth = 24)", "encoder, bytes", "330 MB"),
-        ("1:61", "t.m::f()", "", "1k"),
-    ]
+A = "<!-- nparam: a.py::A -->"
+NEAREST = [
+    *(f"It has 86.6M {A} parameters.", f"It has **86,567,656** parameters.{A}"),
+    *(f"ViT-B/16 of 2021 has 86.6M, 81.1 % {A}", f"12 layers, ~86.6 million parameters {A}"),
+    *("5M<!--nparam: a.py::A-->", f"{A} `86_567_656` parameters", f"1M{A} 2M"),
+    *(f"| a | 1M | 2.5M {A} | 3M |", f"| a | {A} 2.5M | 3M |", f"224×224, 7.2e6 params, 4-8x {A}"),
+    *(f"\n{A}\n\n\nIt has\n86.6M.\n", f"- a list\n\n    5M {A}", "5M <!--- nparam: a.py::A --->"),
+    *(f"`<!--` and 5M {A}", f"has > 1.2M {A}", f"> 1.2M {A} is quoted", f"<b>1.2M</b> {A}"),
+    *(f"has 7.1M ± 2% {A}", f"7.1M +/- 100k, 3 % {A}"),
+    f"| Net | Params (M) |\n|---|---|\n| a | 7.1 ± 2% {A} |",
+    "330 MB <!-- nparam: a.py::A(depth = 24)[encoder, bytes] --> 1k <!-- nparam: t.m::f() -->",
+]
+UNREADABLE = [
+    *("5M <!-- nparams: a.py::A -->", "5M <!-- nparam a.py::A -->", "5M <!-- nparam: a.py:A -->"),
+    *(f"x\n{A}", f"{A}\n12 layers, 5M", f"86.6 {A}", f"86 MB {A}"),
+    *(f"{A}\n| a |\n|---|\n| 5M |", "<!-- nparam: P = a.py::A -->\n5M"),
+]
+NOTHING = [
+    *(f"`5M {A}`", f"```\n5M {A}\n```", f"~~~~ md\n```\n5M {A}\n```\n~~~~"),
+    *(f"text\n\n    5M {A}\n\n    6M {A}", "5M <!-- a note on nparam: 3 -->"),
+    *("5M <!-- nparam-lint: a.py::A -->", "5M <!-- nparam: ignore[NPL001] -->"),
+    *("`nparam: 5M`", "```\nnparam: 5M\n```", "nparam: how many", "n_params: 5M", "nparam-lint: 5"),
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`5M <!-- nparam: a.py::A -->`",
-        "```\n5M <!-- nparam: a.py::A -->\n```",
-        "~~~~ md\n```\n5M <!-- nparam: a.py::A -->\n```\n~~~~",
-        "text\n\n    5M <!-- nparam: a.py::A -->\n\n    6M <!-- nparam: a.py::A -->",
-        "5M <!-- a note on nparam: 3 -->",
-        "5M <!-- nparam-lint: a.py::A -->",
-        "5M <!-- nparam: ignore[NPL001] -->",
-    ],
-)
-def test_code_and_other_comments_bind_nothing(text):
-    assert bound(text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("5M <!-- nparams: a.py::A -->", "1:4 found `nparams:`, expected `nparam: TARGET`"),
-        ("5M <!-- nparam a.py::A -->", "1:4 found `nparam`, expected `nparam: TARGET`"),
-        ("5M <!-- nparam: a.py:A -->", "1:4 found `a.py:A`, expected LOCATION::CALLABLE such as "),
-        ("x\n<!-- nparam: a.py::A -->", "2:1 found no number before the comment in its line, and "),
-        (
-            "<!-- nparam: a.py::A -->\n12 layers, 5M",
-            "1:1 found several numbers in the paragraph below (12, 5M), expected one; next: put ",
-        ),
-        ("86.6 <!-- nparam: a.py::A -->", "1:1 found '86.6', a decimal without a suffix; did you "),
-        ("86 MB <!-- nparam: a.py::A -->", "1:1 found `MB`, which counts bytes; expected "),
-        (
-            "<!-- nparam: a.py::A -->\n| a |\n|---|\n| 5M |",
-            "1:1 found `a.py::A`, expected `nparam: COLUMN = TARGET` above a table",
-        ),
-        ("<!-- nparam: P = a.py::A -->\n5M", "1:1 found no table of Markdown below the comment"),
-    ],
-)
-def test_what_cannot_be_read_says_where(text, said):
-    assert fault(text).startswith(said)
+def test_code_other_comments_and_the_word_beside_no_number_bind_nothing():
+    for text in NOTHING:
+        assert bound(text) == [], text
 
 
 TABLE = """\
@@ -122,51 +81,15 @@ TABLE = """\
 """
 
 
-def test_a_column_whose_targets_follow_from_the_rows():
-    text = f"<!-- nparam: #params = a.py::{{Model}}[trainable]\n     ViT-L = - -->\n\n{TABLE}"
-    assert bound(text) == [("6:30", "a.py::vit_b", "trainable", "86.6M")]
-
-
-def test_rows_whose_targets_are_listed():
-    rows = "ViT-L = a.py::vit(depth=24)\nvit_b = a.py::vit(name='b')"
-    assert bound(f"<!-- nparam: #Params (M)\n{rows}\n-->\n{TABLE}") == [
-        ("7:30", "a.py::vit(name='b')", "", "86.6M"),
-        ("8:16", "a.py::vit(depth=24)", "", "304.3M"),
-    ]
-
-
-def test_a_cell_with_a_comment_of_its_own_is_left_to_it():
-    table = TABLE.replace("304.3M", "304.3 <!-- nparam: a.py::own -->")
-    found = bound(f"<!-- nparam: #Params = a.py::{{Model}} -->\n{table}")
-    assert sorted(found) == [
-        ("4:30", "a.py::vit_b", "", "86.6M"),
-        ("5:16", "a.py::own", "", "304.3M"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("head", "said"),
-    [
-        (
-            "Parms = a.py::{Model}",
-            "1:1 the table has no column 'Parms'; did you mean #Params (M)?",
-        ),
-        ("Acc. = a.py::{Modell}", "1:1 the table has no column 'Modell'; did you mean Model?"),
-        ("#Params\nvit_c = a.py::A", "1:1 the table has no row 'vit_c'; did you mean vit_b?"),
-        ("#Params\nvit_b", "1:1 found `vit_b`, expected `ROW = TARGET`"),
-        ("#Params\nvit_b = a.py:A", "5:28 found `a.py:A`, expected LOCATION::CALLABLE such as "),
-    ],
-)
-def test_what_a_table_does_not_have(head, said):
-    found, faults = parse_docs("README.md", f"<!-- nparam: {head} -->\n{TABLE}")
-    texts = [f"{one.line}:{one.column} {one.message}" for one in faults]
-    assert not found
-    assert all(said in text for text in texts)
-    assert texts
-
-
-def test_restructuredtext_has_a_comment_above_a_paragraph():
-    text = """\
+# What stands in the comment above the table.
+HEADS = [
+    "#params = a.py::{Model}[trainable]\n     ViT-L = -",
+    "#Params (M)\nViT-L = a.py::vit(depth=24)\nvit_b = a.py::vit(name='b')\n",
+    *("Parms = a.py::{Model}", "Acc. = a.py::{Modell}", "#Params\nvit_c = a.py::A"),
+    *("#Params\nvit_b", "#Params\nvit_b = a.py:A"),
+]
+OWN = TABLE.replace("304.3M", "304.3 <!-- nparam: a.py::own -->")  # a comment of its own
+RST = """\
 Title
 =====
 
@@ -182,10 +105,17 @@ It has 86.6M parameters::
 
 1_000.
 """
-    assert bound(text, "a.rst") == [
-        ("6:8", "a.py::A", "trainable", "86.6M"),
-        ("14:1", "a.py::C", "", "1_000"),
-    ]
+
+
+def test_what_comments_bind(expected):
+    said = {
+        "the nearest number": "".join(map(said_of, NEAREST)),
+        "what cannot be read": "".join(map(said_of, UNREADABLE)),
+    }
+    for head in HEADS:
+        said[f"a table below {head}"] = said_of(f"<!-- nparam: {head} -->\n{TABLE}")
+    own = said_of(f"<!-- nparam: #Params = a.py::{{Model}} -->\n{OWN}")
+    expected(said | {"a cell with a comment of its own": own, "a.rst": said_of(RST, "a.rst")})
 
 
 def test_the_examples_of_the_page_bind_what_it_says():
@@ -228,27 +158,24 @@ def test_places_are_those_of_the_text(lines, count):
     assert (at, value) == (f"{len(lines) + 3}:3", f"{count:,}")
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "<!--",
-                "-->",
-                " nparam: ",
-                "a.py::A",
-                "= ",
-                "| ",
-                "|--|",
-                "\n",
-                "5M ",
-                "`",
-                "```",
-                "{",
-                "x",
-            ]
-        )
-    )
-)
+WORDS = [
+    "<!--",
+    "-->",
+    " nparam: ",
+    "a.py::A",
+    "= ",
+    "| ",
+    "|--|",
+    "\n",
+    "5M ",
+    "`",
+    "```",
+    "{",
+    "x",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS)))
 def test_whatever_is_written_can_be_read(parts):
     found, faults = parse_docs("README.md", "".join(parts))
     assert all(one.line and one.column for one in (*found, *faults))
@@ -280,19 +207,11 @@ def test_a_claim_outside_of_the_comments_of_restructured_text_is_told(text):
     assert fault(text, "a.rst").endswith("outside of a comment, expected `.. nparam: TARGET`")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["`nparam: 5M`", "```\nnparam: 5M\n```", "nparam: how many", "n_params: 5M", "nparam-lint: 5"],
-)
-def test_the_word_in_code_or_beside_no_number_is_no_claim(text):
-    assert bound(text) == []
-
-
-@pytest.mark.parametrize("cell", ["100-110", "100..110", "7,5M", "224×224", "v2"])
-def test_a_cell_without_a_count_is_told(cell):
+def test_a_cell_without_a_count_is_told():
     table = "| M | P |\n|---|---|\n| a | {} |\n| b | – |\n| c | –[^1] |"
-    said = fault(f"<!-- nparam: P = a.py::{{M}} -->\n{table.format(cell)}\n")
-    assert said.startswith(f"4:7 found `{cell}`, expected one count; next: write `ROW = -`")
+    for cell in ("100-110", "100..110", "7,5M", "224×224", "v2"):
+        said = fault(f"<!-- nparam: P = a.py::{{M}} -->\n{table.format(cell)}\n")
+        assert said.startswith(f"4:7 found `{cell}`, expected one count; next: write `ROW = -`")
 
 
 @pytest.mark.first_cases(2)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -47,63 +48,25 @@ def test_names_are_those_that_need_values() -> None:
     assert parse_formula("max(n, 3) if kind == 'x' else m").names == {"n", "kind", "m"}
 
 
-@pytest.mark.parametrize(
-    ("text", "offset", "message"),
-    [
-        ("n +* 2", 3, "expected a formula"),
-        ("  n + 'é' + a.b", 6, "only be compared"),
-        ("(x == 'é') + a().b", 13, "expected the bare name `b`"),
-        ("len(n)", 0, "expected one of min, max, abs, ceil, floor, trunc"),
-        ("max(n, key=n)", 0, "positional arguments"),
-        ("abs(1, 2)", 0, "one argument"),
-        ("min()", 0, "positional arguments"),
-        ("max(*n)", 4, "found `*n`"),
-        ("n[m]", 0, "found `n[m]`, expected an element of a list"),
-        ("n[True]", 0, "found `n[True]`, expected an element of a list"),
-        ("(n)[0][m]", 0, "expected an element of a list"),
-        ("[n]", 0, "expected numbers"),
-        ("lambda: 1", 0, "expected numbers"),
-        ("(n := 1)", 1, "expected numbers"),
-        ("True + 1", 0, "only be compared"),
-        ("1j", 0, "expected numbers"),
-        ("n & 1", 0, "expected numbers"),
-        ("1 if n in m else 2", 10, "expected one tuple"),
-        ("1 if n in (m,) else 2", 11, "expected a constant"),
-        ("n is m", 5, "expected `is None`"),
-        ("1e999999999", 0, "too large"),
-        ("__import__('os').system('x')", 0, "expected one of"),
-        ("", 0, "expected a formula"),
-    ],
-)
-def test_refuses_with_a_place(text: str, offset: int, message: str) -> None:
-    with pytest.raises(FormulaError) as caught:
-        parse_formula(text)
-    assert message in caught.value.message
-    assert caught.value.offset == offset
+# What is refused, and where: of the text, and as it is evaluated.
+REFUSED = [
+    *("n +* 2", "  n + 'é' + a.b", "(x == 'é') + a().b", "len(n)", "max(n, key=n)", "abs(1, 2)"),
+    *("min()", "max(*n)", "n[m]", "n[True]", "(n)[0][m]", "[n]", "lambda: 1", "(n := 1)"),
+    *("True + 1", "1j", "n & 1", "1 if n in m else 2", "1 if n in (m,) else 2", "n is m"),
+    *("1e999999999", "__import__('os').system('x')", ""),
+    *("n + norm", "n * kv", "norm < 3", "n / zero", "n % zero", "zero ** -1", "9**9**9**9"),
+    *("n**n**n", "(1/3)**(9**99)", "2**0.5", "(-8)**(1/3)", "inf", "nan"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("n + norm", "`norm` is 'rms', not a number"),
-        ("n * kv", "`kv` is None, not a number"),
-        ("norm < 3", "`norm` is 'rms', not a number"),
-        ("n / zero", "`n / zero` divides by zero"),
-        ("n % zero", "divides by zero"),
-        ("zero ** -1", "divides by zero"),
-        ("9**9**9**9", "too large"),
-        ("n**n**n", "too large"),
-        ("(1/3)**(9**99)", "too large"),
-        ("2**0.5", "not exact"),
-        ("(-8)**(1/3)", "not exact"),
-        ("inf", "not a finite number"),
-        ("nan", "not a finite number"),
-    ],
-)
-def test_evaluation_faults(text: str, message: str) -> None:
-    with pytest.raises(FormulaError) as caught:
-        parse_formula(text).evaluate({**NAMES, "inf": math.inf, "nan": math.nan})
-    assert message in caught.value.message
+def test_what_is_refused_and_where(expected) -> None:
+    said = ""
+    for text in REFUSED:
+        with pytest.raises(FormulaError) as caught:
+            parse_formula(text).evaluate({**NAMES, "inf": math.inf, "nan": math.nan})
+        said += f"{text!r}\n    {caught.value.offset}: {caught.value.message}\n"
+    said = re.sub("(expected a formula): .*", r"\\1", said)  # the words of Python's parser
+    expected({"refused": said})
 
 
 def test_unknown_names() -> None:

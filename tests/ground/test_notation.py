@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,76 +35,34 @@ hosts = called | st.builds(Target, st.just(""), dotted, st.none() | arguments)
 targets = called | st.builds(Target, locations, dotted, st.none(), hosts)
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "selector"),
-    [
-        ("nanogpt/model.py::GPT", Target("nanogpt/model.py", "GPT"), Selector()),
-        ("timm::resnet50()", Target("timm", "resnet50", ""), Selector()),
-        (" m.py::GPT[total] ", Target("m.py", "GPT"), Selector()),
-        ("m.py::GPT[h.*]", Target("m.py", "GPT"), Selector("total", "h.*")),
-        ("m.py::f('a)b]')[bytes]", Target("m.py", "f", "'a)b]'"), Selector("bytes")),
-        (
-            "m.py::f(x=[1,2][0])[trainable]",
-            Target("m.py", "f", "x=[1,2][0]"),
-            Selector("trainable"),
-        ),
-        ("a.b::C.make(1)", Target("a.b", "C.make", "1"), Selector()),
-        ("m.py::f()[trainable, enc]", Target("m.py", "f", ""), Selector("trainable", "enc")),
-        ("4_pretrain (1)/m.py::C", Target("4_pretrain (1)/m.py", "C"), Selector()),
-        ("m.py::Block(in n.py::GPT)", Target("m.py", "Block", None, GPT), Selector()),
-        (
-            "m.py::Block( in n.py::GPT )[a]",
-            Target("m.py", "Block", None, GPT),
-            Selector("total", "a"),
-        ),
-        ("m.py::Block[bytes](in n.py::GPT)", Target("m.py", "Block", None, GPT), Selector("bytes")),
-        (
-            "m.py::Block(in GPT(a=')', b=f(1)))",
-            Target("m.py", "Block", None, Target("", "GPT", "a=')', b=f(1)")),
-            Selector(),
-        ),
-    ],
-)
-def test_reads_selected_targets(text: str, target: Target, selector: Selector) -> None:
-    assert parse_selected(text) == (target, selector)
+# What is read of each, and what is refused with its place.
+TARGETS = [
+    *("nanogpt/model.py::GPT", "timm::resnet50()", " m.py::GPT[total] ", "m.py::GPT[h.*]"),
+    *("m.py::f('a)b]')[bytes]", "m.py::f(x=[1,2][0])[trainable]", "a.b::C.make(1)"),
+    *("m.py::f()[trainable, enc]", "4_pretrain (1)/m.py::C", "m.py::Block(in n.py::GPT)"),
+    *("m.py::Block( in n.py::GPT )[a]", "m.py::Block[bytes](in n.py::GPT)"),
+    "m.py::Block(in GPT(a=')', b=f(1)))",
+    *("GPT", "  ", "::GPT", "a-b::C", "m.py::", "m.py::1x", "m.py::C(a", "m.py::C(a]"),
+    *("m.py::C('a)", "m.py::C(a=)", "m.py::C(1 # x)", "m.py::C(1)(2)", "m.py::C(1)[bytes] x"),
+    *("m.py::C[]", "m.py::C[bytes,]", "m.py::C[enc, trainabel]", "m.py::C[bytes, total]"),
+    *("m.py::C[a..b]", "m.py::C(in)", "m.py::C(in a-b::D)", "m.py::C(in D x)"),
+    *("m.py::C(in D(in E))", "m.py::C(in n.py::D(in E))"),
+]
+
+
+def read(text: str) -> str:
+    try:
+        target, selector = parse_selected(text)
+    except TextError as error:
+        if "Python" in error.message:  # where exactly in the arguments is its parser's choice
+            return f"{error.message.partition(': ')[0]}, at {text.index('(')} or behind it"
+        return f"{error.offset}: {error.message}"
     assert without_arguments(str(target)) == str(target.bare)
+    return f"{target!r}\n    {selector!r}"
 
 
-@pytest.mark.parametrize(
-    ("text", "offset", "message"),
-    [
-        ("GPT", 0, "expected LOCATION::CALLABLE"),
-        ("  ", 2, "found nothing"),
-        ("::GPT", 0, "expected LOCATION::CALLABLE"),
-        ("a-b::C", 0, "such as timm.models"),
-        ("m.py::", 6, "the name of a class"),
-        ("m.py::1x", 6, "the name of a class"),
-        ("m.py::C(a", 7, "never closed"),
-        ("m.py::C(a]", 9, "found `]`, expected `)`"),
-        ("m.py::C('a)", 8, "a string that is never closed"),
-        ("m.py::C(a=)", 8, "the arguments of a Python call"),
-        ("m.py::C(1 # x)", 8, "the arguments of a Python call"),
-        ("m.py::C(1)(2)", 10, "found `(2)`"),
-        ("m.py::C(1)[bytes] x", 18, "found `x`"),
-        ("m.py::C[]", 7, "found `[]`"),
-        ("m.py::C[bytes,]", 14, "found nothing"),
-        ("m.py::C[enc, trainabel]", 13, "did you mean `trainable`?"),
-        ("m.py::C[bytes, total]", 15, "one module path"),
-        ("m.py::C[a..b]", 8, "a metric or a module path"),
-        ("m.py::C(in)", 10, "found nothing, expected LOCATION::CALLABLE"),
-        ("m.py::C(in a-b::D)", 11, "such as timm.models"),
-        ("m.py::C(in D x)", 13, "found `x`"),
-        ("m.py::C(in D(in E))", 12, "the arguments of a Python call"),
-        ("m.py::C(in n.py::D(in E))", 11, "a model such as nets/gpt.py::GPT"),
-    ],
-)
-def test_faults_name_their_place(text: str, offset: int, message: str) -> None:
-    with pytest.raises(TextError, match=re.escape(message)) as caught:
-        parse_selected(text)
-    if "Python" in message:  # where exactly in the arguments is the parser's choice
-        assert caught.value.offset >= offset
-    else:
-        assert caught.value.offset == offset
+def test_what_is_read_of_each_target(expected) -> None:
+    expected({"targets": "".join(f"{text!r}\n    {read(text)}\n" for text in TARGETS)})
 
 
 def test_a_target_has_no_selector() -> None:
