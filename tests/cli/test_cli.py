@@ -16,7 +16,8 @@ PLAIN = "def one():\n    return 1\n"
 
 
 @pytest.fixture(scope="module")
-def right(project):
+def place(project):
+    """A project in which everything is right."""
     return project("right")
 
 
@@ -33,74 +34,50 @@ def gone(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("gone"), files)
 
 
-@pytest.fixture
-def told(nparam_lint):
-    """What a command says that succeeds."""
-
-    def run(*arguments, cwd):
-        done = nparam_lint(*arguments, cwd=cwd)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
-
-    return run
-
-
-def document(text):
-    """The one JSON document that the text is, with nothing around it."""
-    assert text.startswith("{")
-    assert text.endswith("}\n")
-    return json.loads(text)
+# A clean project, where there is nothing else to say; models of it, of an installed package, and
+# one that another contains.
+COMMANDS = """
+check
+show 'mlp.py::MLP(width=2)' -v
+show 'torch.nn::Bilinear(3, 4, 5)' -v
+show block.py::Block
+rule npl001
+"""
 
 
-# --- checking -------------------------------------------------------------------------------
+def test_what_is_said(transcript, expected):
+    expected(transcript(COMMANDS, cwd="nets"))
 
 
-@pytest.fixture(scope="module")
-def clean(nparam_lint, right):
-    return nparam_lint(cwd=right, COLUMNS="80")
+def test_what_is_listed(answered, tmp_path):
+    assert re.findall(r"^NPL\d+", answered("rule").stdout, re.MULTILINE) == list(RULES)
+    assert answered("--version").stdout == f"nparam-lint {__version__}\n"
+    (tmp_path / "plain.py").write_text(PLAIN)
+    assert "1 Python file" in answered(cwd=tmp_path).stdout  # without a model: no error
 
 
-def test_without_a_path_the_current_project_is_checked_and_a_clean_one_exits_with_0(clean):
-    assert (clean.returncode, clean.stderr) == (0, "")
-    assert clean.stdout.startswith("5 models: 5 measured")  # there is nothing else to say
-    assert "NPL" not in clean.stdout
-
-
-def test_the_report_fits_the_terminal(clean, nparam_lint, gone):
-    assert [line for line in clean.stdout.splitlines() if len(line) > 80] == []
-    for width in (60, 80):
-        narrow = nparam_lint(cwd=gone, COLUMNS=str(width)).stdout
-        assert max(map(len, narrow.splitlines())) <= width
-    assert "\x1b" not in clean.stdout
-
-
-@pytest.fixture(scope="module")
-def written(nparam_lint, drift, tmp_path_factory):
-    """A JSON report in a file, and the run that wrote it."""
-    path = tmp_path_factory.mktemp("out") / "report.json"
-    options = ("check", "--format", "json", "--output-file", path, "--device", "meta")
-    done = nparam_lint(*options, cwd=drift)
-    return done, document(path.read_text())
-
-
-def test_findings_exit_with_1_and_beside_an_output_file_the_log_gets_text(written):
-    done, report = written
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "· 4 budgets broken ·" in done.stdout
-    assert [(f["code"], f["path"], f["line"]) for f in report["findings"]] == [
-        ("NPL001", "model.py", 5),
-        ("NPL001", "model.py", 17),
-        ("NPL001", "model.py", 24),
-        ("NPL001", "pyproject.toml", 2),
-    ]
+def test_a_path_in_a_subdirectory_is_named_from_the_project(answered):
+    text = answered("block.py", "--format", "json", "--declared", cwd="nets").stdout
+    every = json.loads(text)["models"]
+    models = {m["target"]: m["because"] for m in every if m["way"] is None}
+    because = "depends on nets/block.py"
+    assert models == {"nets/block.py::Block(64)": None, "nets/lm.py::TiedLM": because}
 
 
 def has(part, **expected):
     assert {key: part[key] for key in expected} == expected
 
 
-def test_the_json_schema(written, drift):
-    _, report = written
+def test_json_in_a_file_beside_which_the_log_gets_text(nparam_lint, drift, tmp_path):
+    path = tmp_path / "report.json"
+    options = ("check", "--format", "json", "--output-file", path, "--device", "meta")
+    done = nparam_lint(*options, cwd=drift)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "· 4 budgets broken ·" in done.stdout
+    report = json.loads(path.read_text())
+    places = [("model.py", 5), ("model.py", 17), ("model.py", 24), ("pyproject.toml", 2)]
+    found = [(f["code"], f["path"], f["line"]) for f in report["findings"]]
+    assert found == [("NPL001", *at) for at in places]
     has(report, version=1, tool={"name": "nparam-lint", "version": __version__})
     environment = report["environment"]
     has(environment, python=sys.executable, devices=["meta"])
@@ -122,28 +99,10 @@ def test_an_absolute_path_from_elsewhere_gives_paths_of_the_project(nparam_lint,
     done = nparam_lint(drift / "model.py", "--format=concise", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
-    assert [line.partition(" ")[0] for line in lines] == [
-        "model.py:5:16:",
-        "model.py:17:17:",
-        "model.py:24:27:",
-        "pyproject.toml:2:1:",
-    ]
+    places = ["model.py:5:16:", "model.py:17:17:", "model.py:24:27:", "pyproject.toml:2:1:"]
+    assert [line.partition(" ")[0] for line in lines] == places
     for line in lines:
         assert re.fullmatch(r"[^\s:]+:\d+:\d+: (error|warning): NPL\d{3} \S.*", line)
-
-
-def test_a_path_in_a_subdirectory_is_named_from_the_project(told, right):
-    every = document(told("block.py", "--format", "json", "--declared", cwd=right / "nets"))[
-        "models"
-    ]
-    models = {m["target"]: m["because"] for m in every if m["way"] is None}
-    because = "depends on nets/block.py"
-    assert models == {"nets/block.py::Block(64)": None, "nets/lm.py::TiedLM": because}
-
-
-def test_a_project_without_models_is_no_error(told, tmp_path):
-    (tmp_path / "plain.py").write_text(PLAIN)
-    assert "1 Python file" in told(tmp_path, cwd=tmp_path)
 
 
 # --- the question cannot be answered --------------------------------------------------------
@@ -165,95 +124,37 @@ def test_what_a_configuration_says_is_printed_and_does_nothing(nparam_lint, tmp_
 
 
 def test_an_interpreter_without_torch_is_told_with_its_reason_and_the_next_step(
-    nparam_lint, right, without_torch
+    answered, without_torch
 ):
-    done = nparam_lint("--python", without_torch, "--format", "json", cwd=right)
-    assert done.returncode == 2
-    report = document(done.stdout)
+    done = answered("--python", without_torch, "--format", "json", code=2)
+    report = json.loads(done.stdout)
     assert {m["status"] for m in report["models"]} == {"not_measured"}
-    assert report["models"]
     assert not any(b["ok"] for m in report["models"] for b in m["budgets"])
     assert report["environment"]["torch"] is None
     assert (report["summary"]["measured"], report["findings"]) == (0, [])
     for part in (str(without_torch), "option --python", "No module named 'torch'", "next: "):
         assert part in done.stderr
         assert part in report["error"]
-    text = nparam_lint(cwd=right, NPARAM_LINT_PYTHON=str(without_torch))
-    assert text.returncode == 2
+    text = answered(code=2, NPARAM_LINT_PYTHON=str(without_torch))
     assert "environment variable NPARAM_LINT_PYTHON" in text.stderr
     assert "✓" not in text.stdout
+    environment = without_torch.parent.parent
+    for command in ("compare", "update", "doctor"):
+        target = ["nets/mlp.py::MLP"] * (command == "compare")
+        done = answered(command, *target, "--python", environment, code=2)
+        assert "No module named 'torch'" in done.stdout + done.stderr
+        assert "next: " in done.stdout + done.stderr
 
 
-# --- other commands -------------------------------------------------------------------------
-
-
-def test_help_says_what_can_be_asked_and_how_a_budget_is_written(told, tmp_path):
-    text = told("--help", cwd=tmp_path)
-    for part in (
-        "nparam-lint [PATH…]",
-        "show TARGET",
-        "rule CODE",
-        "doctor",
-        "timm::create_model('resnet50')",
-        "nparam: 86.6M",
-        "[tool.nparam-lint.budgets]",
-        "exit codes: 0 no errors (perhaps warnings), 1 errors, 2 ",
-    ):
-        assert part in text
-    for command, part in (("check", "--declared"), ("show", "TARGET"), ("doctor", "--python")):
-        assert part in told(command, "--help", cwd=tmp_path)
-    assert told("--version", cwd=tmp_path) == f"nparam-lint {__version__}\n"
-
-
-def test_rules_are_explained_and_listed(told, tmp_path):
-    explained = told("rule", "npl001", cwd=tmp_path)
-    assert explained.startswith("NPL001  count-outside-budget  (error)\n")
-    listed = re.findall(r"^NPL\d+", told("rule", cwd=tmp_path), re.MULTILINE)
-    assert listed == list(RULES)
-
-
-def test_doctor_says_what_is_used_and_why(told, nparam_lint, right, without_torch):
-    text = told("doctor", cwd=right / "nets")
+def test_doctor_says_what_is_used_and_why(answered, place):
+    text = answered("doctor", cwd="nets").stdout
     rows = dict(re.findall(r"^(\S+(?: \S+)?) {2,}(.+)$", text, re.MULTILINE))
-    assert rows["project"] == str(right)
-    assert rows["config"] == str(right / "pyproject.toml")
+    assert rows["project"] == str(place)
+    assert rows["config"] == str(place / "pyproject.toml")
     assert rows["python"] == sys.executable
     assert rows["because"]
     assert re.match(r"\d+\.\d+", rows["torch"])
     assert rows["devices"].startswith("meta, cpu")
-    bare = nparam_lint("doctor", "--python", without_torch, cwd=right)
-    assert bare.returncode == 2
-    assert "No module named 'torch'" in bare.stdout
-    assert "next: " in bare.stdout
-
-
-def test_show_counts_any_target_from_anywhere_in_the_project(told, right):
-    text = told("show", "mlp.py::MLP(width=2)", "-v", cwd=right / "nets")
-    assert "nets/mlp.py::MLP(width=2)" in text
-    assert re.search(r"parameters +1,600\b", text)
-    assert "nets/mlp.py:22" in text
-    assert re.search(r"hidden\.weight +2 × 784", text)
-
-
-def test_show_counts_models_of_installed_packages(told, tmp_path):
-    text = told("show", "torch.nn::Bilinear(3, 4, 5)", "--format=json", cwd=tmp_path)
-    (model,) = document(text)["models"]
-    assert (model["target"], model["counts"]["total"]) == ("torch.nn::Bilinear(3, 4, 5)", 65)
-    assert [p["shape"] for p in model["parameters"]] == [[5, 3, 4], [5]]
-
-
-def test_show_of_what_cannot_be_built_exits_with_1_and_says_why(nparam_lint, tmp_path):
-    (tmp_path / "alone.py").write_text(
-        "from torch import nn\nclass Alone(nn.Linear):\n    def __init__(self, width): pass\n"
-    )
-    done = nparam_lint("show", "alone.py::Alone", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "Alone needs width" in done.stdout
-
-
-def test_show_of_what_a_model_contains(told, right):
-    text = told("show", "nets/block.py::Block", cwd=right)
-    assert "Block(width=64) in TiedLM(), at blocks.0" in text
 
 
 # --- streams --------------------------------------------------------------------------------
@@ -281,7 +182,10 @@ def test_the_format_may_come_from_the_environment(nparam_lint, gone):
     done = nparam_lint(cwd=gone, NPARAM_LINT_FORMAT="concise")
     assert (done.returncode, done.stdout) == (1, said)
     done = nparam_lint("--format", "json", cwd=gone, NPARAM_LINT_FORMAT="concise")
-    assert document(done.stdout)["findings"][0]["message"] in said
+    assert json.loads(done.stdout)["findings"][0]["message"] in said
+    for width in (60, 80):
+        narrow = nparam_lint(cwd=gone, COLUMNS=str(width)).stdout
+        assert max(map(len, narrow.splitlines())) <= width
 
 
 @pytest.mark.first_cases(2)
@@ -367,11 +271,11 @@ def test_an_error_is_wrapped_for_a_terminal_alone(environ, gone):
     ],
 )
 def test_the_front_end_imports_neither_torch_nor_what_it_does_not_use(
-    environ, right, arguments, unwanted
+    environ, place, arguments, unwanted
 ):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "nparam_lint", *arguments],
-        cwd=right.parent,
+        cwd=place.parent,
         env=environ,
         capture_output=True,
         encoding="utf-8",

@@ -282,39 +282,6 @@ def test_a_file_gets_the_document_the_log_the_text_and_the_page_of_the_run_a_tab
 
 # --- the question cannot be answered ----------------------------------------------------------
 
-WRONG = {
-    "": "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main...",
-    "nosuch": "there is no revision 'nosuch'; git branch -a and git tag list them",
-    "mian": "there is no revision 'mian'; did you mean main?",
-    "HEAD~4": "there is no revision 'HEAD~4'; git log shows them",
-    "main..HEAD": "with the working tree: nparam-lint diff main, or main...",
-    "main...v1": "next: git checkout v1, then nparam-lint diff main...",
-    "nets": "nets is a path: nparam-lint diff HEAD nets",
-    "HEAD nope.py": "no file or directory nope.py now, and there was none at HEAD",
-    "HEAD nparam-lint.toml": "nparam-lint.toml is not a Python file",
-    "HEAD /": "/ is not in a git repository",
-    "HEAD --tolerance much": "option --tolerance is 'much': found 'much', expected",
-    "HEAD --format latex": "diff has no format 'latex'; it has text, concise, json,",
-    "HEAD --python nope/python": "no interpreter at",
-    "HEAD --staged --config new.toml": "new.toml is not in the index",
-    "other...": "other and HEAD have no commit in common; next: compare with other",
-}
-
-
-def test_a_question_that_cannot_be_answered_exits_with_2(sample, diff):
-    sample.git("switch", "--quiet", "--orphan", "other")
-    sample.committed({"a.py": ""})
-    sample.git("switch", "--quiet", "main")
-    sample.write({"new.toml": ""})
-    for words, message in WRONG.items():
-        error = diff(*words.split(), code=2)
-        assert error.startswith("nparam-lint: ")
-        assert message in error
-    sample.committed({"nparam-lint.toml": "tim = 3\n"})
-    sample.write({"nparam-lint.toml": CONFIG})
-    error = diff("HEAD", code=2)
-    assert "at HEAD: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key" in error
-
 
 def test_outside_of_git_and_without_a_commit(nparam_lint, tmp_path, environ):
     done = nparam_lint("diff", "HEAD", cwd=tmp_path, **GIT)
@@ -342,7 +309,7 @@ def test_in_a_shallow_clone_the_command_that_fetches_is_told(sample, nparam_lint
 
 
 def test_what_others_read_is_a_document_also_on_failure(sample, nparam_lint):
-    starts = {"json": "{", "markdown": "<!-- nparam-lint diff -->\n", "github": "::error "}
+    starts = {"markdown": "<!-- nparam-lint diff -->\n", "github": "::error "}
     for format, start in starts.items():
         for options, more in ((["--format", format], {}), ([], {"NPARAM_LINT_FORMAT": format})):
             done = nparam_lint("diff", "nosuch", *options, cwd=sample.path, **GIT | more)

@@ -6,6 +6,7 @@ import json
 from functools import partial
 
 import pytest
+from sample_files import write_files
 
 MODELS = """\
 from dataclasses import dataclass
@@ -128,52 +129,35 @@ def test_fields_of_the_default_config_are_varied_in_every_format(formula):
     assert count() == 14_944
     assert count(n_layer=5, n_embd=8) == 8 * (5 * (24 + 5) + 164)
     assert count(bias=False) == 32 * (3 * 98 + 164)
-    text = formula("nets.py::GPT").stdout
-    assert text.startswith("nets.py::GPT\n  GPT(GPTConfig())\n\n  n_embd*(n_layer*(3*n_embd + 5)")
-    assert "where bias=False:" in text
 
 
-def test_only_what_is_asked_for_is_varied_and_counted(formula):
-    more = ("--vary", "n_embd", "--format", "json")
-    (case,) = document(formula("nets.py::GPT[trainable]", *more))["cases"]
-    assert (case["formula"], case["rules"]) == ("n_embd*(9*n_embd + 79)", ["n_embd % 4 == 0"])
+# What is asked of the models above: only some arguments varied, choices that are all combined, a
+# name for all that is in it, an argument that is None in the call, symbols that stand for names,
+# what has no closed form, and what has no number to vary.
+COMMANDS = """
+formula nets.py::GPT[trainable] --vary n_embd
+formula nets.py::Normed --vary width,bias,norm
+formula 'torch.nn::LSTM(64, 128)' --vary input_size -q
+formula "nets.py::TwoTowers({'width': 8}, {'width': 16})" -q --vary text
+formula "nets.py::TwoTowers({'width': 8}, {'width': 16})" -q --vary "image['width']"
+formula nets.py::Optional --vary 'width,d_ff=None|8'
+formula nets.py::Optional --vary 'width,d_ff=8|12'
+formula nets.py::Square --symbols d=D -q
+formula nets.py::Broken
+formula nets.py::Got
+formula nets.py::Uneven[rows.*]
+formula made.py::of --config made.toml
+"""
+SETUP = "from types import SimpleNamespace as S; c = S(size=6)"
+MADE = {
+    "made.toml": f'[arguments]\n"made.py::of" = {{ setup = "{SETUP}", call = "of(c)" }}\n',
+    "made.py": "from nets import Square\n\n\ndef of(config):\n    return Square(config.size)\n",
+}
 
 
-@pytest.mark.thorough
-def test_choices_that_are_asked_for_are_all_combined(formula):
-    told = document(formula("nets.py::Normed", "--vary", "width,bias,norm", "--format", "json"))
-    assert {tuple(case["case"].values()): case["formula"] for case in told["cases"]} == {
-        (): "width*(width + 3)",
-        (True, "rms"): "width*(width + 2)",
-        (False, "layer"): "width*(width + 2)",
-        (False, "rms"): "width*(width + 1)",
-    }
-
-
-def test_an_installed_class(formula):
-    told = document(formula("torch.nn::LSTM(64, 128)", "--vary", "input_size", "--format", "json"))
-    assert told["cases"][0]["formula"] == "512*input_size + 66_560"
-
-
-@pytest.mark.thorough
-def test_a_name_asks_for_all_that_is_in_it(formula):
-    target = "nets.py::TwoTowers({'width': 8}, {'width': 16})"
-    done = formula(target, "-q", "--vary", "text")
-    assert done.stdout == "  4*text['width'] + 76\n"
-    done = formula(target, "-q", "--vary", "image['width']")
-    assert done.stdout == "  image['width']*(image['width'] + 1) + 68\n"
-
-
-def test_an_argument_that_is_none_in_the_call_may_be_given_numbers(formula):
-    def forms(names):
-        told = document(formula("nets.py::Optional", "--vary", names, "--format", "json"))
-        return told["call"], {case["case"].get("d_ff"): case["formula"] for case in told["cases"]}
-
-    assert forms("width,d_ff=None|8") == (
-        "Optional()",
-        {None: "2*width*(width + 1)", 8: "8*(width + 1)"},
-    )
-    assert forms("width,d_ff=8|12") == ("Optional(d_ff=8)", {None: "d_ff*(width + 1)"})
+def test_what_is_said(place, transcript, expected):
+    write_files(place, MADE)
+    expected(transcript(COMMANDS))
 
 
 @pytest.mark.thorough
@@ -181,85 +165,6 @@ def test_choices_that_are_left_out_are_named(formula):
     done = formula("nets.py::Many")
     assert "\n  matter too  f: --vary f shows how\n" in done.stdout
     assert done.stdout.count("\nwhere ") == 4
-
-
-def test_symbols_stand_for_names(formula):
-    form = formula("nets.py::Square", "--symbols", "d=D", "-q")
-    assert form.stdout == "  D*(D + 1)\n"
-    for symbols, said in {
-        "d": "found 'd', expected name=symbol",
-        "d=c,e=c": "Square() has no argument 'e'; there are: d",
-        "c=d": "Square() has no argument 'c'; there are: d",
-    }.items():
-        assert said in formula("nets.py::Square", "--symbols", symbols, code=2).stderr
-    more = ("--symbols", "d=lambda", "--format", "python")
-    done = formula("nets.py::Square", *more, code=2)
-    assert "option --symbols: lambda is a word of Python, and names nothing there" in done.stderr
-    optional = ("nets.py::Optional", "--vary", "width,d_ff=8", "--symbols")
-    for symbols, twice in {"width=c,d_ff=c": "c", "width=d_ff": "d_ff"}.items():
-        assert (
-            f"{twice} would stand for two arguments" in formula(*optional, symbols, code=2).stderr
-        )
-
-
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("Broken", "not built: Broken() raised ValueError: no such thing"),
-        ("Got", "with its arguments written out, the call builds another model: Got(d=8)"),
-        ("Uneven[rows.*]", "its modules have different counts"),
-    ],
-)
-def test_no_closed_form_is_an_answer_of_its_own(formula, target, reason):
-    assert f"– {reason}\n" in formula(f"nets.py::{target}", code=1).stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nets.py::GPT", "--vary", "n_layers"], "has no argument 'n_layers'; did you mean"),
-        (["nets.py::GPT", "--vary", "n-layer"], "found 'n-layer', expected a name"),
-        (
-            ["nets.py::GPT", "--format", "sarif"],
-            "formula has no format 'sarif'; it has text,",
-        ),
-        (
-            ["nets.py::Normed[trainabel]"],
-            "no module of Normed() matches 'trainabel'; did you mean trainable?",
-        ),
-        (["nets.py::GPT[hh]"], "matches 'hh'; did you mean h?"),
-        (["nets.py::Optional", "--vary", "d_ff"], "d_ff is None in Optional(); say which values"),
-        (["missing.py::GPT"], "there is no file missing.py"),
-        (["nets.py"], "is not a target"),
-    ],
-)
-def test_usage(formula, arguments, message):
-    assert message in formula(*arguments, code=2).stderr
-
-
-def test_what_has_no_number_to_vary_says_what_to_do(place, nparam_lint):
-    setup = "from types import SimpleNamespace as S; c = S(size=6)"
-    config = f'[arguments]\n"made.py::of" = {{ setup = "{setup}", call = "of(c)" }}\n'
-    source = "from nets import Square\n\n\ndef of(config):\n    return Square(config.size)\n"
-    (place / "made.py").write_text(source)
-    (place / "made.toml").write_text(config)
-    done = nparam_lint("formula", "made.py::of", "--config", "made.toml", cwd=place, COLUMNS="80")
-    shown = """\
-made.py::of
-  of(c)
-
-  42
-
-  value  42
-  fixed  there is no number to vary in of(c): only arguments written in the call
-         are varied, not objects made before it; make them in the call:
-         of(Config(NAME=NUMBER))
-
-module      value    share
-────────  ───────  ───────
-layer          42  100.0 %
-"""
-    assert (done.returncode, done.stdout) == (0, shown)
 
 
 # --- --write ----------------------------------------------------------------------------------
@@ -302,22 +207,6 @@ def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     assert "net.py::Net already has it" in done.stderr
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["net.py::Net", "--vary", "width"], "option --write writes the whole formula"),
-        (["net.py::Net[layers.*]"], "option --write writes the whole formula"),
-        (["torch.nn::PReLU(2)"], "option --write: torch.nn is an installed package"),
-        (["net.py::nn.PReLU(2)"], "option --write: net.py does not define nn.PReLU itself"),
-    ],
-)
-def test_where_it_cannot_be_written(written, arguments, message):
-    done, text = written("formula", *arguments, "--write", code=2)
-    assert message in done.stderr
-    assert text == WRITTEN
-
-
 DEFINED_TWICE = """
 import torch.nn as nn
 
@@ -348,10 +237,8 @@ def test_the_definition_in_use_gets_the_formula(written, tmp_path):
     used = '"""Used.\n\n        nparam: width**2\n        """'
     assert text == DEFINED_TWICE.replace('"""Used."""', used)
     assert f"net.py:{text[: text.index(used)].count(chr(10)) + 3}: nparam: " in done.stderr
+    # One that is not used gets none.
 
-
-@pytest.mark.thorough
-def test_a_definition_that_is_not_used_gets_none(written, tmp_path):
     source = WRITTEN + "\n\nclass Other(Net):\n    pass\n\n\nNet = Other\n"
     (tmp_path / "net.py").write_text(source)
     done, text = written("formula", "net.py::Net", "--write", code=2)

@@ -162,29 +162,6 @@ def test_an_empty_shard_passes_and_says_so(root, nparam_lint):
     assert "Nothing to do in shard 8 of 9: the other shards have all 7 models." in done.stdout
 
 
-@pytest.mark.parametrize("text", ["0/8", "9/8", "3", "a/b", "1/0", "-1/3", "1/3/4", ""])
-def test_a_shard_that_is_none(root, nparam_lint, text):
-    done = nparam_lint(f"--shard={text}", cwd=root)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"option --shard is {text!r}, expected one of 1/3, 2/3, 3/3" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("--shard 1/2 --static", "--shard divides what is built"),
-        ("--costs x.json", "it goes with --shard K/N"),
-        ("--shard 1/2 --costs x.json", "cannot read x.json"),
-        ("--shard 1/2 --costs train.py", "train.py is not JSON, or was cut off"),
-        ("merge", "which reports?"),
-    ],
-)
-def test_what_cannot_be_asked(root, nparam_lint, arguments, said):
-    done = nparam_lint(*arguments.split(), cwd=root)
-    assert done.returncode == 2
-    assert said in done.stderr
-
-
 def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
     earlier = tmp_path / "earlier.json"
     files = sorted(shards[0].iterdir())

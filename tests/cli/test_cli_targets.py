@@ -64,24 +64,6 @@ def test_every_command_knows_a_model_by_its_name(nparam_lint, project):
     assert "width*(width + 1)" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("Gtp", "no model of this project is called Gtp; did you mean nets/gpt.py::GPT?\n"),
-        ("net/gpt.py::GPT", "there is no file net/gpt.py; did you mean nets/gpt.py::GPT?\n"),
-        (
-            "Net",
-            "2 models are called Net\nnext: name one of them:\n  nets/new.py::Net\n"
-            "  nets/old.py::Net\n",
-        ),
-    ],
-)
-def test_near_misses_and_several_of_one_name(nparam_lint, project, target, said):
-    done = nparam_lint("show", target, cwd=project)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"nparam-lint: {said}")
-
-
 def test_test_files_are_left_out_in_words_and_read_where_they_are_named(nparam_lint, project):
     done = nparam_lint(cwd=project)
     assert "left out: 1 test file with models (name it to read it)\n" in done.stdout

@@ -171,27 +171,6 @@ def test_a_file_names_what_stands_in_it_and_a_call_what_it_builds(project, updat
     assert done.returncode == 1  # gone.py stands in the config, too
 
 
-NOTHING = {
-    "net.py::Nett": "net.py has no 'Nett'; did you mean Net?",
-    "net.py::Net[haed]": "no budget is declared for {}; did you mean net.py::Net[head]?",
-    "nat.py::Net": "there is no file nat.py; did you mean net.py?",
-    "nat.py": "there is no file or directory nat.py; did you mean net.py?",
-    "other.py": "no budget is declared for other.py; next: nparam-lint init other.py",
-    "torch::x": "no budget is declared for torch::x; next: write one into the config",
-    "net.py::Net[": "'{}' is not a target: found `[` that is never closed, expected `]`",
-    "net.py::Net(": "'{}' is not a target: found `(` that is never closed, expected `)`",
-}
-
-
-def test_what_names_nothing_is_a_usage_error(tmp_path, update):
-    root = make(tmp_path)
-    (root / "other.py").write_text("x = 1\n")
-    for target, message in NOTHING.items():
-        done = update(root, target, "net.py::small")
-        said = f"nparam-lint: {message.format(target)}\n"
-        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
 # --- what cannot be ---------------------------------------------------------------------------
 
 
@@ -212,10 +191,3 @@ def test_a_read_only_file_keeps_all_from_being_written(tmp_path, update, content
         "nparam-lint.toml; nothing was written\n"
     )
     assert contents(root.parent) == FILES
-
-
-def test_an_interpreter_without_torch_is_an_error(project, update, without_torch, contents):
-    done = update(project, "--python", without_torch.parent.parent)  # an environment
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "no model can be built with" in done.stderr
-    assert contents(project.parent) == FILES

@@ -1,6 +1,8 @@
-"""What is mistyped on the command line: messages say what may have been meant, and exit with 2."""
+"""What is mistyped or cannot be asked, of every command: messages say what may have been meant, and
+exit with 2. And the help."""
 
 import json
+import shlex
 
 import pytest
 from sample_repository import Sample
@@ -18,9 +20,10 @@ class Block(nn.Linear):
 
 
 class GPT(nn.Module):
-    def __init__(self, n_layer=2, n_embd=8):
+    def __init__(self, n_layer=2, n_embd=8, d_ff=None):
         super().__init__()
         self.h = nn.ModuleList(Block(n_embd) for _ in range(n_layer))
+        self.up = nn.Linear(n_embd, d_ff or 2 * n_embd)
 
     @classmethod
     def small(cls):
@@ -30,124 +33,229 @@ class GPT(nn.Module):
 def any_width(**more):
     return Block(**more)
 """
+GONE = "\n\ndef gone(width):\n    return Block(width)\n"
+NET = MODELS[: MODELS.index("class GPT")].replace("Block", "Net")
+CONFIG = 'device = "meta"\n[budgets]\n"nets.py::Block(3)[bytes]" = 48\n'
+FILES = {
+    "nets.py": MODELS + GONE,
+    "zoo/new.py": NET,
+    "zoo/old.py": NET,
+    "nparam-lint.toml": CONFIG,
+    "plain.py": "x = 1\n",
+}
+NOTES = "they stay"
+ROWS = {
+    "cells.csv": "n_layer\n1,2\n",
+    "names.csv": "n_layer,n_layer\n1,2\n",
+    "none.csv": "n_layer\n",
+    "list.jsonl": '{"n_layer": 8}\n{"n_layer": [8]}\n',
+    "open.jsonl": '{"n_layer": 8\n',
+    "rows.txt": "",
+    "column.csv": "layers\n8\n",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, environ):
+    """A repository of two commits, with a branch that has no commit in common with them."""
+    sample = Sample.create(tmp_path_factory.mktemp("project") / "r", environ)
+    sample.committed({"nparam-lint.toml": "tim = 3\n"})
+    sample.git("tag", "v1")
+    sample.committed(FILES)
+    sample.git("switch", "--quiet", "--orphan", "other")
+    sample.committed({"a.py": ""})
+    sample.git("switch", "--quiet", "main")
+    hydra = {"runs/0/.hydra/config.yaml": "model:\n  layers: 3\n", "empty/a.txt": ""}
+    sample.write({"new.toml": "", "notes.csv": NOTES, "nets.py": MODELS, **ROWS, **hydra})
+    return sample.path
+
+
+ASKED = """
+shwo
+nest.py
+nope/net.py
+nets.py::GPT
+init nest.py
+init nparam-lint.toml
+. ..
+help shwo
+list
+explain
+version
+--format jsn
+--depht=2
+--device gpu --jobs 0
+--tolerance 5
+--config nope.toml
+--static -o nope/report.txt
+show
+show nets.py
+show nets.py::GPT[x]
+show GPT --formt json
+show GPT GPT
+show GPT --color alway
+show GPT --python nope/python
+show Gtp
+show Net
+completion bahs
+rule NPL999
+claims nest.py
+annotate gone.py
+annotate .
+annotate nparam-lint.toml
+annotate nets.py::GPT[h]
+annotate Nett
+compare
+compare none/nets.py::GPT
+compare Nope
+compare nets.py::GPT --timeout soon
+compare nets.py::GPT --python nope/python
+compare nets.py::GPT 'nets.py::Block(3)' --within 0.5
+compare nets.py::GPT 'nets.py::Block(3)' --within near
+compare nets.py::GPT --within 5%
+formula nets.py::GPT --vary n_layers
+formula nets.py::GPT --vary n-layer
+formula 'nets.py::Block(3)[trainabel]'
+formula nets.py::GPT[hh]
+formula nets.py::GPT --vary d_ff
+formula missing.py::GPT
+formula nets.py
+formula nets.py::GPT --symbols n_layer
+formula nets.py::GPT --symbols n_layer=c,e=c
+formula nets.py::GPT --symbols c=n_layer
+formula nets.py::GPT --symbols n_layer=lambda --format python
+formula nets.py::GPT --vary n_layer,d_ff=8 --symbols n_layer=c,d_ff=c
+formula nets.py::GPT --vary n_layer,d_ff=8 --symbols n_layer=d_ff
+formula nets.py::GPT --vary n_layer --write
+formula nets.py::GPT[h.*] --write
+formula 'torch.nn::PReLU(2)' --write
+formula 'nets.py::nn.PReLU(2)' --write
+solve nets.py::GPT
+solve nets.py::GPT --budget 10M
+solve --budget 10M --vary a
+solve nets.py::GPT --budget lots --vary a
+solve nets.py::GPT --budget=-5 --vary n_embd
+solve nets.py::GPT --budget 0 --vary n_embd
+solve nets.py::GPT --budget 1,000,000,0 --vary n_embd
+solve nets.py::GPT --budget 1M, --vary a
+solve nets.py::GPT --budget 1M --vary n_embd --number 0
+solve nets.py::GPT[bytes] nets.py::Block --budget 1MB --vary n_embd
+solve nets.py::GPT --budget 1M --vary a-b
+solve nets.py::GPT --budget 1M --vary n_embd=8..4
+solve nets.py::GPT --budget 1M --vary n_embd --where 4
+solve nets.py::GPT --budget 1M --vary n_embd --where 'e > 310'
+solve nets.py::GPT --budget 1M --vary n_embd,nlayer
+solve nets.py::GPT --budget 1M --vary depth
+sweep nets.py::GPT
+sweep nets.py::GPT --vary n_layr=1,2
+sweep nets.py::GPT --vary xyz=1
+sweep nets.py::GPT --vary n_layer
+sweep nets.py::GPT --vary n_layer=9..3
+sweep nets.py::GPT --vary n_layer=1,n_layer=2
+sweep nets.py::GPT --vary n_layer=8 --out rows.txt
+sweep nets.py::GPT --vary n_layer=8 --out rows.csv --format jsonl
+sweep nets.py::GPT --vary n_layer=8 --map a=b
+sweep nets.py::GPT --vary n_layer=8 --from a.csv
+sweep nets.py::GPT --vary n_layer=8 --out no/rows.csv
+sweep nets.py::GPT --vary n_layer=8 --out notes.csv
+sweep nets.py::GPT --from cells.csv
+sweep nets.py::GPT --from names.csv
+sweep nets.py::GPT --from none.csv
+sweep nets.py::GPT --from list.jsonl
+sweep nets.py::GPT --from open.jsonl
+sweep nets.py::GPT --from rows.txt
+sweep nets.py::GPT --from column.csv
+sweep nets.py::GPT --hydra none
+sweep nets.py::GPT --hydra empty
+sweep nets.py::GPT --hydra runs --map n_layer=model.wide
+sweep nets.py::GPT --hydra runs --map n_layer
+sweep nets.py::GPT --hydra runs --map wide=model.layers
+merge
+--shard 1/2 --static
+--costs x.json
+--shard 1/2 --costs x.json
+--shard 1/2 --costs plain.py
+--shard=0/8
+--shard=9/8
+--shard=3
+--shard=a/b
+--shard=1/0
+--shard=-1/3
+--shard=1/3/4
+--shard=
+update nets.py::GTP
+update nets.py::Block[byte]
+update nats.py::Net
+update nats.py
+update plain.py
+update torch::x
+update nets.py::GPT[
+update nets.py::GPT(
+diff
+diff nosuch
+diff mian
+diff HEAD~4
+diff main..HEAD
+diff main...v1
+diff zoo
+diff HEAD nope.py
+diff HEAD nparam-lint.toml
+diff HEAD /
+diff HEAD --tolerance much
+diff HEAD --format latex
+diff HEAD --python nope/python
+diff HEAD --staged --config new.toml
+diff other...
+diff v1
+history nets.py::GTP
+history 'nets.py::GPT(1, n=2)'
+history gone.py::GPT
+history 'torch.nn::Linear(2, 3)'
+history nets.py::GPT --since nowhere
+history nets.py::GPT --config nparam-lint.toml
+"""
+
+
+def test_what_cannot_be_asked(place, nparam_lint, transcript, expected):
+    """Whoever reads JSON gets a document that says it, too."""
+    for line in ASKED.strip().splitlines():
+        if line.startswith("sweep") or "--format" in line or line == ". ..":
+            continue  # of a second project nothing is said to programs
+        done = nparam_lint(*shlex.split(line), cwd=place, NPARAM_LINT_FORMAT="json")
+        document = json.loads(done.stdout)
+        assert done.stderr == f"nparam-lint: {document['error']}\n"
+        assert not [value for value in document.values() if isinstance(value, list) and value]
+    said = transcript(ASKED)
+    assert all(name.endswith(" [2]") for name in said)
+    assert all(text.startswith("nparam-lint: ") for text in said.values())  # and nothing before
+    assert (place / "notes.csv").read_text() == NOTES
+    expected(said)
+
+
 NO_CLASS = "nets.py has no 'GTP'; did you mean GPT?\nnets.py defines Block, GPT, any_width"
-NO_METHOD = "nets.GPT has no 'smal'; did you mean small?"
-NO_ARGUMENT = "GPT has no argument n_layers; did you mean n_layer?"
-NO_FILE = "there is no file nest.py; did you mean nets.py?"
-VARY = ("--budget", "1k", "--vary", "n_embd")
+TARGETS = {
+    "nets.py::GTP": NO_CLASS,
+    "nets.py::GPT.smal()": "nets.GPT has no 'smal'; did you mean small?",
+    "nets.py::GPT(n_layers=12)": "GPT has no argument n_layers; did you mean n_layer?",
+    "nest.py::GTP": "there is no file nest.py; did you mean nets.py?",
+    "nest.py::GPT": "there is no file nest.py; did you mean nets.py::GPT?",
+}
 
 
 @pytest.mark.parametrize(
     "command",
-    [("show",), ("annotate",), ("compare", "nets.py::GPT"), ("formula",), ("solve", *VARY)],
-    ids=lambda words: words[0],
+    ["show", "annotate", "compare nets.py::GPT", "formula", "solve --budget 1k --vary n_embd"],
 )
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("nets.py::GTP", NO_CLASS),
-        ("nets.py::GPT.smal()", NO_METHOD),
-        ("nets.py::GPT(n_layers=12)", NO_ARGUMENT),
-        ("nest.py::GTP", NO_FILE),
-        ("nest.py::GPT", "there is no file nest.py; did you mean nets.py::GPT?"),
-    ],
-)
-def test_a_target_that_is_not_there(answered, command, target, said):
-    first, *rest = command
-    done = answered(first, target, *rest, code=2)
-    assert (done.stdout, done.stderr) == ("", f"nparam-lint: {said}\n")
+def test_a_target_that_is_not_there(answered, command):
+    for target, said in TARGETS.items():
+        done = answered(*command.split(), target, code=2)
+        assert (done.stdout, done.stderr) == ("", f"nparam-lint: {said}\n")
 
 
-def test_an_argument_that_the_function_passes_on_is_a_failure_of_the_model(answered):
+def test_what_is_asked_of_a_model_that_is_another_or_gone(answered):
     done = answered("show", "nets.py::any_width(widht=3)", code=1)
     assert "any_width(widht=3) raised TypeError" in done.stdout
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory, environ):
-    sample = Sample.create(tmp_path_factory.mktemp("history") / "repository", environ)
-    sample.committed({"nets.py": MODELS})
-    return sample.path
-
-
-@pytest.mark.parametrize(
-    ("target", "said"), [("nets.py::GTP", "nets has no 'GTP'"), ("nets.py::GPT(1, n=2)", "GPT has")]
-)
-def test_history_of_what_never_was(nparam_lint, repository, target, said):
-    done = nparam_lint("history", target, cwd=repository)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"nparam-lint: {said}")
-
-
-def test_history_of_what_is_gone(nparam_lint, repository):
-    (repository / "nets.py").write_text(MODELS.replace("any_width", "no_width"))
-    done = nparam_lint("history", "nets.py::any_width(width=2)", cwd=repository)
-    assert done.returncode == 0
-    assert "base" in done.stdout  # the subject of its commit
-
-
-FEW = "expected a percentage, or more than 100 parameters; did you mean 5%?"
-HELP = "try: nparam-lint {} --help".format
-REFUSED = {
-    "shwo": "there is no file or directory shwo; did you mean show?",
-    "nest.py": "there is no file or directory nest.py; did you mean nets.py?",
-    "nope/net.py": "there is no file or directory nope/net.py",
-    "nets.py::GPT": "there is no file or directory nets.py::GPT; to see one model: "
-    "nparam-lint show 'nets.py::GPT'",
-    "init nest.py": "there is no file or directory nest.py; did you mean nets.py?",
-    "init nparam-lint.toml": "nparam-lint.toml is not a Python file; models are read from .py "
-    "files",
-    ". ..": "{above} is outside the project root {here}",
-    "help shwo": "there is no command shwo; did you mean show?",
-    "list": "there is no command list; next: nparam-lint lists the models, nparam-lint claims what "
-    "is stated of them",
-    "explain": "there is no command explain; next: nparam-lint rule CODE",
-    "version": "there is no command version; next: nparam-lint --version",
-    "--format jsn": "argument --format: there is no format 'jsn'; did you mean "
-    f"json?\n{HELP('check')}",
-    "--depht=2": "nparam-lint check has no option --depht=2; did you mean --depth?\n"
-    f"{HELP('check')}",
-    "--device gpu --jobs 0": "the configuration is wrong\n"
-    "option --device is 'gpu', expected one of auto, meta, cpu, cuda, mps, xpu; did you mean xpu?\n"
-    "option --jobs is '0', expected a whole number from 1 up",
-    "--tolerance 5": f"the configuration is wrong\noption --tolerance is '5', {FEW}",
-    "--config nope.toml": "there is no config file nope.toml",
-    "--static -o nope/report.txt": "cannot write nope/report.txt: No such file or directory",
-    "show": f"the following arguments are required: TARGET\n{HELP('show')}",
-    "show nets.py": "'nets.py' is not a target: found `nets.py`, expected LOCATION::CALLABLE such "
-    "as nanogpt/model.py::GPT or timm::resnet50\nnext, for the models in it: nparam-lint nets.py",
-    "show nets.py::GPT[x]": "'nets.py::GPT[x]' is not a target: found `[x]`, expected (ARGUMENTS) "
-    "or the end",
-    "show GPT --formt json": "nparam-lint show has no option --formt; did you mean --format?\n"
-    f"{HELP('show')}",
-    "show GPT GPT": f"found 'GPT', expected nothing more\n{HELP('show')}",
-    "show GPT --color alway": "argument --color: found 'alway'; did you mean always?\n"
-    f"{HELP('show')}",
-    "show GPT --python nope/python": "no interpreter at {here}/nope/python (option --python, "
-    "'{here}/nope/python'): name an existing one, such as .venv/bin/python, or leave it out to "
-    "have it found",
-    "completion bahs": f"argument SHELL: found 'bahs'; did you mean bash?\n{HELP('completion')}",
-    "rule NPL999": "no rule 'NPL999'; did you mean NPL009?",
-}
-
-
-TEXT_ALONE = ("--format jsn", ". ..")  # of a second project nothing is said to programs
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_words_that_are_not_known(answered, place, words):
-    said = REFUSED[words].format(above=place.parent, here=place)
-    done = answered(*words.split(), code=2)
-    assert (done.stdout, done.stderr) == ("", f"nparam-lint: {said}\n")
-    if words not in TEXT_ALONE:  # for programs a document says it, too
-        is_option = words.startswith(("show", "init", "-", "n"))
-        option, more = (
-            (["--format=json"], {}) if is_option else ([], {"NPARAM_LINT_FORMAT": "json"})
-        )
-        done = answered(*words.split(), *option, code=2, **more)
-        report = json.loads(done.stdout)
-        assert (report["models"], report["findings"], report["error"]) == ([], [], said)
-        assert done.stderr == f"nparam-lint: {said}\n"
+    assert "base" in answered("history", "nets.py::gone(width=2)").stdout  # its commit's subject
 
 
 @pytest.mark.parametrize("command", [[], ["show"]])
