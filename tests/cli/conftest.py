@@ -1,12 +1,9 @@
-"""A project of one file, and what commands say in it."""
+"""A project of one file, and a command run in it."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -53,37 +50,5 @@ def answered(place, nparam_lint):
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done
-
-    return run
-
-
-def steady(text, cwd):
-    """What a command says, without what is another in each run or on each machine."""
-    for pattern, shown in (
-        (re.escape(str(cwd)), "HERE"),
-        (rf"{re.escape(str(cwd.parent))}(?=\W)", "ABOVE"),
-        (re.escape(sys.executable), "PYTHON"),
-        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*$", "INTERPRETER"),
-        (r" \([0-9]+ from the cache\)| · [0-9]+ from the cache|, from the cache", ""),
-        (r"(?m)\s·\s+[0-9.]+\s+s(?=$|<)|^[0-9.]+ s\n", ""),
-        (r"\([0-9a-f]{7}\)", "(COMMIT)"),
-        (r"(?m)(is not in a git repository): fatal.*$", r"\1"),
-    ):
-        text = re.sub(pattern, shown, text)
-    return text
-
-
-@pytest.fixture
-def transcript(place, nparam_lint):
-    """What commands say, a line each: by the command and its exit code, both streams."""
-
-    def run(commands, columns=80, cwd=".", **more):
-        said = {}
-        for line in commands.strip().splitlines():
-            words = {"COLUMNS": str(columns), **more}
-            done = nparam_lint(*shlex.split(line), cwd=place / cwd, **words)
-            assert "Traceback" not in done.stderr
-            said[f"{line.strip()} [{done.returncode}]"] = steady(done.stdout + done.stderr, place)
-        return said
 
     return run

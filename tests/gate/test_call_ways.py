@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 
 import pytest
 from model_source import TORCH, model_class
@@ -303,87 +303,7 @@ Unknown(4)
 }
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory, nparam_lint):
-    done = nparam_lint("--format", "json", cwd=write_files(tmp_path_factory.mktemp("calls"), FILES))
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
-
-
-def test_each_call_builds_its_model(report):
-    found = {
-        (model["target"].partition("::")[2], model["way"]["path"], model["counts"]["total"])
-        for model in report["models"]
-        if model["way"] and model["way"]["kind"] in ("call", "config")
-    }
-    assert found == {
-        ("Net", "train.py", 5 * 1),
-        ("Net", "train.py", 5 * 2),
-        ("Net", "README.md", 10 * 3),
-        ("Net", "gone.py", 3 * 7),
-        ("Reads", "global_width.py", 7 * 10),
-        ("Handed", "parts/factory.py", 5 * 3),
-        ("Kind", "train_kind.py", 10 * 6 + 5),
-        ("Wide", "wide.json", 9 * 3),
-        ("Wide", "train_wide.py", 9 * 3),  # which reads that
-        ("Backbone", "tests/test_backbone.py", 3 * 2 + 2),
-        ("Backbone", "tests/test_backbone.py", 4 * 2 + 2),
-        ("Restorer", "restorer.py", 8 * 2 + 2),
-        ("restored", "restorer.py", 8 * 2 + 2),
-        ("Left", "asks.py", 4 * 5),
-        ("Right", "asks.py", 4 * 5 + 4 * 2 + 2),
-    }
-
-
-def test_each_size_builds_its_model(report):
-    found = [
-        (model["way"]["name"], model["way"]["path"], model["counts"]["total"], model["call"])
-        for model in report["models"]
-        if model["way"] and model["way"]["kind"] == "size"
-    ]
-    assert sorted(found) == [
-        ("l", "m.py", 5, 'Sized.from_name("l")'),
-        ("large", "codec.py", 9, "Codec.large()"),
-        ("m", "m.py", 4, 'Sized.from_name("m")'),
-        ("pretrained", "m.py", 12, "Sized(dim, out)"),
-        ("s", "m.py", 3, 'Sized.from_name("s")'),
-        ("small", "codec.py", 3, "Codec.small(pretrained=False)"),
-    ]
-
-
-def test_a_way_that_fails_is_told_with_its_line(report):
-    found = {
-        (way["target"].partition("::")[2], f"{way['way']['path']}:{way['way']['line']}"): way
-        for way in report["failed_ways"]
-    }
-    reasons = {
-        ("Sized", "m.py:6"): "depth",
-        ("Net", "wrong.py:4"): "Net('wide')",
-        ("Grows", "wrong.py:5"): "download weights from https://example.com/more.pth",
-        ("stored", "restorer.py:27"): "the arguments of the model are stored with weights that",
-        ("Unknown", "wrong.py:6"): "",
-        ("Unknown", "wrong.py:7"): "",
-    }
-    assert found.keys() == reasons.keys()
-    assert all(said in found[key]["reason"] for key, said in reasons.items())
-    assert all(way["cause"] == "raised" for key, way in found.items() if key[0] == "Unknown")
-    skipped = {model["target"]: model["reason"] for model in report["skipped"]}
-    assert skipped["asks.py::both"] == "both() returned 2 models (Left, Right), not one"
-
-
-def test_what_is_left_out_is_told(report):
-    notes = {note for model in report["models"] for note in model.get("notes", ())}
-    places = [f"https://example.com/{name}.pth" for name in ("weights", "older", "more")]
-    for place in (*places, "weights/restorer.pth"):
-        assert f"the weights from {place} are left out" in notes
-    assert any("refused to start the program" in note for note in notes)
-
-
-def test_a_notebook_that_is_no_notebook_costs_itself_only(report):
-    (found,) = report["findings"]
-    assert (found["path"], found["line"], found["code"]) == ("broken.ipynb", 2, "NPL003")
-
-
+# The first call that is not run, where only data would give what a model needs.
 SPELLS = """
 
 if __name__ == "__main__":
@@ -391,29 +311,34 @@ if __name__ == "__main__":
     words = train_dataset.%s
     net = %s(words)
 """
+FILES |= {
+    f"{name}.py": "import torch\n"
+    + TORCH
+    + model_class(name, LINEAR.format("words, 3"), takes="words")
+    + SPELLS % (number_of_words, name)
+    for name, number_of_words in {"Speller": "get_vocab_size()", "Shaper": "shape[0]"}.items()
+}
+FILES |= {"nparam-lint.toml": 'device = "meta"\n', "two.toml": 'ways = 2\ndevice = "meta"\n'}
+# All that is built; fewer ways than there are; and the notes of models of which something is left
+# out: weights, and programs.
+COMMANDS = """
+check -v
+check m.py --config two.toml
+show backbone.py::Backbone
+show restorer.py::Restorer
+show asks.py::Right
+"""
 
 
-def test_what_only_data_would_give_is_named(tmp_path, nparam_lint):
-    """The first call that is not run."""
-    files = {
-        f"{name}.py": "import torch\n"
-        + TORCH
-        + model_class(name, LINEAR.format("words, 3"), takes="words")
-        + SPELLS % (number_of_words, name)
-        for name, number_of_words in {"Speller": "get_vocab_size()", "Shaper": "shape[0]"}.items()
-    }
-    said = nparam_lint(cwd=write_files(tmp_path / "p", files)).stdout
-    assert "  – Speller  words comes from train_dataset.get_vocab_size() (Speller.py:12)" in said
-    assert "  – Shaper  train_dataset comes from torch.load() (Shaper.py:11)" in said
-    assert "\nno model measured · " in said
+@pytest.fixture
+def place(tmp_path):
+    return write_files(tmp_path / "calls", FILES)
 
 
-def test_ways_beyond_the_limit_are_counted(tmp_path, nparam_lint):
-    files = {"m.py": FILES["m.py"], "nparam-lint.toml": "ways = 2\n"}
-    done = nparam_lint("--format", "json", cwd=write_files(tmp_path, files))
-    report = json.loads(done.stdout)
-    assert [model["way"]["name"] for model in report["models"]] == ["s", "m"]
-    assert report["ways_left"] == {"m.py::Sized": 3}
+def test_each_call_and_each_size_builds_its_model(transcript, expected):
+    """One that fails is told with its line, and costs itself only."""
+    said = transcript(COMMANDS, columns=300).items()  # wide: what torch says is cut off
+    expected({name: re.sub(r"TypeError: empty\(\).*", "TypeError", text) for name, text in said})
 
 
 def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
