@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from sample_files import write_files
@@ -95,82 +96,27 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("configs"), FILES)
+@pytest.fixture
+def place(tmp_path):
+    return write_files(tmp_path / "configs", FILES)
 
 
-@pytest.fixture(scope="module")
-def report(root, nparam_lint):
-    done = nparam_lint("--format", "json", cwd=root)
-    assert done.returncode == 1, done.stdout + done.stderr
-    return json.loads(done.stdout)
+# A file that builds nothing costs itself only; budgets in files of a known kind need no recipe; and
+# one without a budget can be shown.
+COMMANDS = """
+check -v --depth 0
+show conf/model/small.yaml --depth 0
+"""
 
 
-def test_each_file_is_a_way_to_build_what_it_names(report):
-    found = {
-        (m["target"], m["way"]["path"], m["way"]["line"], m["counts"]["total"])
-        for m in report["models"]
-        if m["way"] and m["way"]["kind"] == "config"
-    }
-    assert found == {
-        ("nets/net.py::Net", "conf/train.yaml", 2, 15),
-        ("nets/net.py::Around", "conf/wide/all.yaml", 4, 14),
-        ("nets/net.py::Net", "conf/model/small.yaml", 2, 15),
-        ("nets/net.py::Around", "conf/model/around.yaml", 1, 9),
-        ("nets/net.py::Net", "conf/model/around.yaml", 4, 6),
-        ("nets/net.py::Net", "latent/a.yaml", 2, 30),
-        ("nets/net.py::Net", "latent/b.json", 1, 2),
-        ("nets/net.py::Net", "options/train_net.yml", 2, 21),
-        ("nets/net.py::Net", "recipe.yaml", 2, 28),
-        ("nets/net.py::Around", "cli/fit.yaml", 4, 23),
-        ("nets/net.py::Net", "cli/fit.yaml", 8, 16),
-    }
-
-
-def test_a_file_that_builds_nothing_costs_itself_only(report):
-    failed = {
-        one["way"]["path"]: (one["way"]["line"], one["source"], one["reason"])
-        for one in report["failed_ways"]
-        if one["way"]["path"] != "two.yaml"
-    }
-    assert failed.keys() == {f"conf/model/{name}.yaml" for name in ("torn", "lost", "more")}
-    line, source, reason = failed["conf/model/torn.yaml"]
-    assert (line, source) == (1, "conf/model/torn.yaml:3")
-    assert "ParserError" in reason
-    line, _, reason = failed["conf/model/lost.yaml"]
-    assert line == 1
-    assert "no.such.key" in reason
-    line, _, reason = failed["conf/model/more.yaml"]
-    assert line == 3
-    assert "'model/absent'" in reason
-
-
-def test_budgets_in_files_of_a_known_kind_need_no_recipe(report):
-    declared = {
-        m["target"]: m["counts"] and m["counts"]["total"] for m in report["models"] if m["declared"]
-    }
-    assert declared == {"latent/a.yaml": 30, "cli/fit.yaml": 23, "hub/config.json": None}
-    found = {(f["code"], f["path"], f["line"]): f for f in report["findings"]}
-    assert found.keys() == {
-        ("NPL001", "cli/fit.yaml", 6),
-        ("NPL004", "two.yaml", 1),
-        ("NPL003", "nparam-lint.toml", 4),
-    }
-    said = found["NPL004", "two.yaml", 1]["message"]
-    assert said == "how to build a model from two.yaml is not known: it holds 2 of them (a, b)"
-    assert "transformers" in found["NPL003", "nparam-lint.toml", 4]["message"]
-
-
-def test_show_builds_a_file_without_a_budget(root, nparam_lint):
-    done = nparam_lint("show", "conf/model/small.yaml", cwd=root)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "instantiate(config.model)" in done.stdout
+def test_each_file_is_a_way_to_build_what_it_names(transcript, expected):
+    said = transcript(COMMANDS, columns=500).items()
+    words = "(a flow sequence|Could not load 'model/absent'|raised InstantiationException).*"
+    expected({name: re.sub(words, r"\1", text) for name, text in said})
 
 
 @pytest.mark.thorough
-def test_init_writes_the_count_where_the_class_is_named(nparam_lint, tmp_path):
-    place = write_files(tmp_path, FILES)
+def test_init_writes_the_count_where_the_class_is_named(nparam_lint, place):
     done = nparam_lint("init", cwd=place)
     changed = {n for n, text in FILES.items() if (place / n).read_text() != text}
     small, around = "conf/model/small.yaml", "conf/model/around.yaml"

@@ -1,7 +1,7 @@
 """The whole way from source to findings, on sample projects that are really built and counted."""
 
+import shutil
 import sys
-from functools import cache
 
 import pytest
 from model_source import TORCH, model_class
@@ -14,6 +14,44 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate import check, show
 from nparam_lint.ground.notation import parse_target
 from nparam_lint.ground.values import Position
+
+PROJECTS = "right layouts drift stale default_config recipes installed undeclared devices".split()
+
+
+@pytest.fixture
+def place(project, tmp_path):
+    """The sample projects side by side."""
+    for name in PROJECTS:
+        shutil.copytree(project(name), tmp_path / name)
+    return tmp_path
+
+
+# What is checked of a project: all, some paths, what is declared, with other rules, its source.
+COMMANDS = {
+    **dict.fromkeys(PROJECTS, "check -v --depth 0 --device meta"),
+    "layouts": """
+check -v --depth 0 --device meta
+check one two/model.py -v --depth 0 --device meta --no-cache
+""",
+    "devices": "check -v --depth 0 --device cpu",
+    "undeclared": """
+check -v --depth 0 --device meta
+check --declared --format concise
+check --config strict.toml --format concise --device meta
+""",
+}
+
+
+STRICT = 'select = ["NPL"]\nignore = ["NPL013"]\nseverity = { NPL012 = "error" }\n'
+
+
+def test_what_is_counted_and_found(place, transcript, expected):
+    write_files(place, {"undeclared/strict.toml": STRICT})
+    said = {}
+    for name, commands in COMMANDS.items():
+        texts = transcript(commands, columns=100, cwd=name)
+        said |= {f"{name}: {command}": text for command, text in texts.items()}
+    expected(said)
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +74,6 @@ def checked(session_of):
         return check(session_of(root, **options), paths, **only, analysis=ANALYSIS)
 
     return run
-
-
-@pytest.fixture(scope="module")
-def report_on(checked, project):
-    """The report on a sample project as it is: each is checked once, for all tests."""
-    return cache(lambda name: checked(project(name)))
 
 
 def found(report):
@@ -71,123 +103,6 @@ def finding(report, code, target=None):
 
 
 NET = TORCH + model_class("Net", "self.layer = nn.Linear(3, 3)", doc="nparam: {}")
-# All that is found in each sample project.
-FINDINGS = {
-    "right": "",
-    "layouts": "",
-    "drift": """\
-model.py:5:16: error: NPL001 ByClass has 121 parameters, declared 100: +21 (+21.00 %)
-model.py:17:17: error: NPL001 ByInit has 66 parameters, declared <= 50: +16 (+32.00 %)
-model.py:24:27: error: NPL001 by_factory has 1,120 trainable parameters, declared 1.2k \
-(1,150 … 1,299): -80 (-6.67 %)
-pyproject.toml:2:1: error: NPL001 ByConfig has 1,085 parameters, declared 1,000: +85 (+8.50 %)
-""",
-    "stale": """\
-nparam-lint.toml:2:1: error: NPL008 there is no file nets/old_model.py; did you mean nets/model.py?
-nparam-lint.toml:3:1: error: NPL008 nets/model.py has no 'Nett'; did you mean Net?
-nparam-lint.toml:7:1: error: NPL008 arguments for it: nets/model.py has no 'Gone'
-""",
-    "default_config": "unbuildable.py:12:16: error: NPL004 Net needs config\n",
-    "recipes": """\
-lazy.py:26:16: error: NPL009 Shapeless() has 2 uninitialised lazy parameters: \
-layer.weight, layer.bias
-""",
-    "installed": f"""\
-nparam-lint.toml:5:1: error: NPL001 Conv2d(3, 4, 5) has 304 parameters, declared 300: +4 (+1.33 %)
-nparam-lint.toml:6:1: error: NPL003 there is no module 'nosuchpackage' in {sys.prefix}
-nparam-lint.toml:7:1: error: NPL008 torch.nn has no 'Liner'; did you mean Linear?
-""",
-    "undeclared": """\
-model.py:36:15: warning: NPL013 Mentioned has 12 parameters, stated: 999 parameters (-98.80 %)
-""",
-}
-# All that is counted in it; a name stands twice that is built in two ways.
-TOTALS = {
-    "right": {
-        "nets/block.py::Block(64)": 6_336,
-        "nets/lm.py::TiedLM": 44_672,
-        "nets/mlp.py::MLP": 101_770,
-        "nets/mlp.py::MLP(width=64)": 50_890,
-        "nets/mlp.py::wide": 407_050,
-    },
-    "stale": {"nets/model.py::Net": 12},
-    "default_config": {
-        "annotated.py::Net": 20,
-        "annotated.py::Net(NetConfig(width=8))": 72,
-        "annotated.py::Net(NetConfig(8))": 72,
-        "postponed.py::Postponed": 30,
-        "postponed.py::Maybe": 30,
-        "postponed.py::Union": 30,
-        "unannotated.py::GPT": 42,
-    },
-    "recipes": {
-        "gpt.py::Body": 4_224,
-        "gpt.py::GPT": [12_944, 12_944],
-        "gpt.py::Head": 6_400,
-        "lazy.py::ByTable": [70, 70],
-        "lazy.py::Shaped": 50,
-        "lazy.py::Two(width=2)": 18,
-    },
-    "installed": {
-        "torch.nn::Linear(3, 4)": 16,
-        "torch.nn::Transformer()": 44_140_544,
-        "torch.nn::Conv2d(3, 4, 5)": 304,
-    },
-    "layouts": {
-        "namespace/space/blocks.py::Block": 20,
-        "namespace/space/part/net.py::Net": 40,
-        "one/layers.py::Layer": 2,
-        "one/model.py::Model": 2,
-        "pkg::Net": 12,
-        "reexport.py::Twice": 24,
-        "scripts/nets.py::Base": 30,
-        "scripts/train.py::Heir": 30,
-        "src/pkg/__init__.py::Net": 12,
-        "src/pkg/layers.py::Layer(2)": 6,
-        "src/pkg/net.py::Net": 12,
-        "two/layers.py::Layer": 6,
-        "two/model.py::Model": 6,
-    },
-    "undeclared": {
-        "model.py::Part": 20,
-        "model.py::Whole": 40,
-        "model.py::Declared": 12,
-        "model.py::Mentioned": 12,
-        "model.py::bare": 17,
-    },
-}
-
-
-@pytest.mark.parametrize("name", FINDINGS)
-def test_what_is_found(report_on, name):
-    report = report_on(name)
-    lines = (
-        f"{f.position.path}:{f.position.line}:{f.position.column}: {f.severity}: "
-        f"{f.code} {f.message}\n"
-        for f in report.findings
-    )
-    assert "".join(lines) == FINDINGS[name]
-    assert report.error is None
-
-
-@pytest.mark.parametrize("name", TOTALS)
-def test_what_is_counted(report_on, name):
-    assert totals(report_on(name)) == TOTALS[name]
-
-
-# --- what holds, and what does not ----------------------------------------------------------
-
-
-def test_a_project_in_which_everything_is_right(report_on):
-    report = report_on("right")
-    judged = [(b.declared, b.origin) for m in report.models for b in m.budgets]
-    assert len(judged) == 22  # a glob counts for each of its modules
-    assert [origin for _, origin in judged].count("config") == 5
-    assert all(b.ok for m in report.models for b in m.budgets)
-    assert report.files == 4
-    assert report.skipped == ()  # Block(64) is counted, Block cannot be
-
-
 # --- how to build ---------------------------------------------------------------------------
 
 
@@ -212,12 +127,9 @@ def test_missing_arguments_are_named_with_the_config_to_paste(checked, tmp_path)
     assert model(report, "net.py::ViT").measurement.call == "ViT(size=32, patch=4)"
 
 
-def test_recipes_say_how_to_build_what_one_call_cannot(report_on):
-    report = report_on("recipes")
-    assert all(b.ok for m in report.models for b in m.budgets if m.target != "lazy.py::Shapeless")
-    on_cpu = [m.target for m in report.models if "cpu" in m.measurement.devices]
-    assert on_cpu == ["lazy.py::Shaped"]
-    assert "input" in "\n".join(finding(report, "NPL009").detail)
+def test_what_needs_an_input_is_counted_on_the_cpu(checked, project):
+    models = checked(project("recipes")).models
+    assert [m.target for m in models if "cpu" in m.measurement.devices] == ["lazy.py::Shaped"]
 
 
 def test_what_the_setup_of_a_recipe_makes_can_stand_in_other_arguments(session_of, tmp_path):
@@ -287,16 +199,6 @@ def test_the_config_to_paste_says_how_many_experts_a_token_uses(checked, tmp_pat
 # --- reaching the source --------------------------------------------------------------------
 
 
-def test_paths_narrow_what_is_checked(checked, project):
-    root = project("layouts")
-    report = checked(root, root / "one", root / "two" / "model.py")
-    assert totals(report) == {
-        "one/layers.py::Layer": 2,
-        "one/model.py::Model": 2,
-        "two/model.py::Model": 6,
-    }
-
-
 def test_a_file_that_cannot_be_read_costs_no_other_its_count(checked, tmp_path):
     files = {
         "good.py": NET.format("12"),
@@ -344,41 +246,15 @@ def test_what_git_ignores_and_what_is_excluded_is_left_out(checked, tmp_path, en
 # --- what nobody declared -------------------------------------------------------------------
 
 
-def test_undeclared_models_are_counted_and_those_that_cannot_be_are_listed(report_on):
-    report = report_on("undeclared")
-    assert {target: failure.reason for target, failure in report.skipped} == {
-        "model.py::NeedsArguments": "NeedsArguments needs width, depth",
-        "model.py::Failing": "Failing() raised RuntimeError: not today",
-    }
-    assert {m.target: (m.top_level, m.declared) for m in report.models} == {
-        "model.py::Part": (False, False),
-        "model.py::Whole": (True, False),
-        "model.py::Declared": (True, True),
-        "model.py::Mentioned": (True, False),
-        "model.py::bare": (True, False),
-    }
-
-
-def test_under_the_hook_only_declared_models_are_counted(checked, project):
-    root = project("undeclared")
-    report = checked(root, declared_only=True)
-    assert totals(report) == {"model.py::Declared": 12}
-    assert (report.skipped, report.findings) == ((), ())
-    # A budget in the config brings its model alone.
-    write_files(root, {"nparam-lint.toml": "budgets.'model.py::Whole' = 41\n"})
+def test_under_the_hook_a_budget_in_the_config_brings_its_model_alone(checked, project):
+    root = write_files(project("undeclared"), {"nparam-lint.toml": WHOLE})
     report = checked(root, declared_only=True)
     assert totals(report) == {"model.py::Whole": 40, "model.py::Declared": 12}
     assert model(report, "model.py::Whole").position == Position("model.py", 10, 1)
     assert found(report) == ["nparam-lint.toml:1 NPL001"]
 
 
-def test_findings_are_selected_ignored_and_weighed(checked, project):
-    config = 'select = ["NPL"]\nignore = ["NPL013"]\nseverity = { NPL012 = "error" }\n'
-    report = checked(write_files(project("undeclared"), {"nparam-lint.toml": config}))
-    lines = (4, 10, 35, 42)
-    assert found(report) == [f"model.py:{line} NPL012" for line in lines]
-    assert {f.severity for f in report.findings} == {"error"}
-    assert model(report, "model.py::Part").findings == (report.findings[0],)
+WHOLE = "budgets.'model.py::Whole' = 41\n"
 
 
 def test_nothing_to_check_starts_no_interpreter(tmp_path, checked):
@@ -389,23 +265,6 @@ def test_nothing_to_check_starts_no_interpreter(tmp_path, checked):
 
 
 # --- devices --------------------------------------------------------------------------------
-
-
-def test_the_cpu_is_compared_with_meta_parameter_by_parameter(checked, project):
-    report = checked(project("devices"), device="cpu")
-    same = model(report, "model.py::Same")
-    assert same.findings == ()
-    devices = same.measurement.devices
-    assert {name: (d.status, d.total) for name, d in devices.items()} == {
-        "meta": ("measured", 20),
-        "cpu": ("measured", 20),
-    }
-    differs = finding(report, "NPL006", "model.py::Differs")
-    assert differs.severity == "error"
-    assert differs.message == "Differs() has different parameters on cpu: 2 differ"
-    assert "layer.weight: [5, 4] float32, then [4, 4] float32" in differs.detail
-    assert len(report.findings) == 1
-    assert report.environment.devices == ("meta", "cpu")
 
 
 def has_cuda():
