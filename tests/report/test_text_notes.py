@@ -104,7 +104,7 @@ def on_devices(**devices):
     return report(model("net.py::Net", measured(net(), devices=devices)))
 
 
-def test_whole_pages(expected):
+def whole_pages():
     variants = [
         counted("a.py::Net", 40_224, declared=True),
         counted("timm::create_model('resnet50')", 25_557_032),
@@ -129,52 +129,50 @@ def test_whole_pages(expected):
     holds = declared("784*width", 100_352, line=3)
     edited = replace(broken_finding(), result=broken_net().budgets[0])
     edited = replace(broken_net(), findings=(edited,))
-    expected(
-        {
-            "variants of a model stand together": text(report(*variants)),
-            "a formula stands where it fits": text(report(formulas)),
-            "a second budget of the total is broken": text(report(twice)),
-            "two models without parameters": text(empty),
-            "they are listed when asked": text(empty, verbose=1),
-            "one model without parameters": text(report(counted("a.py::Act", 0))),
-            "a declared count of none": text(report(ZERO)),
-            "what was not counted, by kind": text(report(skipped=SKIPPED, environment=None)),
-            "it is listed when asked": text(report(skipped=SKIPPED), verbose=1),
-            # Whoever declares budgets knows the others.
-            "it is counted beside a budget": text(report(DECLARED, skipped=SKIPPED)),
-            "packages are missing": text(report(skipped=uncountable)),
-            "packages are missing beside a budget": text(report(DECLARED, skipped=uncountable)),
-            "the largest is proposed": text(report(*proposed())),
-            "nothing to propose": text(report(proposed()[0])),
-            "a part is proposed": text(report(proposed()[2])),
-            "a project without a model": text(report(files=12), place="src"),
-            "one file without a model": text(report(files=1), width=120),
-            "a project without a file": text(report(files=0)),
-            "a folder without a file": text(report(files=0), place="docs"),
-            "no budget": text(report(files=3), declared_only=True),
-            "an error leaves one line of the models": text(no_torch),
-            "what was said of a model is not said again": text(
-                report(findings=said_twice()), quiet=True
-            ),
-            "of a budget that many modules break": text(report(findings=alike)),
-            "an absent device": text(on_meta, width=100),
-            "it is said where more is wanted": text(on_meta, width=100, verbose=1),
-            "it is said where nothing else is": text(replace(on_meta, environment=None)),
-            "it is said of a model": render_show(on_meta.models[0], Options()),
-            "a device did not say": text(
-                on_devices(
-                    meta=DeviceResult("failed", None, "boom"),
-                    cuda=DeviceResult("skipped", None, "too big"),
-                )
-            ),
-            "one model that an edit broke": render_show(edited, Options(), in_git=True),
-            "one model that is broken, and holds": render_show(
-                replace(broken_net(), budgets=(*broken_net().budgets, holds)), Options()
-            ),
-            "one model that is broken, quiet": render_show(broken_net(), Options(quiet=True)),
-            "one model that cannot be built": render_show(unmeasured(), Options()),
-        }
-    )
+    return {
+        "variants of a model stand together": text(report(*variants)),
+        "a formula stands where it fits": text(report(formulas)),
+        "a second budget of the total is broken": text(report(twice)),
+        "two models without parameters": text(empty),
+        "they are listed when asked": text(empty, verbose=1),
+        "one model without parameters": text(report(counted("a.py::Act", 0))),
+        "a declared count of none": text(report(ZERO)),
+        "what was not counted, by kind": text(report(skipped=SKIPPED, environment=None)),
+        "it is listed when asked": text(report(skipped=SKIPPED), verbose=1),
+        # Whoever declares budgets knows the others.
+        "it is counted beside a budget": text(report(DECLARED, skipped=SKIPPED)),
+        "packages are missing": text(report(skipped=uncountable)),
+        "packages are missing beside a budget": text(report(DECLARED, skipped=uncountable)),
+        "the largest is proposed": text(report(*proposed())),
+        "nothing to propose": text(report(proposed()[0])),
+        "a part is proposed": text(report(proposed()[2])),
+        "a project without a model": text(report(files=12), place="src"),
+        "one file without a model": text(report(files=1), width=120),
+        "a project without a file": text(report(files=0)),
+        "a folder without a file": text(report(files=0), place="docs"),
+        "no budget": text(report(files=3), declared_only=True),
+        "an error leaves one line of the models": text(no_torch),
+        "what was said of a model is not said again": text(
+            report(findings=said_twice()), quiet=True
+        ),
+        "of a budget that many modules break": text(report(findings=alike)),
+        "an absent device": text(on_meta, width=100),
+        "it is said where more is wanted": text(on_meta, width=100, verbose=1),
+        "it is said where nothing else is": text(replace(on_meta, environment=None)),
+        "it is said of a model": render_show(on_meta.models[0], Options()),
+        "a device did not say": text(
+            on_devices(
+                meta=DeviceResult("failed", None, "boom"),
+                cuda=DeviceResult("skipped", None, "too big"),
+            )
+        ),
+        "one model that an edit broke": render_show(edited, Options(), in_git=True),
+        "one model that is broken, and holds": render_show(
+            replace(broken_net(), budgets=(*broken_net().budgets, holds)), Options()
+        ),
+        "one model that is broken, quiet": render_show(broken_net(), Options(quiet=True)),
+        "one model that cannot be built": render_show(unmeasured(), Options()),
+    }
 
 
 BOOM = NotMeasured("NPL004", "boom", cause="raised")
@@ -183,24 +181,10 @@ LATE = NotMeasured("NPL005", "a took longer than 60 s while it was built", cause
 LARGE = NotMeasured("NPL005", "Net() needs a lot", cause="out_of_memory")
 
 
-@pytest.mark.parametrize(
-    ("failures", "said"),
-    [
-        ([needs("x")], "1 model was not counted: it needs arguments"),
-        ([needs("x"), needs("y")], "2 models were not counted: they need arguments"),
-        ([lacks("a")], "1 model was not counted: it cannot import a"),
-        ([BOOM, BOOM], "2 models were not counted: they failed"),
-        ([LATE], "1 model was not counted: it ran out of time"),
-        ([LARGE], "1 model was not counted: it ran out of memory"),
-        (
-            [*map(lacks, "abcde"), BOOM],
-            "6 models were not counted: 2 cannot import other packages, 1 cannot import a, 1",
-        ),
-    ],
-)
-def test_one_kind_of_cause_is_not_counted_twice(failures, said):
-    skipped = tuple((f"a.py::A{i}", failure) for i, failure in enumerate(failures))
-    assert said in text(report(skipped=skipped)).splitlines()
+FAILURES = [
+    *([needs("x")], [needs("x"), needs("y")], [lacks("a")], [BOOM, BOOM], [LATE], [LARGE]),
+    [*map(lacks, "abcde"), BOOM],
+]
 
 
 GLOB = tuple(replace(declared("10", 10 + i // 2, "h.*", low=10), module=f"h.{i}") for i in range(3))
@@ -209,50 +193,34 @@ RIGHT = StatedOutcome(Position("a.md"), None, "right", "certain")
 CACHED = replace(DECLARED, measurement=replace(DECLARED.measurement, cached=True))
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (report(glob_gpt()), "1 model: 1 measured · 3 budgets hold"),
-        (report(broken_net()), "1 model: 1 measured · 1 budget broken"),
-        (
-            report(counted("a.py::A", budgets=(declared("10", 10),), declared=True)),
-            "1 model: 1 measured · 1 budget holds",
-        ),
-        (
-            report(glob_gpt(), broken_net()),
-            "2 models: 2 measured · 3 budgets hold · 1 budget broken",
-        ),
-        (
-            report(replace(broken_net(), findings=())),
-            "1 model: 1 measured · 1 budget ignored",
-        ),
-        (report(tiny(), besides=(MISSTATED,)), "1 model: 1 measured · 1 warning"),
-        (report(DECLARED, stated=(RIGHT,)), "1 model: 1 measured · 1 stated count holds"),
-        (report(UNCHECKED), "1 model: 0 measured, 1 not measured · 1 budget not checked"),
-        (
-            report(broken_net(), UNCHECKED),
-            "2 models: 1 measured, 1 not measured · 1 budget broken · 1 budget not checked",
-        ),
-        (report(unmeasured()), "1 model: 0 measured, 1 not measured · 1 error"),
-        (
-            report(broken_net(), unmeasured()),
-            "2 models: 1 measured, 1 not measured · 1 budget broken · 1 other error",
-        ),
-        (  # a glob holds when it holds for each
-            report(counted("a.py::A", 31, budgets=GLOB, findings=(OFF,), declared=True)),
-            "1 model: 1 measured · 1 budget broken",
-        ),
-        (report(CACHED), "1 model: 1 measured (1 from the cache)"),
-    ],
-)
-def test_the_last_line_and_the_headline_count_alike(value, said):
-    """What is about a declared budget is told with it, and not once more."""
-    last = text(value, quiet=True, width=120).rstrip("\n").rpartition("\n")[2]
-    assert last == f"{said} · 1.8 s"
-    headline = check_document(value).page(Options()).headline
-    for kind in ("error", "warning"):
-        counts = [re.findall(rf"\d+ (?:other )?{kind}s?", line) for line in (headline, last)]
-        assert counts[0] == counts[1]
+LAST_LINES = [
+    report(glob_gpt()),
+    report(broken_net()),
+    report(counted("a.py::A", budgets=(declared("10", 10),), declared=True)),
+    report(glob_gpt(), broken_net()),
+    report(replace(broken_net(), findings=())),
+    report(tiny(), besides=(MISSTATED,)),
+    report(DECLARED, stated=(RIGHT,)),
+    report(UNCHECKED),
+    report(broken_net(), UNCHECKED),
+    report(unmeasured()),
+    report(broken_net(), unmeasured()),
+    # A glob holds when it holds for each.
+    report(counted("a.py::A", 31, budgets=GLOB, findings=(OFF,), declared=True)),
+    report(CACHED),
+]
+
+
+def last_lines():
+    """What is about a declared budget is told with it, and not once more: the last line and the
+    headline count alike."""
+    for value in LAST_LINES:
+        last = text(value, quiet=True, width=120).rstrip("\n").rpartition("\n")[2]
+        headline = check_document(value).page(Options()).headline
+        for kind in ("error", "warning"):
+            counts = [re.findall(rf"\d+ (?:other )?{kind}s?", line) for line in (headline, last)]
+            assert counts[0] == counts[1]
+        yield f"{headline}\n{last}\n"
 
 
 # --- names and reasons --------------------------------------------------------------------------
@@ -283,21 +251,25 @@ def test_a_name_is_cut_at_its_end_where_that_tells_it():
     assert elide_apart([], 5) == {}
 
 
-@pytest.mark.parametrize(
-    ("reason", "name", "said"),
-    [
-        ("Net(3) raised ValueError: no", "Net(3)", "ValueError: no"),
-        ("Net needs width", "Net", "needs width"),
-        ("Net/train.py:60 builds it", "Net", "Net/train.py:60 builds it"),
-        ("a.py:9: net_l1() raised b.py:3: OSError: no", "Net", "b.py:3: OSError: no"),
-        (
-            "a.py:2: NameError: name 'pad' is not defined "
-            "('loader' in data.py: set at line 11 by work that nparam-lint does not run)",
-            "Net",
-            "a.py:2: pad comes from loader (data.py:11), which is not run",
+REASONS = {
+    "Net(3) raised ValueError: no": "Net(3)",
+    "Net needs width": "Net",
+    "Net/train.py:60 builds it": "Net",
+    "a.py:9: net_l1() raised b.py:3: OSError: no": "Net",
+    "a.py:2: NameError: name 'pad' is not defined "
+    "('loader' in data.py: set at line 11 by work that nparam-lint does not run)": "Net",
+    "cannot import a.py: raised eyebrows": "Net",
+}
+
+
+def test_whole_lines(expected):
+    """One kind of cause is not counted twice; a reason does not repeat the name beside it."""
+    skipped = [[(f"a.py::A{i}", one) for i, one in enumerate(failures)] for failures in FAILURES]
+    lines = {
+        "what was not counted": "".join(
+            text(report(skipped=tuple(some))).partition("\n")[0] + "\n" for some in skipped
         ),
-        ("cannot import a.py: raised eyebrows", "Net", "cannot import a.py: raised eyebrows"),
-    ],
-)
-def test_a_reason_does_not_repeat_the_name_beside_it(reason, name, said):
-    assert short_reason(reason, name) == said
+        "headlines and last lines": "".join(last_lines()),
+        "reasons": "".join(f"{short_reason(reason, REASONS[reason])}\n" for reason in REASONS),
+    }
+    expected(whole_pages() | lines)
