@@ -83,8 +83,8 @@ class Net(nn.Module):
         self.block = Block(n)
 """
 WRITTEN = {
+    "proposed": {"net.py": MISSING},
     "missing": {
-        "net.py": MISSING,
         "vit.py": VIT,
         "given.toml": '[arguments]\n"vit.py::ViT" = "size=32, patch=4"\n',
     },
@@ -126,7 +126,8 @@ COMMANDS = {
         {COUNTS} --declared --config whole.toml
     """,
     # Of values that the project has those are proposed that say something.
-    "missing": f"{COUNTS} net.py\n{COUNTS} vit.py\n{COUNTS} vit.py --config given.toml",
+    "proposed": COUNTS,
+    "missing": f"{COUNTS}\n{COUNTS} --config given.toml",
     # What the setup of a recipe makes can stand in other arguments.
     "setup": f"{COUNTS}\nshow 'net.py::Net(config(n=7))' -v --device meta",
     "experts": f"""

@@ -65,12 +65,6 @@ def test_a_path_is_that_in_the_repository(path, prefix, shown, uri):
     assert artifact == {"uri": uri, **is_inside}
 
 
-def test_what_programs_read_is_ascii():
-    found = Finding("NPL002", "error", Position("größe\udcff.py"), "≤ 25k")
-    for name in ("gitlab", "sarif"):
-        assert rendered(name, report(findings=(found,)), Options()).isascii()
-
-
 # --- GitHub -----------------------------------------------------------------------------------
 
 
@@ -81,33 +75,24 @@ def command_for(*said):
 
 
 def test_the_worst_ten_are_annotated_and_the_tenth_counts_the_rest():
+    """Errors and warnings have ten each, and a failure is one of the ten; all are in the log."""
     found = commands(github(many(12)))
     assert [keys["file"] for _, keys, _ in found[:9]] == [f"n{i:05}.py" for i in range(12, 3, -1)]
-    assert found[9:] == [
-        (
-            "error",
-            {"title": "… and 3 more errors, in the log and the job summary"},
-            "n00003.py:12: NPL001 Net has 1,003 parameters, declared 1,000: +3\n"
-            "n00002.py:12: NPL001 Net has 1,002 parameters, declared 1,000: +2\n"
-            "n00001.py:12: NPL001 Net has 1,001 parameters, declared 1,000: +1",
-        )
-    ]
+    lines = (
+        f"n0000{n}.py:12: NPL001 Net has 1,00{n} parameters, declared 1,000: +{n}"
+        for n in (3, 2, 1)
+    )
+    title = "… and 3 more errors, in the log and the job summary"
+    assert found[9:] == [("error", {"title": title}, "\n".join(lines))]
     found = commands(github(many(10)))
     assert len(found) == 10
     assert "more" not in found[9][1]["title"]
-
-
-@pytest.mark.parametrize("severity", ["error", "warning"])
-def test_all_are_in_the_log(severity):
-    page = github(many(40, severity))
-    lines = [line for line in page.splitlines() if not line.startswith("::")]
-    assert sum("NPL001" in line for line in lines) == 40
-    _, _, rest = commands(page)[-1]
-    assert rest.count("\n") == 20
-    assert rest.endswith("\n…")
-
-
-def test_errors_and_warnings_have_ten_each_and_a_failure_is_one_of_the_ten():
+    for severity in ("error", "warning"):
+        page = github(many(40, severity))
+        lines = [line for line in page.splitlines() if not line.startswith("::")]
+        assert sum("NPL001" in line for line in lines) == 40
+        _, _, rest = commands(page)[-1]
+        assert (rest.count("\n"), rest[-2:]) == (20, "\n…")
     value = many(12)
     extra = tuple(replace(f, severity="warning") for f in many(15).findings)
     found = commands(github(replace(value, findings=(*extra, *value.findings))))
@@ -133,14 +118,6 @@ def test_the_runner_reads_back_what_was_meant():
     assert command_for("NPL999", "warning", at, "new")[1]["title"] == "NPL999"
     # An endless message is cut.
     assert command_for("NPL002", "error", at, "x" * 100_000)[2] == "x" * 3_999 + "…"
-
-
-def test_the_log_does_not_speak_to_the_runner():
-    at = Position("::error file=a::b.py", 1, 1)
-    finding = Finding("NPL002", "error", at, "##[add-mask]a ##[##[error]x")
-    page = github(report(findings=(finding,)))
-    assert len(commands(page)) == 1
-    assert "\n: :error file=a::b.py:1:1: error: NPL002 ## [add-mask]a ## [## [error]x\n" in page
 
 
 def test_lines_of_the_log_sort_as_numbers_and_a_message_stays_on_its_line():
@@ -192,10 +169,14 @@ def test_the_worst_are_kept_and_the_rest_is_counted(monkeypatch):
     assert invocation["executionSuccessful"] is True
 
 
-def test_a_place_before_the_file_is_its_start():
-    run = sarif(report(findings=(Finding("NPL003", "error", Position("a.py", 0, 0), "x"),)))
+def test_a_place_before_the_file_is_its_start_and_what_programs_read_is_ascii():
+    at = Position("größe\udcff.py", 0, 0)
+    value = report(findings=(Finding("NPL003", "error", at, "≤ 25k"),))
+    run = sarif(value)
     assert place_in(run)["region"] == {"startLine": 1, "startColumn": 1}
     assert "logicalLocations" not in run["results"][0]["locations"][0]
+    for name in ("gitlab", "sarif"):
+        assert rendered(name, value, Options()).isascii()
 
 
 def test_the_schema_refuses_what_is_wrong():
@@ -235,9 +216,7 @@ def test_a_fingerprint_outlives_the_line_and_the_numbers():
     others = [{"selector": "h.*"}, {"path": "other.py"}, {"code": "NPL011"}, {"call": "(depth=24)"}]
     for other in others:
         assert fingerprints(one()) != fingerprints(one(**other)), other
-
-
-def test_a_second_finding_leaves_the_first_one_its_fingerprint():
+    # A second finding leaves the first one its fingerprint.
     both = fingerprints(one(12), one(30, selector="h.*"))
     assert set(fingerprints(one(12)) + fingerprints(one(30, selector="h.*"))) == set(both)
     alike = fingerprints(one(12), one(30))

@@ -49,25 +49,21 @@ def words(text: str) -> str:
     return " ".join(" ".join(pieces).split())
 
 
-@pytest.mark.parametrize(
-    ("value", "tone", "said"),
-    [
-        (report(glob_gpt()), "good", "3 budgets hold"),
-        (report(tiny(), besides=(MISSTATED,)), "warn", "1 warning"),
-        (
-            everything(),
-            "bad",
-            "1 budget broken</h1><p>1 other error · 3 budgets hold · 1 warning",
-        ),
-        (failed(), "bad", "Nothing could be checked"),
-        (report(model("a.py::A", measured(net()))), "none", "1 model counted, no budget declared"),
-        (report(environment=None), "none", "Nothing to check"),
-    ],
-)
-def test_the_verdict_stands_at_the_top(value, tone, said):
-    body = html(value).partition("<body>\n")[2]
-    assert body.startswith(f'<header class="verdict {tone}">')
-    assert f"<h1>{said}</" in body
+VERDICTS = [
+    ("good", "3 budgets hold", report(glob_gpt())),
+    ("warn", "1 warning", report(tiny(), besides=(MISSTATED,))),
+    ("bad", "1 budget broken</h1><p>1 other error · 3 budgets hold · 1 warning", everything()),
+    ("bad", "Nothing could be checked", failed()),
+    ("none", "1 model counted, no budget declared", report(model("a.py::A", measured(net())))),
+    ("none", "Nothing to check", report(environment=None)),
+]
+
+
+def test_the_verdict_stands_at_the_top():
+    for tone, said, value in VERDICTS:
+        body = html(value).partition("<body>\n")[2]
+        assert body.startswith(f'<header class="verdict {tone}">')
+        assert f"<h1>{said}</" in body
 
 
 def changed_net():
@@ -128,24 +124,20 @@ def test_what_is_read(expected):
 
 
 def test_links_lead_to_the_models_of_which_the_broken_come_first():
+    """A few models are open, and of many those that fail; layers of other models are closed."""
     text = html(report(glob_gpt(), broken_net()))
     assert '<a href="#model-1"><code>net.py::Net</code></a>' in text
     assert re.findall(r'id="model-\d"', text) == ['id="model-1"', 'id="model-2"']
     assert text.index('class="card bad" id="model-1"') < text.index('id="model-2"')
 
+    def opened(*models):
+        return re.findall(r'class="card \w+" id="([\w-]+)"[^>]* open', html(report(*models)))
 
-def test_a_few_models_are_open_and_of_many_those_that_fail():
     some = [model(f"a{i}.py::A", measured(net())) for i in range(8)]
-    assert html(report(*some)).count('<details class="card none" id="') == 8
-    assert len(re.findall(r'class="card \w+" id="[\w-]+"[^>]* open', html(report(*some)))) == 8
-    text = html(report(*some, broken_net(), unmeasured()))
-    assert len(re.findall(r'class="card \w+" id="[\w-]+"[^>]* open', text)) == 2
-
-
-def test_layers_of_other_models_are_closed():
+    assert len(opened(*some)) == 8
+    assert len(opened(*some, broken_net(), unmeasured())) == 2
     part = model("a.py::Block", measured(net()), top_level=False)
-    text = html(report(part, model("a.py::GPT", measured(net()))))
-    assert re.findall(r'id="(model-\d)"[^>]* open', text) == ["model-2"]
+    assert opened(part, model("a.py::GPT", measured(net()))) == ["model-2"]
 
 
 # --- the table that stands where there is no script ----------------------------------------------
@@ -155,31 +147,23 @@ def table(modules, depth=None, limit=40) -> str:
     return module_table(Modules(modules, depth, limit), "net's.py::Net")
 
 
-def test_the_table_folds_as_that_of_a_terminal_does():
-    """What is counted elsewhere is in brackets, and the rest adds up."""
-    page = Page(table(glob_gpt().measurement.modules))
+def test_the_table_folds_as_that_of_a_terminal_does_and_is_cut_where_it_is_too_long():
+    """What is counted elsewhere is in brackets, and the rest adds up; what is deeper is shown by a
+    command that can be pasted."""
+    modules = glob_gpt().measurement.modules
+    page = Page(table(modules))
     assert page.text.count("h.0 … h.11 (12×)") == 1
     assert "head Linear tied: weight = transformer.wte.weight" in page.text
     assert "12 × 7,079,424" in page.text
-
-
-@pytest.mark.parametrize("depth", [None, 0, 1, 2, 5])
-@pytest.mark.parametrize("limit", [2, 5, 12, 300])
-def test_the_table_is_cut_where_it_is_too_long(depth, limit):
-    page = Page(table(glob_gpt().measurement.modules, depth, limit))
-    shown = page.cells[1:]
-    assert len(shown) <= limit
-    assert set(shown) <= {5}
-    assert shown or depth == 0
-
-
-def test_the_rows_that_are_cut_are_counted():
+    for depth in (None, 0, 1, 2, 5):
+        for limit in (2, 5, 12, 300):
+            shown = Page(table(modules, depth, limit)).cells[1:]
+            assert len(shown) <= limit
+            assert set(shown) <= {5}
+            assert shown or depth == 0
     flat = rows([(f"layer{i}", "Linear", 10) for i in range(50)])
     assert "… and 31 rows with 310 parameters" in Page(table(flat, limit=20)).text
-
-
-def test_what_is_deeper_is_shown_by_a_command_that_can_be_pasted():
-    note = Page(table(glob_gpt().measurement.modules, 1)).text
+    note = Page(table(modules, 1)).text
     assert note.endswith("deeper: nparam-lint show 'net'\"'\"'s.py::Net'")
 
 

@@ -133,7 +133,7 @@ def test_whole_pages(expected):
     }
     for width in (120, 100, 80, 60):  # `own` and `total` stay
         pages[f"a table in {width} columns"] = show(measured(wide), width=width)
-    expected(pages)
+    expected(pages | words())
 
 
 def sized(i: int):
@@ -301,61 +301,47 @@ def test_a_hostile_message_cannot_touch_the_terminal():
 
 # --- words ------------------------------------------------------------------------------------
 
+FORMULA = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
+# Between factors only where nothing else is left; a number stays with what it multiplies.
+NESTED = "depth*(width*(2*floor(width*ratio)**2 + 1) + 3)"
+CHANGES = [
+    *((132_155_392, 124_475_904), (124_475_905, 124_475_904), (26_000, 25_000), (500, 1_000)),
+    *((5, 0), (0, 900), (2**62 + 1, 2**62), (None, 1), (5, None)),
+]
 
-def test_a_formula_is_broken_where_it_is_read_best():
-    text = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
-    assert wrap_formula(text, 60) == [text]
-    assert wrap_formula(text, 56, "  ", "    ") == [
-        "  width*(layers*(4*width + 3*inner + 2) + words + 1) +",
-        "    2*words",
+
+def words():
+    """What words and numbers come to, a line each."""
+    formulas = [
+        *(wrap_formula(FORMULA, *more) for more in ((60,), (56, "  ", "    "), (24, "", "  "))),
+        wrap_formula(NESTED, 16),
+        wrap_formula("(inputs, outputs, 3)", 10, "", " "),
+        wrap_formula("a_long_name", 4),
     ]
-    assert wrap_formula(text, 24, "", "  ") == [
-        "width*(layers*(4*width +",
-        "  3*inner + 2) + words +",
-        "  1) + 2*words",
+    paths = [
+        wrap_path(path, width)
+        for path, width in (
+            ("  h.*.attention.weight", 16),
+            ("layers.post_attention_norm.weight", 12),
+            ("weight", 12),
+        )
     ]
-    # Between factors only where nothing else is left; a number stays with what it multiplies.
-    assert wrap_formula("depth*(width*(2*floor(width*ratio)**2 + 1) + 3)", 16) == [
-        "depth*(width*",
-        "(2*floor(width*",
-        "ratio)**2 + 1) +",
-        "3)",
-    ]
-    assert wrap_formula("(inputs, outputs, 3)", 10, "", " ") == ["(inputs,", " outputs,", " 3)"]
-    assert wrap_formula("a_long_name", 4) == ["a_long_name"]
-
-
-def test_small_helpers():
-    assert wrap_path("  h.*.attention.weight", 16) == ["  h.*.attention.", "    weight"]
-    shortened = ["layers.", "  pos…_norm.", "  weight"]
-    assert wrap_path("layers.post_attention_norm.weight", 12) == shortened
-    assert wrap_path("weight", 12) == ["weight"]
-    assert [bar(part, 1000, 4) for part in (0, 1, 125, 250, 999, 1000)] == [
-        "", "▏", "▌", "█", "████", "████",
-    ]  # fmt: skip
-    assert [share(part, 10_000) for part in (0, 1, 5, 1234, 10_000)] == [
-        "", "<0.1 %", "0.1 %", "12.3 %", "100.0 %",
-    ]  # fmt: skip
-    assert [human_bytes(n) for n in (0, 999, 1000, 50_000_000, 698_326_548_480, 10**15)] == [
-        "0 B", "999 B", "1.0 kB", "50.0 MB", "698.3 GB", "1,000.0 TB",
-    ]  # fmt: skip
-    assert elide_target("models/backbones/resnet.py::ResNet", 20) == "mode…snet.py::ResNet"
-    assert elide_target("a.py::AnExtremelyLongName", 12) == "a.py…ongName"
-
-
-@pytest.mark.parametrize(
-    ("actual", "value", "said"),
-    [
-        (132_155_392, 124_475_904, "+7,679,488 (+6.17 %)"),
-        (124_475_905, 124_475_904, "+1 (<0.01 %)"),
-        (26_000, 25_000, "+1,000 (+4.00 %)"),
-        (500, 1_000, "-500 (-50.00 %)"),
-        (5, 0, "+5"),
-        (0, 900, "-900 (-100.00 %)"),
-        (2**62 + 1, 2**62, "+1 (<0.01 %)"),
-        (None, 1, ""),
-        (5, None, ""),
-    ],
-)
-def test_drift_is_told_to_the_parameter(actual, value, said):
-    assert drift(replace(budget(actual, 1, 1, "x"), value=value)) == said
+    sizes = (0, 999, 1000, 50_000_000, 698_326_548_480, 10**15)
+    one = budget(1, 1, 1, "x")
+    return {
+        "formulas are broken where they are read best": "\n\n".join(map("\n".join, formulas))
+        + "\n",
+        "paths": "\n\n".join(map("\n".join, paths)) + "\n",
+        "bars": f"{[bar(part, 1000, 4) for part in (0, 1, 125, 250, 999, 1000)]}\n",
+        "shares": f"{[share(part, 10_000) for part in (0, 1, 5, 1234, 10_000)]}\n",
+        "bytes": f"{[human_bytes(n) for n in sizes]}\n",
+        "targets that are cut": elide_target("models/backbones/resnet.py::ResNet", 20)
+        + "\n"
+        + elide_target("a.py::AnExtremelyLongName", 12)
+        + "\n",
+        "drift is told to the parameter": "".join(
+            f"{actual} of {value}: {drift(replace(one, actual=actual, value=value))}".rstrip()
+            + "\n"
+            for actual, value in CHANGES
+        ),
+    }
