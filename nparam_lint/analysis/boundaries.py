@@ -73,11 +73,10 @@ def _extremes(run: Run, form: Polynomial) -> Iterator[Condition]:
     """Which of two is the larger, for each `min` and `max` in the form."""
     for generator in form.generators:
         if isinstance(generator, Operation) and generator.kind in ("min", "max"):
-            condition = Condition(">=", generator.left - generator.right)
+            condition = Condition(">=", generator.parts[0] - generator.parts[1])
             yield condition if condition.test()(run.point) else condition.negated
         for part in () if isinstance(generator, str) else generator.parts:
-            if isinstance(part, Polynomial):
-                yield from _extremes(run, part)
+            yield from _extremes(run, part)
 
 
 def _is_deep(value: NameValue, base: NameValue) -> bool:
@@ -92,7 +91,7 @@ def _sides(condition: Condition) -> list[Sequence[Condition]]:
     """Its other side, of a bound where that begins; what lies farther beyond a bound, and the bound
     itself."""
     negated = condition.negated
-    if condition.operation != ">=" or condition.left is not None:
+    if condition.operation != ">=" or not condition.is_whole:
         return [[negated]]
     bound = Polynomial.constant(condition.form.constant_term)
     farther = Condition(">=", negated.form - (bound if bound.constant_term > 0 else -bound))

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from nparam_lint.analysis.closed_forms.compiled_form import (
-    NOWHERE,
-    NoPolynomial,
-    compiled,
-    substituted,
-)
+from nparam_lint.analysis.closed_forms.algebra import substituted
+from nparam_lint.analysis.closed_forms.compiled_form import compiled
 from nparam_lint.analysis.closed_forms.implications import growing
 from nparam_lint.analysis.closed_forms.observations import Built, exactly
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
@@ -22,7 +18,7 @@ from nparam_lint.analysis.solutions import Met
 from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.arguments import Arguments
     from nparam_lint.analysis.closed_forms.form_records import ClosedForm
@@ -79,27 +75,18 @@ class CaseSolver:
         """The count as a function of the unknowns, and which of them are known to add to it."""
         unknowns, ties = self.arguments.unknowns, self.arguments.ties
         base = self.history.base
-        floats = {n: v for n, v in base.items() if isinstance(v, float)}
-        varied = {*self.arguments.open, *floats}
-        numbers = exactly({n: v for n, v in base.items() if n not in varied})
+        numbers = exactly({n: v for n, v in base.items() if n not in self.arguments.open})
         fixed = {name: Polynomial.constant(value) for name, value in numbers.items()}
         total = substituted(form.total, fixed)
-        try:
-            for name, tie in reversed(ties.items()):
-                if not isinstance(tie, Polynomial):
-                    raise NoPolynomial
-                total = substituted(total, {name: substituted(tie, fixed)})
-        except NoPolynomial:
-            self.opaque(total, floats)
-            return
+        for name, tie in reversed(ties.items()):
+            total = substituted(total, {name: substituted(tie, fixed)})
         in_rules = self.arguments.behind(n for rule in self.rules for n in rule.names)
         self.active = [self.limited(u, form) for u in self.active if u.name in total.names]
         others = {name: u for name, u in unknowns.items() if name not in total.names}
         self.passive = [unknown for name, unknown in others.items() if name in in_rules]
         self.idle = {name: u.base for name, u in others.items() if name not in in_rules}
         self.constant = int(dict(total.terms).get((), 0))
-        count = compiled(total, [*(u.name for u in self.active), *floats])
-        self.count: Callable[..., int] = lambda *values: count(*values, *floats.values())
+        self.count = compiled(total, [unknown.name for unknown in self.active])
         self.growing = growing(total, {u.name: u.low for u in self.active})
 
     def limited(self, unknown: Unknown, form: ClosedForm) -> Unknown:
@@ -115,18 +102,6 @@ class CaseSolver:
             most = unknown.most if unknown.high is None else None
             if any(point.values[unknown.name] == most for point in points):
                 yield f"more than {unknown.name}={most} was not tried: others may be nearer"
-
-    def opaque(self, total: Polynomial, floats: Mapping[str, float]) -> None:
-        """The count if it has no form with a tie in the place of a name, as with a conditional."""
-        unknowns, ties = list(self.arguments.unknowns), list(self.arguments.ties)
-        count = compiled(total, [*unknowns, *ties, *floats])
-
-        def at(*values: int) -> int:
-            full = self.requirements.completed(dict(zip(unknowns, values, strict=True)))
-            tied = [full[name] for name in ties]
-            return NOWHERE if None in tied else count(*values, *tied, *floats.values())
-
-        self.count, self.growing = at, frozenset()
 
     # --- the answer ---
 

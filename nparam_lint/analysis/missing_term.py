@@ -33,6 +33,8 @@ def missing_term(budget: Budget, session: Session) -> str:
         return ""
     try:
         declared = polynomial_of(formula)
+        if not declared.is_exact:
+            return ""
         model = Model(replace(session, progress=silent), budget.target, budget.selector)
         first = model.first()
         if not isinstance(first, Measured) or model.why_unknown(first):

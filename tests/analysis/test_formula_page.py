@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.expressions import polynomial_of
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm, ShapeForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Variable, exactly
-from nparam_lint.analysis.closed_forms.polynomial import Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule
 from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
@@ -254,8 +254,8 @@ def test_a_number_is_taken_out_where_that_makes_it_plainer(text):
 
 
 def test_int_is_written_as_each_language_has_it():
-    quotient = Opaque("/", (polynomial("n - 4"), polynomial("6")))
-    form = Polynomial.generator(Opaque("trunc", (quotient,))) * polynomial("w")
+    quotient = Polynomial.generator(Operation("/", (polynomial("n - 4"), polynomial("6"))))
+    form = Polynomial.generator(Operation("trunc", (quotient,))) * polynomial("w")
     written = {name: factored(form, ["w", "n"], name) for name in ("budget", "python", "latex")}
     assert written == {
         "budget": "w*trunc((n - 4)/6)",

@@ -4,7 +4,6 @@ must hold in addition."""
 from __future__ import annotations
 
 import ast
-from functools import partial
 from graphlib import TopologicalSorter
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -13,30 +12,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
-from nparam_lint.analysis.closed_forms.expressions import read
+from nparam_lint.analysis.closed_forms.expressions import KINDS, read
 from nparam_lint.analysis.closed_forms.implications import solved
-from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.closed_forms.requirements import ArgumentRule, PointTest, PointValue
+from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
+from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 from nparam_lint.ground.notation import FormulaError, read_expression
 from nparam_lint.ground.notation.expression import parse_formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.requirements import Tie
     from nparam_lint.analysis.closed_forms.search import Unknown
-    from nparam_lint.ground.notation.expression import Formula
-    from nparam_lint.ground.values import NameValue
-
-_SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 # --- as it is written -------------------------------------------------------------------------
 
 
 def rules_of(text: str) -> list[ArgumentRule]:
-    """What `and` joins, each a rule: comparisons of polynomials; what is something else is tested
-    as it stands. Raises FormulaError."""
+    """What `and` joins, each a rule. Raises FormulaError."""
     formula = parse_formula(text)
     if not formula.is_condition:
         raise FormulaError("expected a comparison such as 'd_model % n_heads == 0'")
@@ -44,48 +37,25 @@ def rules_of(text: str) -> list[ArgumentRule]:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         parts = (ast.get_source_segment(formula.text, part) or "" for part in node.values)
         return [rule for part in parts for rule in rules_of(part)]
-    comparison = _comparison(formula.text, node)
-    if comparison is not None:
-        return [comparison]
-
-    def holds(point: Mapping[str, NameValue]) -> bool:
-        try:
-            return bool(formula.evaluate(point))
-        except FormulaError:  # it divides by zero, for instance
-            return False
-
-    values: dict[str, PointValue] = {}  # what a name alone is, by an equation
-    match node:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            for name, value in ((left, right), (right, left)):
-                if isinstance(name, ast.Name | ast.Subscript | ast.Attribute):
-                    side = parse_formula(ast.get_source_segment(formula.text, value) or "")
-                    values[ast.unparse(name)] = PointValue(side.names, partial(_value, side))
-    tests = ((PointTest(formula.names, holds),),)
-    return [ArgumentRule(formula.text, tests, alone=(*values,), values=(*values.items(),))]
-
-
-def _value(formula: Formula, point: Mapping[str, NameValue]) -> int | None:
     try:
-        value = formula.evaluate(point)
-    except FormulaError:
-        return None
-    return int(value) if value.denominator == 1 else None
+        return [_rule(formula.text, node)]
+    except ArithmeticError:
+        raise FormulaError("expected a condition on numbers, and none that are too large") from None
 
 
-def _comparison(text: str, node: ast.expr) -> ArgumentRule | None:
-    """None for all but comparisons of polynomials."""
-    if not isinstance(node, ast.Compare):
-        return None
-    try:
-        forms = [*map(read, [node.left, *node.comparators])]
-        signs = [_SIGNS[type(operation)] for operation in node.ops]
-    except (ArithmeticError, KeyError):
-        return None
-    links = [*map(condition_of, signs, forms, forms[1:])]
-    conditions = tuple(link for link in links if isinstance(link, Condition))
+def _rule(text: str, node: ast.expr) -> ArgumentRule:
+    """Raises ArithmeticError."""
+    kinds = [KINDS.get(type(op), "in") for op in node.ops] if isinstance(node, ast.Compare) else []
+    if not kinds or "in" in kinds:
+        return ArgumentRule(text, ((Condition("!=", read(node)),),))
+    assert isinstance(node, ast.Compare)
+    forms = [*map(read, [node.left, *node.comparators])]
+    links = map(condition_of, kinds, forms, forms[1:])
+    never = Condition("!=", ZERO)
+    conditions = (never if link is False else link for link in links)
     alone = tuple(n for form in forms for n in form.names if form == Polynomial.generator(n))
-    return ArgumentRule(text, (conditions,), alone=alone) if all(links) and conditions else None
+    certain = tuple(c for c in conditions if isinstance(c, Condition))
+    return ArgumentRule(text, (certain,), alone=alone)
 
 
 # --- what it says -----------------------------------------------------------------------------
@@ -96,7 +66,7 @@ class Arguments(Struct):
     must hold in addition."""
 
     unknowns: dict[str, Unknown]
-    ties: dict[str, Tie]
+    ties: dict[str, Polynomial]
     rules: list[ArgumentRule]
 
     def copy(self) -> Arguments:
@@ -106,7 +76,7 @@ class Arguments(Struct):
     def open(self) -> set[str]:
         return {*self.unknowns, *self.ties}
 
-    def tie(self, name: str, form: Tie) -> bool:
+    def tie(self, name: str, form: Polynomial) -> bool:
         """Compute an argument from others, unless these are computed from it."""
         if name in self.ties or name in self.behind(form.names):
             return False
@@ -159,7 +129,7 @@ def told_apart(unknowns: Mapping[str, Unknown], rules: Sequence[ArgumentRule]) -
         if unknown.step > 1:
             start = unknown.low % unknown.step
             arguments.rules += rules_of(f"{unknown.name} % {unknown.step} == {start}")
-    for comparison in (comparison for rule in conditions for comparison in rule.comparisons):
+    for comparison in (comparison for rule in conditions for comparison in rule.certain):
         arguments.limit(comparison)
     arguments.rules += conditions
     return arguments

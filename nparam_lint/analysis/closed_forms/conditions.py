@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property
-from math import gcd, lcm
+from math import gcd
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.analysis.closed_forms.compiled_form import at_point, from_least, function
-from nparam_lint.analysis.closed_forms.expressions import Value, as_opaque, as_quotient
-from nparam_lint.analysis.closed_forms.form_writer import expanded
+from nparam_lint.analysis.closed_forms.algebra import as_written, from_least, ratio_of
+from nparam_lint.analysis.closed_forms.compiled_form import at_point, function
+from nparam_lint.analysis.closed_forms.form_writer import side
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     ZERO,
     Number,
-    Opaque,
     Operation,
     Polynomial,
     common_factor,
@@ -33,49 +32,39 @@ if TYPE_CHECKING:
 
     Test = Callable[[Mapping[str, NameValue]], bool]
 
-Ray = tuple[Opaque, str, float]
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 class Condition(Struct, frozen=True, dict=True):
-    """`form` is zero (`==`), is not (`!=`), or is not below zero (`>=`), where it is whole; or
-    `left operation right` of floats."""
+    """How the form compares with zero. Of whole numbers it has whole coefficients, and is zero
+    (`==`), is not (`!=`), or is not below it (`>=`); of floats, all comparisons are possible."""
 
     operation: str
-    form: Polynomial = ZERO
-    left: Opaque | None = None
-    right: Opaque | None = None
+    form: Polynomial
 
     @property
-    def sides(self) -> tuple[Polynomial, Polynomial]:
-        if self.left is None or self.right is None:
-            return self.form, ZERO
-        return Polynomial.generator(self.left), Polynomial.generator(self.right)
+    def is_whole(self) -> bool:
+        return self.form.is_exact
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset().union(*(side.names for side in self.sides))
+        return self.form.names
 
     @property
     def negated(self) -> Condition:
-        if self.left is None and self.operation == ">=":
+        if self.is_whole and self.operation == ">=":
             return Condition(">=", -self.form - ONE)
-        return replace(self, operation=_NEGATED[self.operation])
+        return Condition(_NEGATED[self.operation], self.form)
 
-    @cached_property
-    def ray(self) -> Ray | None:
-        """A float, how it compares, and the number that it is compared with."""
-        if self.left is None or self.right is None:
-            return None
-        value, operation, bound = self.left, self.operation, self.right
-        if not value.names:
-            value, operation, bound = bound, _TURNED.get(operation, operation), value
-        return None if bound.names else (value, operation, bound.number({}))
+    @property
+    def above(self) -> Polynomial | None:
+        """What is not below zero; None for `==` and `!=`."""
+        return {">": self.form, "<": -self.form}.get(self.operation[0])
 
     def without_factors(self, least: Mapping[str, Number]) -> Condition:
         """The same where no name is below its `least`: `c == c*m` is `m == 1`."""
-        if self.left is not None:
+        if not self.is_whole:
             return self
         number, powers = common_factor(self.form.terms)
         names = tuple((g, e) for g, e in powers if isinstance(g, str))
@@ -89,36 +78,31 @@ class Condition(Struct, frozen=True, dict=True):
 
     def is_certain(self, least: Mapping[str, Number]) -> bool:
         """Whether it holds for all values from the `least` on, by the signs of its terms."""
-        if self.ray is not None:
-            value, operation, bound = self.ray
-            is_above = bound < 0 or (bound == 0 and operation == ">=")
-            return operation in (">", ">=") and is_above and is_positive(value)
-        if self.left is not None:
-            return False
         if self.operation == "==":
             return self.form == ZERO
-        try:
-            shifted = from_least(self.form, least)
-        except ArithmeticError:
-            return False
-        if self.operation == ">=":
-            return is_positive(shifted)
-        bounds = (lower_bound(part) for part in (shifted, -shifted))
-        return any(bound is not None and bound > 0 for bound in bounds)
+        sides = (self.form, -self.form) if self.above is None else (self.above,)
+        with suppress(ArithmeticError):
+            bounds = [lower_bound(from_least(side, least)) for side in sides]
+            may_be_zero = self.operation in (">=", "<=")
+            return any(b is not None and (b > 0 or (may_be_zero and b == 0)) for b in bounds)
+        return False
 
     @property
     def constants(self) -> set[int]:
         """The numbers that stand alone in it, or divide."""
+        if not self.is_whole:
+            return set()
         numbers = {abs(self.form.constant_term.numerator)} - {0}
         for generator in self.form.generators:
-            if isinstance(generator, Operation):
-                numbers.update(abs(c.numerator) for _, c in generator.right.terms)
+            for part in () if isinstance(generator, str) else generator.parts[1:]:
+                numbers.update(abs(c.numerator) for _, c in part.terms)
         return numbers
 
     def test(self) -> Test:
         """Whether it holds at a point, as Python finds it; not where it has no value there."""
-        left, right = map(at_point, self.sides)
-        compare: Test = function(f"lambda point: {left} {self.operation} {right}")
+        left, right = (self.form, ZERO) if self.is_whole else _sides(self.form)
+        text = f"lambda point: {at_point(left)} {self.operation} {at_point(right)}"
+        compare: Test = function(text)
 
         def holds(point: Mapping[str, NameValue]) -> bool:
             try:
@@ -130,58 +114,57 @@ class Condition(Struct, frozen=True, dict=True):
 
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
-        if self.left is not None:
-            left, right = (expanded(side, order) for side in self.sides)
-            return f"{left} {self.operation} {right}"
-        remainder = remainder_of(self.form) if self.operation != ">=" else None
+        operation, form = self.operation, self.form
+        is_bound = self.is_whole and operation == ">="
+        remainder = None if is_bound else remainder_of(form)
         if remainder is not None:
             top, bottom, value = remainder
-            texts = expanded(top, order), expanded(bottom, order)
+            texts = side(top, order), side(bottom, order)
             sides = (t if re.fullmatch(r"[\w.]+", t) else f"({t})" for t in texts)
-            return f"{' % '.join(sides)} {self.operation} {value}"
-        return _two_sides(self.operation, self.form, order)
+            return f"{' % '.join(sides)} {operation} {value}"
+        left, right = _sides(form)
+        constant = form.constant_term
+        if is_bound:
+            above, below = left, right + Polynomial.constant(constant)
+            if not above.terms:  # at most
+                return _bound(side(below, order), "<=", constant)
+            if not below.terms:
+                return _bound(side(above, order), ">=", -constant)
+            if constant == -1:
+                operation, constant = ">", 0
+            left = above + Polynomial.constant(max(constant, 0))
+            right = below - Polynomial.constant(min(constant, 0))
+        elif not left.terms or (constant > 0 and right.number is None):
+            operation = _TURNED.get(operation, operation)
+            left, right = _sides(-form)
+        if not constant and operation in ("==", "!="):  # a name comes first, the first of two
+            places = {Polynomial.generator(name): place for place, name in enumerate(order)}
+            left, right = sorted((left, right), key=lambda side: places.get(side, len(places)))
+        return f"{side(left, order)} {operation} {side(right, order)}"
+
+
+def _sides(form: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """What is added, and what is subtracted, with the number."""
+    left = Polynomial.of({m: c for m, c in form.terms if m and c > 0})
+    return left, left - form
 
 
 def remainder_of(form: Polynomial) -> tuple[Polynomial, Polynomial, Number] | None:
     """a, b, and c of `a % b == c`, for a - b*(a//b) - c."""
     for generator in form.generators:
-        if isinstance(generator, Operation) and generator.kind == "floor":
-            top, bottom = generator.left, generator.right
-            remainder = top - bottom * Polynomial.generator(generator)
-            for constant in ((form - remainder).number, (-form - remainder).number):
-                if constant is not None:
-                    return top, bottom, -constant
+        match generator:
+            case Operation("floor", (top, bottom)):
+                remainder = top - bottom * Polynomial.generator(generator)
+                for constant in ((form - remainder).number, (-form - remainder).number):
+                    if constant is not None:
+                        return top, bottom, -constant
     return None
-
-
-def _two_sides(operation: str, form: Polynomial, order: Sequence[str]) -> str:
-    constant = form.constant_term
-    positive = Polynomial.of({m: c for m, c in form.terms if m and c > 0})
-    negative = positive + Polynomial.constant(constant) - form
-    if operation != ">=":
-        if not positive.terms or (constant > 0 and negative.terms):
-            positive, negative, constant = negative, positive, -constant
-        if not constant:  # a name alone comes first, the first of two
-            places = {Polynomial.generator(name): place for place, name in enumerate(order)}
-            sides = sorted((positive, negative), key=lambda side: places.get(side, len(places)))
-            positive, negative = sides
-        right = negative - Polynomial.constant(constant)
-        return f"{expanded(positive, order)} {operation} {expanded(right, order)}"
-    if not positive.terms:  # at most
-        return _bound(expanded(negative, order), "<=", constant)
-    if not negative.terms:
-        return _bound(expanded(positive, order), ">=", -constant)
-    if constant == -1:
-        operation, constant = ">", 0
-    left = positive + Polynomial.constant(max(constant, 0))
-    right = negative - Polynomial.constant(min(constant, 0))
-    return f"{expanded(left, order)} {operation} {expanded(right, order)}"
 
 
 def _bound(text: str, operation: str, bound: Number) -> str:
     """`x > 10000` rather than `x >= 10001`."""
     excluded = bound - 1 if operation == ">=" else bound + 1
-    if bound.denominator == 1 and _digits(excluded) < _digits(bound):
+    if _digits(excluded) < _digits(bound):
         return f"{text} {operation[0]} {excluded}"
     return f"{text} {operation} {bound}"
 
@@ -190,17 +173,26 @@ def _digits(number: Number) -> int:
     return len(str(number).rstrip("0"))
 
 
-def condition_of(operation: str, first: Value, second: Value) -> Condition | bool:
+def condition_of(operation: str, first: Polynomial, second: Polynomial) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    p, q = as_quotient(first), as_quotient(second)
-    if p and q and p.bottom.number and q.bottom.number:
-        return _whole(operation, p.top * q.bottom - q.top * p.bottom)
-    if isinstance(first, Opaque) and first.operation == "sqrt" and second == ZERO:
-        return condition_of(operation, first.parts[0], second)
-    condition = Condition(operation, ZERO, as_opaque(first), as_opaque(second))
-    if condition.left == condition.right:
+    exact = [form for side in (first, second) if (form := _exactly(side)) is not None]
+    if len(exact) == 2:
+        return _whole(operation, exact[0] - exact[1])
+    match first.terms:
+        case ((((Operation("sqrt", (square,)), 1),), 1),) if second == ZERO:
+            return condition_of(operation, square, second)
+    form = as_written(first) - as_written(second)
+    if form == ZERO:
         return operation in ("==", "<=", ">=")
-    return condition if condition.names else True
+    return Condition(operation, form) if form.names else True
+
+
+def _exactly(form: Polynomial) -> Polynomial | None:
+    """Also of a quotient by a number, which is rounded once."""
+    match ratio_of(form):
+        case (top, bottom) if bottom.number:
+            return top * Fraction(1, bottom.number)
+    return None
 
 
 def _whole(operation: str, form: Polynomial) -> Condition | bool:
@@ -210,14 +202,15 @@ def _whole(operation: str, form: Polynomial) -> Condition | bool:
         if number == 0:
             return operation in ("==", "<=", ">=")
         return operation == "!=" or operation[0] == ("<" if number < 0 else ">")
-    form = form * lcm(*(c.denominator for _, c in form.terms))
+    form = form * form.denominator
     match form.terms:
-        case ((((Operation(kind="floor") as ratio, 1),), _),) if all(map(is_positive, ratio.parts)):
+        case ((((Operation("floor", parts), 1),), _),) if all(map(is_positive, parts)):
+            top, bottom = parts
             # ⌊a/b⌋ is nothing below b.
             if operation == "==":
-                return Condition(">=", ratio.right - ratio.left - ONE)
+                return Condition(">=", bottom - top - ONE)
             if operation == "!=":
-                return Condition(">=", ratio.left - ratio.right)
+                return Condition(">=", top - bottom)
     if operation in ("==", "!="):
         share = gcd(*(c.numerator for _, c in form.terms))
         sign = -1 if form.terms[-1][1] < 0 else 1
@@ -231,9 +224,9 @@ def _without_floor(form: Polynomial) -> Polynomial:
     """`d//4 >= 17` is `d >= 68`."""
     constant = form.constant_term
     match [(m, c) for m, c in form.terms if m]:
-        case [(((Operation(kind="floor") as ratio, 1),), sign)] if is_positive(ratio.right):
+        case [(((Operation("floor", (top, bottom)), 1),), sign)] if is_positive(bottom):
             if sign == 1:
-                return _without_floor(ratio.left + ratio.right * constant)
+                return _without_floor(top + bottom * constant)
             if sign == -1:
-                return _without_floor(ratio.right * (constant + 1) - ratio.left - ONE)
+                return _without_floor(bottom * (constant + 1) - top - ONE)
     return form

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
+from nparam_lint.analysis.closed_forms.algebra import bounded
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Bound,
     Generator,
-    Kind,
     Number,
     Operation,
     Polynomial,
-    bounded,
+    Rounding,
     evaluate,
     monomial_of,
     power_of_two,
@@ -278,9 +278,9 @@ def quotients(samples: Samples, names: Sequence[str]) -> Iterator[Operation]:
     generator = Polynomial.generator
     pairs = [(generator(a), generator(b)) for a, b in permutations(names, 2)]
     pairs += product(map(generator, names), map(Polynomial.constant, DIVISORS))
-    kinds: tuple[Kind, ...] = ("floor", "ceil")
-    rounded = [Operation(kind, *pair) for pair in pairs for kind in kinds]
+    kinds: tuple[Rounding, ...] = ("floor", "ceil")
+    rounded = [Operation(kind, pair) for pair in pairs for kind in kinds]
     for a, b in combinations(names, 2):
         if any(p[a].denominator > 1 or p[b].denominator > 1 for p in samples.points):
-            rounded.append(Operation("floor", generator(a) * generator(b), ONE))
+            rounded.append(Operation("floor", (generator(a) * generator(b), ONE)))
     return (q for q in rounded if len(set(samples.column(q) or ())) > 1)

@@ -14,7 +14,6 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Generator,
     Monomial,
     Number,
-    Opaque,
     Operation,
     Polynomial,
     common_factor,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 _PLAIN = 16  # larger numbers before or inside of a bracket are no clearer than those without it
 
-_INFIX = frozenset("+ - * / // % ** & | ^ << >>".split())
+_INFIX = frozenset("+ - * / // % ** & | ^ << >> == != < <= > >= and or".split())
 
 Language = Literal["budget", "python", "latex"]
 _GREEK = frozenset(
@@ -51,6 +50,11 @@ _Sum = tuple[_Term, ...]
 def expanded(form: Polynomial, order: Sequence[str]) -> str:
     """All terms, those of high degree first; `order`: of the names."""
     return _Writer(order, "budget").sum(_flat(form, _Order(order)))
+
+
+def side(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
+    """As it stands in a comparison, or in an operation."""
+    return _Writer(order, language).part(form)
 
 
 def factored(form: Polynomial, order: Sequence[str], language: Language = "budget") -> str:
@@ -80,12 +84,6 @@ class _Order:
 def _flat(form: Polynomial, order: _Order) -> _Sum:
     terms = sorted(form.terms, key=order.term)
     return tuple(_Term(number, _in_order(monomial, order)) for monomial, number in terms)
-
-
-def _part(form: Polynomial, order: _Order) -> _Sum:
-    """What stands inside of an operation: whole, so that fractions of it are taken out as one."""
-    is_whole = all(number.denominator == 1 for _, number in form.terms)
-    return _flat(form, order) if is_whole else _nested(form, order)
 
 
 def _in_order(monomial: Monomial, order: _Order) -> Monomial:
@@ -213,11 +211,9 @@ class _Writer:
         """Whether it is written with `//`, which binds no closer than `*`."""
         if self.language == "latex" or exponent != 1 or isinstance(base, str):
             return False
-        if isinstance(base, Opaque):
-            return base.operation in ("/", "*")
-        if base.right == ONE or (base.kind == "ceil" and self.language == "budget"):
-            return False
-        return base.is_rounded
+        if base.is_rounded:
+            return base.parts[1] != ONE and (base.kind == "floor" or self.language == "python")
+        return base.kind in ("/", "*")
 
     def brackets(self, text: str) -> str:
         return f"\\left({text}\\right)" if self.language == "latex" else f"({text})"
@@ -229,13 +225,10 @@ class _Writer:
 
     def power(self, base: Generator, exponent: int) -> str:
         latex = self.language == "latex"
-        if isinstance(base, Operation) and base.kind == "**":
-            (levels,) = map(self.name, base.names)
+        if isinstance(base, Operation) and base.levels is not None:
+            levels = self.name(base.levels)
             return f"{2**exponent}^{{{levels}}}" if latex else f"{2**exponent}**{levels}"
-        if isinstance(base, Opaque):
-            text = self.opaque(base)
-        else:
-            text = self.name(base) if isinstance(base, str) else self.operation(base)
+        text = self.name(base) if isinstance(base, str) else self.operation(base)
         if exponent == 1:
             return text
         # `(a + b)//(2*c)` ends in a bracket, and has none around it.
@@ -258,63 +251,69 @@ class _Writer:
             name = r"\mathit{" + name.replace("_", r"\_") + "}"
         return name + (f"_{{{','.join(indices)}}}" if indices else "")
 
-    def opaque(self, opaque: Opaque, *, inside: bool = False) -> str:
-        """As it stands in the source: the order of what is done with floats matters. `inside`: of
+    def part(self, form: Polynomial, *, inside: bool = False) -> str:
+        """Of an operation, the order of which matters where it is one of floats. `inside`: of
         brackets."""
-        latex, name = self.language == "latex", opaque.operation
-        if name == "number":
-            return opaque.text
-        if name == "trunc" and self.language != "python" and all(map(is_positive, opaque.parts)):
-            name = "floor"
-        parts = [
-            self.opaque(part, inside=name not in _INFIX)
-            if isinstance(part, Opaque)
-            else self.sum(_part(part, self.order))
-            for part in opaque.parts
-        ]
-        if name in ("float", "whole"):
-            return parts[0]
-        if name in _INFIX:
-            if latex and name == "/":
-                return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
-            plain = r"[\w.\[\]]+|\w*\([^()]*\)" + (r"|[\w.]+\*[\w.]+" if name in "+-" else "")
-            texts = [t if re.fullmatch(plain, t) else self.brackets(t) for t in parts]
-            if name == "**":
-                return f"{texts[0]}^{{{parts[1]}}}" if latex else "**".join(texts)
-            sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(name, name) if latex else name
-            text = texts[0] + (sign if name in "*/" else f" {sign} ") + texts[1]
-            return text if inside or name in "*/" else self.brackets(text)
-        if name in ("floor", "ceil") and latex:
-            return f"\\left\\l{name} {parts[0]} \\right\\r{name}"
-        if name in ("bit_length", "bit_count") and not latex:
-            return f"({parts[0]}).{name}()"
-        if name in ("neg", "invert"):
-            return ("-" if name == "neg" else "~") + self.brackets(parts[0])
-        if latex:
-            name = name.replace("_", r"\_")
-            return f"\\operatorname{{{name}}}" + self.brackets(", ".join(parts))
-        if self.language == "python" and name not in ("abs", "round", "max", "min"):
-            name = "int" if name == "trunc" else f"math.{name}"
-        return f"{name}({', '.join(parts)})"
+        number = form.number
+        if number is not None and number.denominator > 1:
+            return repr(float(number))
+        match form.terms:
+            case ((((Operation() as operation, 1),), 1),):
+                return self.operation(operation, inside=inside)
+        is_whole = form.denominator == 1  # fractions are taken out as one
+        return self.sum(_flat(form, self.order) if is_whole else _nested(form, self.order))
 
-    def operation(self, operation: Operation) -> str:
-        """What is no power of two."""
+    def operation(self, operation: Operation, *, inside: bool = False) -> str:
+        kind, latex, is_python = operation.kind, self.language == "latex", self.language == "python"
+        if operation.is_rounded:
+            return self.rounded(operation)
+        parts = [self.part(part, inside=kind not in _INFIX) for part in operation.parts]
+        if kind == "real":
+            return parts[0]
+        if kind == "if":
+            test, value, other = parts
+            return f"({value} if {test} else {other})"
+        if kind == "/" and latex:
+            return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
+        if kind in _INFIX:
+            plain = r"[\w.\[\]']+|\w*\([^()]*\)" + (r"|[\w.]+\*[\w.]+" if kind in "+-" else "")
+            texts = [t if re.fullmatch(plain, t) else self.brackets(t) for t in parts]
+            if kind == "**":
+                return f"{texts[0]}^{{{parts[1]}}}" if latex else "**".join(texts)
+            sign = {"*": self.times, "&": r" \mathbin{\&} "}.get(kind, kind) if latex else kind
+            text = (sign if kind in "*/" else f" {sign} ").join(texts)
+            return text if inside or kind in "*/" else self.brackets(text)
+        if kind in ("bit_length", "bit_count") and not latex:
+            return f"({parts[0]}).{kind}()"
+        if kind in ("neg", "invert", "not"):
+            sign = {"neg": "-", "invert": "~", "not": "not "}[kind]
+            return sign + self.brackets(parts[0])
+        if kind == "trunc" and not is_python and all(map(is_positive, operation.parts)):
+            kind = "floor"
+        if latex:
+            if kind == "floor":
+                return f"\\left\\lfloor {parts[0]} \\right\\rfloor"
+            name = kind.replace("_", r"\_")
+            name = rf"\{kind}" if kind in ("max", "min") else rf"\operatorname{{{name}}}"
+            return name + self.brackets(", ".join(parts))
+        if is_python and kind not in ("abs", "round", "max", "min"):
+            kind = "int" if kind == "trunc" else f"math.{kind}"
+        return f"{kind}({', '.join(parts)})"
+
+    def rounded(self, operation: Operation) -> str:
         kind, is_python = operation.kind, self.language == "python"
-        top, bottom = (self.sum(_part(part, self.order)) for part in operation.parts)
-        if not operation.is_rounded:
-            name = f"\\{kind}" if self.language == "latex" else kind
-            return name + self.brackets(f"{top}, {bottom}")
-        is_whole = operation.right == ONE
+        dividend, divisor = operation.parts
+        is_whole = divisor == ONE
+        top, bottom = self.part(dividend, inside=is_whole), self.part(divisor)
         if self.language == "latex":
             inside = top if is_whole else f"\\frac{{{top}}}{{{bottom}}}"
             return f"\\left\\l{kind} {inside} \\right\\r{kind}"
-        dividend = operation.left
+        if is_whole:
+            return f"math.{kind}({top})" if is_python else f"{kind}({top})"
         if len(dividend.terms) > 1 or not all(isinstance(g, str) for g in dividend.generators):
             top = f"({top})"
         if not re.fullmatch(r"[\w.\[\]']+", bottom):
             bottom = f"({bottom})"
-        if kind == "ceil" and is_python:
-            return f"-int(-{top} // 1)" if is_whole else f"-(-{top}//{bottom})"
-        if is_whole:
-            return f"int({top} // 1)" if is_python else f"{kind}({top})"
-        return f"ceil({top}/{bottom})" if kind == "ceil" else f"{top}//{bottom}"
+        if kind == "ceil":
+            return f"-(-{top}//{bottom})" if is_python else f"ceil({top}/{bottom})"
+        return f"{top}//{bottom}"

@@ -5,27 +5,29 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
-from math import inf
 from typing import TYPE_CHECKING
 
-from nparam_lint.analysis.closed_forms.compiled_form import from_least, substituted, transformed
+from msgspec.structs import replace
+
+from nparam_lint.analysis.closed_forms.algebra import (
+    from_least,
+    quotient_of,
+    substituted,
+    transformed,
+)
 from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     Generator,
     Number,
-    Opaque,
     Polynomial,
     names_of,
     quotient,
-    rounded,
 )
 from nparam_lint.analysis.closed_forms.signs import is_positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from nparam_lint.analysis.closed_forms.conditions import Ray
 
 
 # --- what never falls -------------------------------------------------------------------------
@@ -41,10 +43,8 @@ def growing(form: Polynomial, least: Mapping[str, int]) -> frozenset[str]:
 
 def _above_one(generator: Generator) -> Polynomial | None:
     """What a power of two has above one, which is positive too."""
-    if isinstance(generator, str | Opaque) or generator.kind != "**":
-        return None
-    (name,) = generator.names
-    return Polynomial.generator(f"2**{name}") + ONE
+    name = None if isinstance(generator, str) else generator.levels
+    return None if name is None else Polynomial.generator(f"2**{name}") + ONE
 
 
 def _rises(form: Polynomial, name: str) -> bool:
@@ -59,12 +59,11 @@ def _never_falls(generator: Generator, name: str) -> bool:
     """Whether it never falls where the name grows."""
     if isinstance(generator, str):
         return True
-    if isinstance(generator, Opaque):
-        return name not in generator.names
-    bottom = generator.right
+    bottom = generator.parts[-1]
     if generator.is_rounded and (name in bottom.names or not is_positive(bottom)):
         return False
-    return all(_rises(part, name) for part in generator.parts)
+    rises = generator.is_rounded or generator.kind in ("max", "min")
+    return all(_rises(part, name) if rises else name not in part.names for part in generator.parts)
 
 
 # --- what follows -----------------------------------------------------------------------------
@@ -81,8 +80,7 @@ def solved(form: Polynomial, name: str) -> Polynomial | None:
 
 def solutions(condition: Condition) -> Iterator[tuple[str, Polynomial]]:
     """The names in which an equality is linear, each with its value."""
-    is_equality = condition.operation == "==" and condition.left is None
-    for name in sorted(condition.names) if is_equality else ():
+    for name in sorted(condition.names) if condition.operation == "==" else ():
         value = solved(condition.form, name)
         if value is not None:
             yield name, value
@@ -102,25 +100,13 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
             case (top, bottom, 0) if condition.operation == "==":
                 if bottom.factors is None or bottom.factors[0] != 1:
                     continue
-                product = bottom * rounded(top, bottom)
+                product = bottom * quotient_of(top, bottom)
                 terms = (Polynomial((term,)) for term in form.terms)
                 shares = ((term, quotient(term, product)) for term in terms)
                 form = Polynomial.sum(
                     term if share is None else top * share for term, share in shares
                 )
     return form
-
-
-def _is_within(ray: Ray, wider: Ray) -> bool:
-    """Whether what is on one ray is on another one."""
-    value, operation, bound = ray
-    wider_value, wider_operation, end = wider
-    if value != wider_value or wider_operation in ("==", "!=") or operation == "!=" or ray == wider:
-        return False
-    is_at_end = bound == end and (operation == wider_operation or "=" in wider_operation)
-    if wider_operation[0] == ">":
-        return operation[0] in ">=" and (bound > end or is_at_end)
-    return operation[0] in "<=" and (bound < end or is_at_end)
 
 
 class Implications:
@@ -132,52 +118,34 @@ class Implications:
     def contradict(self, conditions: Sequence[Condition]) -> bool:
         """Whether it is certain that not all of these hold."""
         *above, last = conditions
-        if self.follows(last.negated, above) or last.negated in above:
+        if last.negated in above or self.follows(last.negated, above):
             return True
-        for condition in above if last.left is None else ():
-            for form in with_value(last.form, condition):
-                if Condition(last.operation, form).negated.is_certain(self.least):
-                    return True
-        return self.is_empty([c for c in conditions if c.names == last.names])
-
-    def is_empty(self, conditions: Sequence[Condition]) -> bool:
-        """Whether no value of one variable meets conditions that are bounds and equalities."""
-        if len(conditions[-1].names) != 1 or any(c.left is not None for c in conditions):
-            return False
-        (name,) = conditions[-1].names
-        low: Number | float = self.least[name]
-        high: Number | float = inf
-        values: set[Number | float] = set()
-        excluded: set[Number] = set()
-        for condition in conditions:
-            bound = solved(condition.form, name)
-            if bound is None or bound.number is None:
-                return False
-            if condition.operation == "==":
-                values.add(bound.number)
-            elif condition.operation == "!=":
-                excluded.add(bound.number)
-            elif dict(condition.form.terms)[((name, 1),)] > 0:
-                low = max(low, bound.number)
-            else:
-                high = min(high, bound.number)
-        if low == high:
-            values.add(low)
-        return (
-            high < low
-            or len(values) > 1
-            or any(value in excluded or not low <= value <= high for value in values)
+        # What is neither less nor more is equal.
+        bounds = {c.form for c in conditions if c.operation == ">="}
+        equal = [Condition("==", form) for form in bounds if -form in bounds]
+        equations = [*equal, *(c for c in conditions if c.operation == "==")]
+        return any(
+            Condition(condition.operation, form).negated.is_certain(self.least)
+            for equation in equations
+            for condition in conditions
+            if condition != equation and not condition.names.isdisjoint(equation.names)
+            for form in with_value(condition.form, equation)
         )
 
     def follows(self, condition: Condition, premises: Sequence[Condition]) -> bool:
-        """Whether a bound follows from another one, by the signs of what lies between."""
-        if condition.ray is not None:
-            return any(p.ray is not None and _is_within(p.ray, condition.ray) for p in premises)
-        if condition.left is not None or condition.operation != ">=":
+        """Whether a bound follows from another one, or from an equation, by the signs of what lies
+        between."""
+        goal = condition.above
+        if goal is None:
             return False
         for premise in premises:
-            if premise.operation == ">=" and premise.left is None and premise != condition:
-                with suppress(ArithmeticError):
-                    if is_positive(from_least(condition.form - premise.form, self.least)):
-                        return True
+            form = premise.form if premise.above is None else premise.above
+            if premise == condition or premise.operation == "!=":
+                continue
+            is_strict = condition.operation in ("<", ">") and premise.operation not in ("<", ">")
+            between = Condition(">" if is_strict else ">=", goal - form)
+            if between.is_certain(self.least):
+                return True
+            if premise.above is None and replace(between, form=goal + form).is_certain(self.least):
+                return True
         return False

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.compiled_form import substituted, transformed
+from nparam_lint.analysis.closed_forms.algebra import combined, substituted, transformed
 from nparam_lint.analysis.closed_forms.fitting import Samples, fit
 from nparam_lint.analysis.closed_forms.form_records import ShapeForm
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
-    Composed,
     Generator,
-    Opaque,
+    Operation,
     Polynomial,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
@@ -104,7 +103,7 @@ def _aligned(
             joint = _joint(operations, samples.some(places), names)
             if joint is not None:
                 for place, operation in members:
-                    renamed[place][operation] = Polynomial.generator(joint)
+                    renamed[place][operation] = joint
     return [transformed(row, new.get) for row, new in zip(rows, renamed, strict=True)]
 
 
@@ -124,25 +123,19 @@ def _groups(alike: Sequence[_Members]) -> Iterator[_Members]:
 
 
 def _kind(generator: Generator) -> Hashable:
-    if isinstance(generator, str):
-        return generator
-    text = getattr(generator, "text", "")
-    return type(generator), text, generator.kind, *map(type, generator.parts)
+    return generator if isinstance(generator, str) else (generator.kind, len(generator.parts))
 
 
 def _joint(
-    operations: Sequence[Composed], samples: Samples, names: Sequence[str]
-) -> Composed | None:
+    operations: Sequence[Operation], samples: Samples, names: Sequence[str]
+) -> Polynomial | None:
     """One for several of a kind; None where there is none."""
     if len(set(map(_kind, operations))) > 1:
         return None
-    parts = [
-        _joint(parts, samples, names)
-        if isinstance(parts[0], Opaque)
-        else _fitted(parts, samples, names)
-        for parts in zip(*(operation.parts for operation in operations), strict=True)
-    ]
-    return None if None in parts else operations[0].of_parts(parts)
+    columns = zip(*(operation.parts for operation in operations), strict=True)
+    parts = [part for column in columns if (part := _fitted(column, samples, names)) is not None]
+    is_whole = len(parts) == len(operations[0].parts)
+    return combined(operations[0].kind, *parts) if is_whole else None
 
 
 @lru_cache(maxsize=4096)
@@ -152,8 +145,7 @@ def outline(part: Generator | Polynomial) -> Hashable:
         return part
     if isinstance(part, Polynomial):
         return frozenset(frozenset((outline(g), e) for g, e in m) for m, _ in part.terms if m)
-    kind = (part.operation, part.text) if isinstance(part, Opaque) else part.kind
-    return kind, tuple(map(outline, part.parts))
+    return part.kind, tuple(map(outline, part.parts))
 
 
 def families_of(runs: Sequence[Run]) -> dict[str, _Family]:

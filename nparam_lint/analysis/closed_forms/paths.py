@@ -201,7 +201,7 @@ class PointSearch:
     def solver(self, goal: Condition, name: str) -> Callable[[Point], list[Value]]:
         """The values of a whole variable near where a condition is met as an equality, if it is
         linear there."""
-        if goal.left is not None or name not in self.tracer.whole:
+        if not goal.is_whole or name not in self.tracer.whole:
             return lambda _: []
         names = sorted(goal.form.names)
         value, least = compiled(goal.form, names), self.tracer.least[name]
@@ -234,7 +234,7 @@ class PointSearch:
         equalities = [
             [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]
             for c in conditions
-            if c.operation == "==" and c.left is None and c.names - fixed
+            if c.operation == "==" and c.is_whole and c.names - fixed
         ]
         points: list[dict[str, Value]] = []
         for tries in range(limits.RANDOM):

@@ -2,7 +2,8 @@
 small.
 
 A generator is a name (`n_embd`), or an operation: a rounded quotient (`n_embd // n_head`), the
-larger or smaller of two values (`max(8, d // 16)`), or a power of two (`2**depth`).
+larger or smaller of two values (`max(8, d // 16)`), a power of two (`2**depth`), or what there are
+no rules for (`gcd(a, b)`, arithmetic of floats that rounds twice).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import operator
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -22,104 +23,16 @@ if TYPE_CHECKING:
     Values = Mapping[str, "Number"]
 
 Number = int | Fraction  # exact; a whole one is an `int`, with which arithmetic is fast
-Kind = Literal["**", "max", "min", "floor", "ceil"]
+_FINEST = 1 << 40  # the largest denominator of what floats hold without rounding
 Bound = Literal["max", "min"]
-_VALUES: dict[Kind, Callable[[Number, Number], Number]] = {
-    "**": lambda base, exponent: Fraction(base) ** int(exponent),
+Rounding = Literal["floor", "ceil"]
+_EXACTLY: dict[str, Callable[..., Number]] = {
     "max": max,
     "min": min,
     "floor": operator.floordiv,
     "ceil": lambda top, bottom: -(-top // bottom),
 }
-_PLACES = {kind: place for place, kind in enumerate((*_VALUES, "opaque"), 1)}
-
-
-class Operation(Struct, frozen=True, dict=True):
-    """⌊left / right⌋ or ⌈left / right⌉, both of whole coefficients; the larger or the smaller of
-    both; or two to the power of a name."""
-
-    kind: Kind
-    left: Polynomial
-    right: Polynomial
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.kind, self.left, self.right))
-
-    @property
-    def parts(self) -> tuple[Polynomial, ...]:
-        return self.left, self.right
-
-    def of_parts(self, parts: Iterable[Any]) -> Operation:
-        """The same of others."""
-        left, right = parts
-        if self.is_rounded:
-            whole = lcm(*(c.denominator for _, c in left.terms + right.terms))
-            left, right = left * whole, right * whole
-        return Operation(self.kind, left, right)
-
-    def value(self, values: Values) -> Number:
-        """Raises ZeroDivisionError where it divides by zero."""
-        return _VALUES[self.kind](self.left.value(values), self.right.value(values))
-
-    @property
-    def is_rounded(self) -> bool:
-        return self.kind in ("floor", "ceil")
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return self.left.names | self.right.names
-
-
-class Opaque(Struct, frozen=True, dict=True):
-    """What is no polynomial and has no rules here: `gcd(a, b)`, `size & 3`, or arithmetic of floats
-    that rounds twice. It is computed as Python does. `operation`: an operator, a function, `float`
-    (a variable that is one), or `number` (the `text`)."""
-
-    operation: str
-    parts: tuple[Polynomial | Opaque, ...]
-    text: str = ""
-
-    kind = "opaque"
-    is_rounded = False
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.operation, self.parts, self.text))
-
-    def of_parts(self, parts: Iterable[Any]) -> Opaque:
-        """The same of others."""
-        return Opaque(self.operation, tuple(parts), self.text)
-
-    def number(self, values: Values) -> float:
-        """Its value as Python has it. Raises what Python raises there."""
-        if self.operation == "number":
-            return float(self.text)
-        parts = [
-            part.number(values) if isinstance(part, Opaque) else plain(part.value(values))
-            for part in self.parts
-        ]
-        return _PYTHON[self.operation](*(p if isinstance(p, int) else float(p) for p in parts))
-
-    def value(self, values: Values) -> Number:
-        """Raises ZeroDivisionError where Python has no value."""
-        try:
-            return Fraction(self.number(values))
-        except (ValueError, OverflowError, TypeError) as error:
-            raise ZeroDivisionError(str(error)) from None
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return frozenset().union(*(part.names for part in self.parts))
-
-
-_PYTHON: dict[str, Callable[..., float]] = {
+_AS_PYTHON: dict[str, Callable[..., float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -134,27 +47,97 @@ _PYTHON: dict[str, Callable[..., float]] = {
     "invert": operator.invert,
     "<<": operator.lshift,
     ">>": operator.rshift,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "and": lambda *tests: all(tests),
+    "or": lambda *tests: any(tests),
+    "not": operator.not_,
+    "if": lambda test, value, other: value if test else other,
     "bit_length": int.bit_length,
     "bit_count": int.bit_count,
-    "whole": int,
-    **{function.__name__: function for function in (abs, float, max, min, round)},
+    "real": float,
+    "inf": lambda: math.inf,
+    "-inf": lambda: -math.inf,
+    "nan": lambda: math.nan,
+    **{function.__name__: function for function in (abs, round)},
     **{name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "pow")},
-    **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial")},
-    **{name: getattr(math, name) for name in ("trunc", "floor", "ceil")},
+    **{name: getattr(math, name) for name in ("isqrt", "gcd", "lcm", "comb", "factorial", "trunc")},
 }
+_WHOLE = frozenset("floor ceil trunc gcd lcm comb factorial isqrt bit_length bit_count".split())
+_KEEPING = frozenset(  # what rounds nothing where its parts are exact
+    "+ - * // % ** & | ^ << >> abs max min neg invert".split()
+)
+_ORDER = "max", "min", "floor", "ceil"
 
 
-Composed = Operation | Opaque
-Generator = str | Composed
+class Operation(Struct, frozen=True, dict=True):
+    """What is no polynomial in its parts. `floor` and `ceil` round the quotient of two parts, and
+    are exact, as `max` and `min` are; all others are computed as Python does. `real`: a variable
+    that is a float."""
+
+    kind: str
+    parts: tuple[Polynomial, ...]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kind, self.parts))
+
+    def value(self, values: Values) -> Number:
+        """Raises ZeroDivisionError where Python has no value."""
+        numbers = [plain(part.value(values)) for part in self.parts]
+        if self.kind in _EXACTLY:
+            return _EXACTLY[self.kind](*numbers)
+        try:
+            plain_numbers = (n if isinstance(n, int) else float(n) for n in numbers)
+            return plain(Fraction(_AS_PYTHON[self.kind](*plain_numbers)))
+        except (ValueError, OverflowError, TypeError) as error:
+            raise ZeroDivisionError(str(error)) from None
+
+    @property
+    def is_rounded(self) -> bool:
+        return self.kind in ("floor", "ceil")
+
+    @property
+    def levels(self) -> str | None:
+        """The name of what two is raised to, where it is nothing else."""
+        match self:
+            case Operation("**", (base, Polynomial(((((str() as name, 1),), 1),)))) if base == TWO:
+                return name
+        return None
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether its value was not rounded as floats are."""
+        if self.kind == "round":
+            return len(self.parts) == 1
+        is_kept = self.kind in _KEEPING and all(part.is_exact for part in self.parts)
+        return is_kept or self.kind in _WHOLE
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(part.names for part in self.parts))
+
+
+Generator = str | Operation
 Monomial = tuple[tuple[Generator, int], ...]  # (generator, exponent), sorted; () is the constant
 
 
 @lru_cache(maxsize=4096)
 def place_of(generator: Generator) -> tuple[int, str]:
-    """What generators are sorted by: names, then operations of each kind."""
+    """What generators are sorted by: names, powers of two, then operations by their kinds."""
     if isinstance(generator, str):
         return 0, generator
-    return _PLACES[generator.kind], repr(generator)
+    if generator.levels is not None:
+        return 1, repr(generator)
+    place = _ORDER.index(generator.kind) if generator.kind in _ORDER else len(_ORDER)
+    return place + 2, repr(generator)
 
 
 def plain(number: Number) -> Number:
@@ -232,6 +215,17 @@ class Polynomial(Struct, frozen=True, dict=True):
         return total
 
     @cached_property
+    def is_exact(self) -> bool:
+        """Whether nothing in it was rounded as floats are."""
+        is_fine = self.denominator <= _FINEST
+        return is_fine and all(isinstance(g, str) or g.is_exact for g in self.generators)
+
+    @cached_property
+    def denominator(self) -> int:
+        """Of all coefficients."""
+        return lcm(*(c.denominator for _, c in self.terms))
+
+    @cached_property
     def generators(self) -> frozenset[Generator]:
         return frozenset(g for monomial, _ in self.terms for g, _ in monomial)
 
@@ -262,7 +256,7 @@ class Polynomial(Struct, frozen=True, dict=True):
         return next((c for m, c in self.terms if not m), 0)
 
 
-ZERO, ONE = Polynomial(), Polynomial.constant(1)
+ZERO, ONE, TWO = Polynomial(), Polynomial.constant(1), Polynomial.constant(2)
 
 
 def evaluate(generator: Generator, values: Values) -> Number:
@@ -283,25 +277,6 @@ def common_factor(terms: Sequence[tuple[Monomial, Number]]) -> tuple[Fraction, M
         powers = dict(monomial)
         common = {g: min(e, powers[g]) for g, e in common.items() if g in powers}
     return number, monomial_of(common.items())
-
-
-def bounded(kind: Bound, first: Polynomial, second: Polynomial) -> Polynomial:
-    """The larger or the smaller one, with what both have in common before it: numbers, and names of
-    arguments, which are not below zero. What a loop was run for (`#0`) may be."""
-    number, powers = common_factor(first.terms + second.terms)
-    names = tuple((g, e) for g, e in powers if isinstance(g, str))
-    is_plain = len(first.terms) < 2 and len(second.terms) < 2
-    if is_plain or any(str(name).startswith("#") for name, _ in names):
-        names = ()
-    common = Polynomial.of({names: number})
-    left, right = (quotient(part, common) or ZERO for part in (first, second))
-    return Polynomial.generator(Operation(kind, left, right)) * common
-
-
-def rounded(top: Polynomial, bottom: Polynomial, kind: Kind = "floor") -> Polynomial:
-    """A rounded quotient, without the whole factors that its parts have in common."""
-    share = Fraction(1, gcd(*(c.numerator for _, c in top.terms + bottom.terms)))
-    return Polynomial.generator(Operation(kind, top * share, bottom * share))
 
 
 def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
@@ -325,7 +300,7 @@ def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
 
 def power_of_two(name: str) -> Operation:
     """What doubles with every level."""
-    return Operation("**", Polynomial.constant(2), Polynomial.generator(name))
+    return Operation("**", (TWO, Polynomial.generator(name)))
 
 
 def monomial_of(powers: Iterable[tuple[Generator, int]]) -> Monomial:

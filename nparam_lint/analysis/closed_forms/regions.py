@@ -175,7 +175,7 @@ class _Writer:
             return None
         first, *more = conditions
         names_alone = all(isinstance(g, str) for g in first.form.generators)
-        if not more and first.left is None and names_alone:
+        if not more and first.is_whole and names_alone:
             return None
         least = self.tracer.least[name]
         end = limits.LISTED_VALUES

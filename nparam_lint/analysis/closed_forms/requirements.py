@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.analysis.closed_forms.compiled_form import at_point, function, substituted
+from nparam_lint.analysis.closed_forms.algebra import substituted
+from nparam_lint.analysis.closed_forms.compiled_form import at_point, function
 from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
+from nparam_lint.analysis.closed_forms.expressions import argument_of, constant_of
 from nparam_lint.analysis.closed_forms.implications import solutions
-from nparam_lint.analysis.closed_forms.polynomial import Opaque, Polynomial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from nparam_lint.analysis.closed_forms.conditions import Test
+    from nparam_lint.analysis.closed_forms.polynomial import Polynomial
     from nparam_lint.ground.values import NameValue
 
     Whole = Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class PointTest:
-    """What is no comparison of polynomials: a word, a choice, a conditional."""
-
-    names: frozenset[str]
-    holds: Test = field(compare=False)
-
-    def test(self) -> Test:
-        return self.holds
-
-
-@dataclass(frozen=True, slots=True)
-class PointValue:
-    """A whole number that follows from others, and is no polynomial: a conditional, `trunc`. None
-    where it has no value."""
-
-    names: frozenset[str]
-    value: Callable[[Mapping[str, NameValue]], int | None] = field(compare=False)
-
-
-Tie = Polynomial | PointValue
 
 
 class ArgumentRule(Struct, frozen=True):
@@ -52,11 +30,10 @@ class ArgumentRule(Struct, frozen=True):
     required."""
 
     text: str
-    alternatives: tuple[tuple[Condition | PointTest, ...], ...]
+    alternatives: tuple[tuple[Condition, ...], ...]
     is_limit: bool = False
     shown: str = ""  # to people, where that is something else
     alone: tuple[str, ...] = ()  # names that are a whole side of it
-    values: tuple[tuple[str, PointValue], ...] = ()  # of these, by an equation without a form
 
     def __str__(self) -> str:
         return self.text
@@ -66,20 +43,19 @@ class ArgumentRule(Struct, frozen=True):
         return frozenset().union(*(c.names for together in self.alternatives for c in together))
 
     @property
-    def comparisons(self) -> list[Condition]:
-        """Those that hold, whatever else does."""
-        certain = self.alternatives[0] if len(self.alternatives) == 1 else ()
-        return [condition for condition in certain if isinstance(condition, Condition)]
+    def certain(self) -> tuple[Condition, ...]:
+        """What holds, whatever else does."""
+        return self.alternatives[0] if len(self.alternatives) == 1 else ()
 
     @property
-    def solutions(self) -> dict[str, Tie]:
+    def solutions(self) -> dict[str, Polynomial]:
         """Of a single equation: what names are by it."""
-        return dict(self.values if self.condition is None else solutions(self.condition))
+        return {} if self.condition is None else dict(solutions(self.condition))
 
     @property
     def condition(self) -> Condition | None:
-        """Where it is a single comparison."""
-        return self.comparisons[0] if len(self.comparisons) == 1 else None
+        """Where it is a single one."""
+        return self.certain[0] if len(self.certain) == 1 else None
 
     def test(self) -> Test:
         tests = [[condition.test() for condition in together] for together in self.alternatives]
@@ -90,14 +66,14 @@ class ArgumentRule(Struct, frozen=True):
 
 def pinned_rule(name: str, value: NameValue) -> ArgumentRule:
     """An argument has the value of the call, as no form was found in it."""
-    test = PointTest(frozenset((name,)), lambda point: point[name] == value)
+    form = argument_of(name, is_whole=isinstance(value, int)) - constant_of(repr(value))
     shown = f"{name}={value!r} (its value)"
-    return ArgumentRule(f"{name} == {value!r}", ((test,),), is_limit=True, shown=shown)
+    return ArgumentRule(f"{name} == {value!r}", ((Condition("==", form),),), True, shown)
 
 
 def positive_rule(name: str) -> ArgumentRule:
-    value, zero = Opaque("float", (Polynomial.generator(name),)), Opaque("number", (), "0")
-    return ArgumentRule(f"{name} > 0", ((Condition(">", left=value, right=zero),),), is_limit=True)
+    form = argument_of(name, is_whole=False)
+    return ArgumentRule(f"{name} > 0", ((Condition(">", form),),), is_limit=True)
 
 
 class Requirements:
@@ -108,14 +84,13 @@ class Requirements:
         self,
         base: Mapping[str, NameValue],
         unknowns: Iterable[str],
-        ties: Mapping[str, Tie],
+        ties: Mapping[str, Polynomial],
         rules: Collection[ArgumentRule],
     ) -> None:
         self.fixed = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
-        forms = {name: tie for name, tie in ties.items() if isinstance(tie, Polynomial)}
-        self.ties = {n: _whole(t) if isinstance(t, Polynomial) else t for n, t in ties.items()}
+        self.ties = {name: _WholeNumber(form) for name, form in ties.items()}
         self.tests = [(rule.names, rule.test()) for rule in rules]
-        self.multiples = [multiple for rule in rules for multiple in _multiples(rule, forms)]
+        self.multiples = [multiple for rule in rules for multiple in _multiples(rule, ties)]
         self.excluded: set[frozenset[tuple[str, int]]] = set()
 
     def completed(self, point: Whole) -> dict[str, NameValue]:
@@ -152,31 +127,32 @@ class Requirements:
         return step
 
 
-def _whole(form: Polynomial) -> PointValue:
-    """The value of a form; None where it has none, or is not whole."""
-    bottom = lcm(*(coefficient.denominator for _, coefficient in form.terms))
-    top = function(f"lambda point: {at_point(form * bottom)}")
+class _WholeNumber:
+    """A form as a fast function of points."""
 
-    def value(point: Mapping[str, NameValue]) -> int | None:
+    def __init__(self, form: Polynomial) -> None:
+        self.names, self.bottom = form.names, form.denominator
+        self.top = function(f"lambda point: {at_point(form * form.denominator)}")
+
+    def value(self, point: Mapping[str, NameValue]) -> int | None:
+        """None where it has none, or is not whole."""
         try:
-            number, remainder = divmod(top(point), bottom)
+            number, remainder = divmod(self.top(point), self.bottom)
         except (ArithmeticError, ValueError, TypeError):
             return None
-        return None if remainder else number
-
-    return PointValue(form.names, value)
+        return None if remainder else int(number)
 
 
 def _multiples(
     rule: ArgumentRule, ties: Mapping[str, Polynomial]
-) -> Iterator[tuple[str, int, PointValue]]:
+) -> Iterator[tuple[str, int, _WholeNumber]]:
     """`a % (8*b) == 0`: so many times a name is a multiple of a number; of what is a multiple of an
     unknown by a tie, of that."""
-    for condition in rule.comparisons:
+    for condition in rule.certain:
         match remainder_of(condition.form):
             case (top, bottom, 0) if condition.operation == "==":
                 with suppress(ArithmeticError):
                     top = substituted(top, ties)
                 match top.factors:
                     case (times, (name,)) if times.denominator == 1:
-                        yield name, int(times), _whole(bottom)
+                        yield name, int(times), _WholeNumber(bottom)

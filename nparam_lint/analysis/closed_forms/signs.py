@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from nparam_lint.analysis.closed_forms.polynomial import ONE, Generator, Opaque, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Generator, Polynomial
 
 # Never below zero where their parts are not.
 _RISING = frozenset(
     "trunc floor ceil gcd lcm comb factorial isqrt bit_length bit_count"
-    " float whole + * / // ** % & | << >> max min sqrt round".split()
+    " real + * / // ** % & | << >> sqrt round".split()
 )
 
 
@@ -41,22 +41,14 @@ def lower_bound(form: Polynomial) -> Fraction | None:
 def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, str):
         return Fraction(0)
-    if isinstance(generator, Opaque):
-        if generator.operation == "number":
-            return Fraction(0) if float(generator.text) >= 0 else None
-        if generator.operation not in _RISING or not all(map(is_positive, generator.parts)):
-            return None
-        match generator.operation, generator.parts[0]:
-            case "**", Polynomial() as base if is_positive(base - ONE):
-                return Fraction(1)
-        return Fraction(0)
-    if generator.kind == "**":
-        return Fraction(1) if is_positive(generator.right) else None
-    bounds = [low for part in generator.parts if (low := lower_bound(part)) is not None]
+    bounds = [lower_bound(part) for part in generator.parts]
+    known = [low for low in bounds if low is not None]
     if generator.kind == "max":
-        return max(bounds, default=None)
-    if len(bounds) < 2:
+        return max(known, default=None)
+    if len(known) < len(bounds):
         return None
     if generator.kind == "min":
-        return min(bounds)
-    return Fraction(0) if min(bounds) >= 0 else None
+        return min(known)
+    if generator.kind not in _RISING or min(known) < 0:
+        return None
+    return Fraction(generator.kind == "**" and known[0] >= 1)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.compiled_form import substituted
+from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
@@ -178,14 +178,14 @@ class Tracer(Struct, dict=True):
             condition = self.condition(rows, row)
             if condition is not None:
                 decisions.setdefault(condition if is_true else condition.negated, place)
-        lost = [(kind, rows.table.polynomial(row)) for kind, row in run.lost]
+        lost = [(kind, rows.table.form(row)) for kind, row in run.lost]
         return Run(point, parameters, decisions, lost, error)
 
     def condition(self, rows: _AnswerRows, row: int) -> Condition | None:
         """None for what always holds, or never."""
         if row not in rows.conditions:
             operation, left, right = rows.table.rows[row]
-            sides = rows.table.value(int(left)), rows.table.value(int(right))
+            sides = rows.table.form(int(left)), rows.table.form(int(right))
             decided = condition_of(str(operation), *sides)
             if not isinstance(decided, bool):
                 decided = decided.without_factors(self.least)
@@ -232,6 +232,6 @@ def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
     weight, size = plain(Fraction(weight_text)), _size(tensor)
     if lengths and not rows:
         return TracedParameter(name, None, size, None)
-    shape = tuple(map(table.polynomial, rows))
-    experts = [(table.polynomial(active), table.polynomial(number)) for active, number in uses]
+    shape = tuple(map(table.form, rows))
+    experts = [(table.form(active), table.form(number)) for active, number in uses]
     return TracedParameter(name, shape, size, factors_of(shape, weight, experts))
