@@ -647,7 +647,7 @@ def the_same(d=64, v=10):
 
 def of_other_kinds(d=64, v=10):
     """v*(3*d//2) where d <= 99
-    v*(3*d//2) + 5*d where d >= 100 or d == 4096
+    v*(3*d//2) + 5*d where d >= 100
     """
     return linears((int(d * Numpy(1.5)), v), *[(d, 5)] * (d == Size.LARGE or d > Numpy(99.5)))
 

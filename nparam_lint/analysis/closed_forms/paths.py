@@ -14,7 +14,7 @@ from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import Point, Value, Variable
@@ -166,37 +166,19 @@ class PointSearch:
         return list(dict.fromkeys(v for v in values if least <= v <= most))
 
     def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
-        """A point that meets all conditions, as near as may be to one that meets most of them."""
+        """A point that meets all conditions, near to one that meets all but the last."""
         if self.tracer.implied.contradict(conditions):
             return None
-        meets = self.tracer.test_of(conditions)
-        return next(filter(meets, self._candidates(conditions, near)), None)
-
-    def _candidates(
-        self, conditions: Sequence[Condition], near: Point
-    ) -> Iterator[dict[str, Value]]:
-        """Points that may meet conditions, the last of which is the one that the nearest lacks."""
-        goal = conditions[-1]
+        goal, meets = conditions[-1], self.tracer.test_of(conditions)
         variables = {v.name: v for v in self.tracer.variables}
         names = [n for n in variables if any(n in c.names for c in conditions)]
         goals = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
-        pools = {name: self.pool(variables[name]) for name in names}
-        solve = {name: self.solver(goal, name) for name in goals}
-        yield dict(near)
+        points = [dict(near)]
         for name in goals:
-            for value in [*pools[name], *solve[name](near)]:
-                yield {**near, name: value}
-        for tries in range(limits.PAIRS_TRIED if len(names) > 1 else 0):
-            number = 2 if tries % 2 else min(3, len(names))
-            sample = self.random.sample(names, number)
-            point = {**near, **{name: self.random.choice(pools[name]) for name in sample}}
-            name = goals[tries % len(goals)]
-            for value in solve[name](point)[:1]:
-                point[name] = value
-            yield point
-        for name in goals:  # a residue, or what lies between
-            for value in range(1, limits.SCANNED) if name not in self.repeated else ():
-                yield {**near, name: value}
+            values = [*self.pool(variables[name]), *self.solver(goal, name)(near)]
+            points += ({**near, name: value} for value in values)
+        point = next(filter(meets, points), None)
+        return point or next(iter(self.spread(conditions, near, 1, names)), None)
 
     def solver(self, goal: Condition, name: str) -> Callable[[Point], list[Value]]:
         """The values of a whole variable near where a condition is met as an equality, if it is
@@ -221,20 +203,21 @@ class PointSearch:
         return solve
 
     def spread(
-        self, conditions: Sequence[Condition], near: Point, number: int, fixed: frozenset[str]
+        self, conditions: Sequence[Condition], near: Point, number: int, names: Collection[str]
     ) -> list[dict[str, Value]]:
-        """Points in general position that meet all conditions, some of them near the edges."""
-        pools = {v.name: self.pool(v) for v in self.tracer.variables if v.name not in fixed}
+        """Points in general position that meet all conditions, some of them near the edges.
+        `names`: of what is varied."""
+        pools = {v.name: self.pool(v) for v in self.tracer.variables if v.name in names}
         for name, pool in pools.items():
             base = self.tracer.base[name]
             if isinstance(base, int):  # where a table grows with the square, it takes minutes
                 most = max(limits.FURTHEST * base, 64, *self.tracer.constants) + 1
                 pools[name] = [value for value in pool if value <= most]  # type: ignore[operator]
         meets = self.tracer.test_of(conditions)
-        equalities = [
-            [(name, self.solver(c, name)) for name in sorted(c.names - fixed)]
+        edges = [
+            (c, [(name, self.solver(c, name)) for name in sorted(c.names & pools.keys())])
             for c in conditions
-            if c.operation == "==" and c.is_whole and c.names - fixed
+            if c.operation == "==" or c is conditions[-1]
         ]
         points: list[dict[str, Value]] = []
         for tries in range(limits.RANDOM):
@@ -245,10 +228,11 @@ class PointSearch:
                     values = [v for v in values if v in _LOW] or values
                 if self.random.random() < share:
                     point[name] = self.random.choice(values)
-            for solvers in equalities:
-                name, solve = self.random.choice(solvers)
-                for value in solve(point)[:1]:
-                    point[name] = value
+            for condition, solvers in edges:
+                if solvers and (condition.operation == "==" or tries % 2):
+                    name, solve = self.random.choice(solvers)
+                    for value in solve(point)[:1]:
+                        point[name] = value
             if meets(point) and point not in points:
                 points.append(point)
             if len(points) == number:

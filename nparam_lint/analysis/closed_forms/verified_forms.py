@@ -219,8 +219,9 @@ class PathForms(Exploration):
         near, values = form.runs[0].point, FURTHER[:1] if self.is_large else FURTHER
         loops = [name for name in self.lost if name in self.tracer.whole]
         further = ({**near, name: value} for name in loops for value in values)
+        varied = [name for name in self.tracer.names if name not in self.fixed]
         return [
-            *self.search.spread(form.leaf.conditions, near, number, frozenset(self.fixed)),
+            *self.search.spread(form.leaf.conditions, near, number, varied),
             *(point for point in further if self.meets(form.leaf, point)),
             *self.at_literals(form, limits.LITERALS if is_wide else limits.FEW_LITERALS),
         ]
