@@ -7,7 +7,6 @@ built on its path, including points that were chosen afterwards.
 
 from __future__ import annotations
 
-import random
 from contextlib import suppress
 from itertools import chain, compress, islice, product
 from typing import TYPE_CHECKING
@@ -18,11 +17,10 @@ from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Learned
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
-from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.implications import divided
 from nparam_lint.analysis.closed_forms.observations import Built, differs, exactly
 from nparam_lint.analysis.closed_forms.path_forms import shape_forms
-from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
+from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.analysis.closed_forms.regions import FormCase, cases_of
 from nparam_lint.analysis.closed_forms.requirements import pinned_rule, positive_rule
 from nparam_lint.analysis.closed_forms.traced_runs import Tracer
@@ -321,30 +319,6 @@ class Derivation(PathForms):
             for name in case.total.names & names
         )
 
-    def is_same(self, case: FormCase, form: Polynomial) -> bool:
-        """Whether another form is that of a case wherever both are computed. The parts are fitted,
-        too, but only the form of the whole was tried where it might break."""
-        if not all(self.is_right(form, run) for run in case.runs):
-            return False
-        dice = random.Random(0)
-        for tries in range(limits.COMPARED):
-            point: dict[str, Value] = {**case.runs[tries % len(case.runs)].point}
-            for variable in self.tracer.variables:
-                if isinstance(variable.base, int) and dice.random() < 0.5:
-                    point[variable.name] = int(2 ** dice.uniform(0, 13))
-            if any(self.meets(part.leaf, point) for part in case.parts):
-                values = exactly(point)
-                with suppress(ArithmeticError, KeyError):
-                    if form.value(values) != case.total.value(values):
-                        return False
-        return True
-
-    def length(self, form: Polynomial) -> tuple[int, int]:
-        """How long it is to read: the longest argument of `max` and the like, then the text."""
-        parts = (part for g in form.generators if isinstance(g, Operation) for part in g.parts)
-        longest = max((len(part.terms) for part in parts), default=0)
-        return longest, len(factored(form, self.tracer.names))
-
     def closed_forms(
         self, tree: PathTree, forms: Sequence[PathForm], call: Mapping[str, Value]
     ) -> list[ClosedForm]:
@@ -366,11 +340,6 @@ class Derivation(PathForms):
             with suppress(ArithmeticError):
                 case.total = substituted(case.total, known)
                 case.shapes = [shape.substituted(known) for shape in case.shapes]
-            # Where both are fitted, the sum of the parts may be simpler.
-            summed = Polynomial.sum(shape.size for shape in case.shapes)
-            is_simpler = shapes and self.length(summed) < self.length(case.total)
-            if is_simpler and self.is_same(case, summed):
-                case.total = summed
         self.zeros(cases)
         # Keys of a table: there may be others than those that were refused.
         keys = [pinned_rule(name, call[name]) for name in self.fixed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import lru_cache, partial
 from itertools import chain, combinations, count, product
 from typing import TYPE_CHECKING
@@ -35,6 +35,17 @@ if TYPE_CHECKING:
     _Family = list[list[TracedParameter]]  # those of each run
 
 _NUMBER = re.compile(r"\d+")
+
+
+def total_form(runs: Sequence[Run], symbols: Symbols) -> Polynomial | None:
+    """The form of the count: the sum of those of its parts, which are simpler to find; None where
+    one of them has none."""
+    if not symbols:
+        return form_of([run.form for run in runs], runs, symbols)
+    sizes = Counter(tuple(map(size_of, family)) for family in families_of(runs).values())
+    forms = [form_of(size, runs, symbols) for size in sizes]
+    total = [f * number for f, number in zip(forms, sizes.values(), strict=True) if f is not None]
+    return Polynomial.sum(total) if len(total) == len(forms) else None
 
 
 def variables_of(symbols: Symbols) -> set[str]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs
-from nparam_lint.analysis.closed_forms.path_forms import form_of, variables_of
+from nparam_lint.analysis.closed_forms.path_forms import total_form, variables_of
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class PathForms(Exploration):
 
     def of_leaf(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
         for symbols in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
-            total = form_of([run.form for run in runs], runs, symbols)
+            total = total_form(runs, symbols)
             if total is None:
                 continue
             # Each lost variable in it had more values than a straight line needs.
