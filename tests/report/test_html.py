@@ -123,6 +123,15 @@ def test_what_is_read(expected):
     assert re.findall(r'id="(way-\d)"', html(report(*as_built()))) == ["way-1"]
 
 
+@pytest.mark.parametrize(("number", "more"), [(100, []), (103, ["… and 3 more models"])])
+def test_ways_for_which_there_is_no_room_are_said_to_be_left_out(number, more):
+    way = Way("call", Position("README.md", 156), "")
+    text = html(report(*(model(f"a.py::Net{n}", measured(net()), way=way) for n in range(number))))
+    section = text.partition("<h2>As the project builds them</h2>")[2].partition("</section>")[0]
+    assert section.count('id="way-') == 100
+    assert re.findall(r"… and \d+ more models?", section) == more
+
+
 def test_links_lead_to_the_models_of_which_the_broken_come_first():
     """A few models are open, and of many those that fail; layers of other models are closed."""
     text = html(report(glob_gpt(), broken_net()))

@@ -77,7 +77,10 @@ def render(document: Document, options: Options) -> str:
         more = more_html(len(findings) - LISTED, "finding")
         sections.append(f"<section><h2>Findings</h2>\n{listed}{more}</section>")
     sections += [_section(section, data) for section in after]
-    sections += model_cards(_ways(document, reports), options.depth, data, as_built=True)
+    ways = _ways(document, reports)
+    sections += model_cards(
+        ways[:_WAYS], options.depth, data, as_built=True, hidden=len(ways) - _WAYS
+    )
     lines = [page.foot] if page.foot else [block.text for block in page.summary]
     foot = "".join(f"<p>{escape(line)}</p>" for line in (*lines, f"nparam-lint {__version__}"))
     sections.append(f"<footer>{foot}</footer>")
@@ -100,14 +103,14 @@ def _worst_first(section: Section) -> Section:
 
 
 def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
-    """The largest models as the project builds them, as far as these differ from those shown."""
+    """The models as the project builds them, as far as these differ from those shown; the largest
+    first."""
     if document.command != "check" or document.report is None:
         return []
     models = {(model.target, total_of(model)): model for model in document.report.models}
     for model in shown:
         models.pop((model.target, total_of(model)), None)
-    largest = sorted((m for m in models.values() if total_of(m)), key=lambda m: -(total_of(m) or 0))
-    return largest[:_WAYS]
+    return sorted((m for m in models.values() if total_of(m)), key=lambda m: -(total_of(m) or 0))
 
 
 def _name(document: Document) -> str:
@@ -229,9 +232,15 @@ def _gauge(row: BudgetRow) -> str:
 
 
 def model_cards(
-    models: Sequence[ModelReport], depth: int | None, data: PageData, *, as_built: bool = False
+    models: Sequence[ModelReport],
+    depth: int | None,
+    data: PageData,
+    *,
+    as_built: bool = False,
+    hidden: int = 0,
 ) -> Iterator[str]:
-    """`as_built`: these are ways in which the project builds models."""
+    """`as_built`: these are ways in which the project builds models. `hidden`: how many more there
+    are."""
     if not models:
         return
     groups = shared_causes(finding for model in models for finding in model.findings)
@@ -249,7 +258,7 @@ def model_cards(
         is_open = (few and model.top_level) or worst(unshared) == "✗"
         name = f"{'way' if as_built else 'model'}-{number}"
         yield _card(model, name, is_open, picture, shared)
-    yield "</div></section>"
+    yield f"</div>{more_html(hidden, 'model')}</section>"
 
 
 def _card(model: ModelReport, name: str, is_open: bool, picture: str, shared: set[Finding]) -> str:
