@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from nparam_lint.gate.reading import config_files
 from nparam_lint.ground.lines import alike, lines_now, lines_of
+from nparam_lint.ground.paths import CONFIG_SUFFIXES
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ class EditedLines:
         places = {model.position.path, *(at.path for at in sources)}
         files = {*(places & self.tree.files), model.target.built.location}
         files |= {model.location} if model.is_file else set()
-        texts = [str(model.build).encode(), *map(self.tree.source, sorted(files))]
-        files |= {path for path, name in self.configs().items() if any(map(name.search, texts))}
+        files |= {model.way.position.path} & self.configs().keys() if model.way else set()
+        texts = [("", str(model.build).encode()), *((at, self.tree.source(at)) for at in files)]
+        for path, (in_source, in_config) in self.configs().items():
+            for at, text in texts:
+                if (in_config if at.endswith(CONFIG_SUFFIXES) else in_source).search(text):
+                    files.add(path)
         # What they import may be how the difference came about: a default, a width, a base class.
         scope = files | {*self.tree.may_run_with(files & self.tree.files)}
         lines = [line for file in sorted(scope) for line in self.edited(file)]
@@ -60,13 +65,16 @@ class EditedLines:
 
         return tuple(filter(matters, lines))
 
-    def _configs(self) -> dict[str, re.Pattern[bytes]]:
-        """The config files that are not as they were, and how a text names each."""
-        return {
-            path: re.compile(rb"\b%s\b" % re.escape(PurePosixPath(path).stem).encode())
-            for path in config_files(self.source.session)
-            if self.edited(path)
-        }
+    def _configs(self) -> dict[str, tuple[re.Pattern[bytes], re.Pattern[bytes]]]:
+        """The config files that are not as they were, and how source names each: in a string, with
+        its suffix or as the last part of a path; and how another config names it: by a word."""
+        configs = {}
+        for path in filter(self.edited, config_files(self.source.session)):
+            place = PurePosixPath(path)
+            name, stem = (re.escape(part).encode() for part in (place.name, place.stem))
+            in_string = rb"""['"](?:[^'"\n]*\b%s\b|(?:[^'"\n]*/)?%s['"])""" % (name, stem)
+            configs[path] = re.compile(in_string), re.compile(rb"\b%s\b" % stem)
+        return configs
 
 
 class _Definition(Struct, frozen=True):
