@@ -32,7 +32,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.script_words import LOOK_UPS
+from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS
 from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _CALLED = re.compile(rb"(\w+)\s*\(")
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT)]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
+_IN_TABLE = re.compile(IN_TABLE.encode())
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = re.compile(rf"{_BUILD}$")
 _BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
@@ -108,6 +109,8 @@ class CallSearch:
         names = self.named_in(content)
         if not names:
             return False
+        if b"](" in content and _IN_TABLE.search(content):
+            return True
         modules = {name.encode() for name in self.discovery.modules(path)}
         if modules:
             content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.options import words_of
-from nparam_lint.ground.paths import is_doc, join, parent
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
 
 if TYPE_CHECKING:
     import ast
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COMMAND = re.compile(
     r"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?:(?<![\w./-])([\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
-    r"((?:[^\n\\;|&>`]|\\[ \t]*\n?)*)"
+    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*\n?)*)"
 )
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
 _HANDS_ON = re.compile(rb"\bpython3?\b[^\n]*?(?<![\w./-])([\w./-]+\.py)[ \t]+[\"']?\$[@*]")
@@ -31,6 +31,7 @@ _VARIABLE = re.compile(
     re.MULTILINE,
 )
 _UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_TO_FILL_IN = re.compile(r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]")
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
@@ -106,13 +107,36 @@ class Commands:
                 script = self._handing_on[name]
                 text = re.sub(rf"(?:\S*/)?(?<![\w-]){re.escape(name)}", f"python {script}", text)
             numbers: Counter[str] = Counter()
-            for script, command in _commands(path, text):
+            every = (
+                (script, full)
+                for script, command in _commands(path, text)
+                for full in self._for_each_config(command)
+            )
+            for script, command in every:
                 numbers[script] += 1
                 # The first of each shell script comes before the second of any.
                 order = 0 if is_doc(path) else numbers[script]
                 for at in {script, join(parent(path), script)}:
                     commands.setdefault(at, []).append((order, command))
         return commands
+
+    def _for_each_config(self, command: Command) -> Iterator[Command]:
+        """A command for each config file that it may mean: `--config configs/{NAME}.yaml`."""
+        words = command.words
+        for at, word in enumerate(words):
+            if word.endswith(CONFIG_SUFFIXES) and _TO_FILL_IN.search(word):
+                flag, _, path = word.rpartition("=")
+                template = _TO_FILL_IN.split(path.removeprefix("./"))
+                name = re.compile("(?:.*/)?" + r"[^/]+".join(map(re.escape, template)))
+                files = [file for file in self._texts if name.fullmatch(file)]
+                if len({parent(file) for file in files}) == 1:
+                    for file in files:
+                        given = file if "/" in path else file.rpartition("/")[2]
+                        whole = f"{flag}={given}" if flag else given
+                        filled = (*words[:at], whole, *words[at + 1 :])
+                        yield Command(filled, f"{command.place} with {given}")
+                    return
+        yield command
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
+_FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
 # A group of settings that no model has.
 _OF_RUN = re.compile(
     r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
@@ -138,10 +139,11 @@ class ConfigScripts:
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
         models: dict[str, ScriptModel] = {}
-        for path in self.files.python_with("add_argument"):
+        python_with = self.files.python_with
+        for path in dict.fromkeys([*python_with("add_argument"), *python_with(_FIRST_ARGUMENT)]):
             source = self.files.discovery.tree.source(path)
-            has_option = len(source) < _LARGE and _HAS_OPTION.search(source)
-            if has_option and (model := self._model(path)):
+            has_option = _HAS_OPTION.search(source) or _FIRST_ARGUMENT.encode() in source
+            if has_option and len(source) < _LARGE and (model := self._model(path)):
                 models[path] = model
         return models
 
@@ -153,7 +155,8 @@ class ConfigScripts:
         sets = partial(query.changes.of, path)
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)
-        for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if option_list else ():
+        is_reader = option_list or _FIRST_ARGUMENT in text
+        for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if is_reader else ():
             is_model, symbol = self._built(path, place)
             if not is_model:
                 continue
@@ -169,19 +172,20 @@ class ConfigScripts:
             else:
                 continue
             setup = source_of(statements)
-            for name, option in dict(option_list).items():
-                if f".{name}" in setup or "(" in setup:
-                    flags = [text for text in words_of(option) if text[:1] == "-"]
-                    defaults = [default_text(call) or "" for _, call in option_list]
-                    return ScriptModel(
-                        flags[-1] if flags else "",
-                        [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
-                        setup,
-                        ast.unparse(place.call),
-                        symbol,
-                        self._note(part.unknown, symbol),
-                        _keys_read(place.call),
-                    )
+            options = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
+            if options or _FIRST_ARGUMENT in setup:
+                words = words_of(options[0]) if options else ()
+                flags = [text for text in words if text[:1] == "-"]
+                defaults = [default_text(call) or "" for _, call in option_list]
+                return ScriptModel(
+                    flags[-1] if flags else "",
+                    [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
+                    setup,
+                    ast.unparse(place.call),
+                    symbol,
+                    self._note(part.unknown, symbol),
+                    _keys_read(place.call),
+                )
         return None
 
     def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:

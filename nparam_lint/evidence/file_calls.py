@@ -50,6 +50,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
+    IN_TABLE,
     READS_CONFIG,
     RUN_SETTING,
     SCRIPT_FILE,
@@ -106,10 +107,21 @@ class FileCalls:
             sets=partial(search.query.changes.of, path),
             is_setting=self.is_setting,
             is_part=self.is_part,
+            bases=self.bases,
         )
         self.rank = TEST if TEST_FILE.search(path) else SCRIPT
         if self.rank == SCRIPT and not SCRIPT_FILE.search(path):
             self.rank += 1
+
+    def bases(self, owner: ast.ClassDef) -> Iterator[tuple[SourceText, ast.ClassDef]]:
+        """The classes of the project that a class of the file inherits from."""
+        for name in filter(None, map(dotted_name, owner.bases)):
+            symbol = self.resolve(name)
+            if symbol and symbol.kind == "class":
+                text = self.search.file_calls(symbol.where).text
+                base = text.definitions.get(symbol.name)
+                if isinstance(base, ast.ClassDef):
+                    yield text, base
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -201,7 +213,7 @@ class FileCalls:
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         pattern = "|".join(map(re.escape, sorted(names)))
-        pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}"
+        pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}|{IN_TABLE}"
         pattern += "".join(f"|{text}" for text in BUILDS_IN_TEXT)
         for method in sorted({method for _, method in self.search.builders}):
             pattern += rf"|\.{method}\("
@@ -334,7 +346,8 @@ class FileCalls:
         chosen: dict[str, tuple[str, ...]] = {}
         if named:
             naming.add(named.option)
-            chosen = {named.option: named.words} if named.words else {}
+            chosen_words = named.words_in(text.options)
+            chosen = {named.option: chosen_words} if chosen_words else {}
 
         def filled(command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
             words = {**chosen, **(command or {})}
@@ -343,7 +356,7 @@ class FileCalls:
 
         lacking: NeedsCommand | None = None
         try:
-            yield filled(), f"with {' '.join(named.words)}" if named and chosen else ""
+            yield filled(), " ".join(["with", *chosen[named.option]]) if named and chosen else ""
         except NeedsCommand as why:
             lacking = why
         names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
@@ -448,7 +461,8 @@ class FileCalls:
     def called(self, function: Function) -> Symbol:
         """What is called to run a function: a class, for its constructor."""
         for name, owner in self.text.definitions.items():
-            if isinstance(owner, ast.ClassDef) and function in owner.body:
+            is_class = isinstance(owner, ast.ClassDef)
+            if is_class and (function in owner.body or function is self.text.constructor(owner)):
                 is_constructor = function.name == "__init__"
                 return Symbol("class", self.path, name if is_constructor else "")
         return Symbol("function", self.path, function.name)

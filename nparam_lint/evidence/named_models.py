@@ -8,11 +8,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name, text_of
-from nparam_lint.evidence.options import default_text, value_in, variants
-from nparam_lint.evidence.statements import stores
+from nparam_lint.evidence.literal_tables import read_table
+from nparam_lint.evidence.options import default_text, value_in, variants, words_for
+from nparam_lint.evidence.statements import NoWay, stores
 from nparam_lint.ground.script_words import LOOK_UPS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.ground.notation import Target
 
@@ -23,16 +26,28 @@ _IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
 
 class ChosenModel(NamedTuple):
     """`option`: the attribute that has the name of the `target`; `words`: those of a command that
-    give it, none where it is the default."""
+    give it, none where it is the default; `value`: the same, where the script that has the option
+    is not known yet."""
 
     target: Target
     option: str
     words: tuple[str, ...] = ()
+    value: str = ""
+
+    def words_in(self, options: Mapping[str, ast.Call]) -> tuple[str, ...]:
+        """The words in a script with these options. Raises NoWay where it has not this one."""
+        if not self.value:
+            return self.words
+        if self.option not in options:
+            raise NoWay(f"nothing says what {self.option} is")
+        return words_for(options[self.option], self.value)
 
 
 def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     """Those that a call may give: by default, as commands say, or as the option offers; of the
     latter only what cannot be built by its name alone."""
+    if isinstance(call.func, ast.Subscript) and (entries := [*_in_table(calls, call.func)]):
+        return entries
     naming, attribute = _naming(calls, call)
     options, search = calls.text.options, calls.search
     inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
@@ -54,6 +69,21 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     for words in variants(options[option]):
         add(value_in(words), words, is_said=False)
     return [*models.values()]
+
+
+def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
+    """The models of a table that is written out: `{"a": A, "b": B}[args.model]`."""
+    written = node.value
+    if isinstance(written, ast.Name):
+        assigned = (n for n in ast.walk(calls.tree) if isinstance(n, ast.Assign))
+        values = [n.value for n in assigned if written.id in stores(n)]
+        written = values[0] if len(values) == 1 else written
+    table = read_table(written, {})
+    if table and isinstance(node.slice, ast.Attribute):
+        for entry in table.entries:
+            name = dotted_name(entry.value) if entry.value else ""
+            if target := calls.search.target_of(calls.resolve(name) if name else None):
+                yield ChosenModel(target, node.slice.attr, value=entry.name)
 
 
 def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from bisect import bisect_left
+from collections import ChainMap
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
+from nparam_lint.evidence.inheritance import methods_of, with_bound_methods, with_inherited
 from nparam_lint.evidence.options import option_calls
 from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
 
@@ -65,7 +68,8 @@ class SourceText(Struct, dict=True):
     slice is run; else they are made by the slice too, but for `home_names`.
     `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what
     models are made with. `is_part`: whether a call makes what a model may get. `sets`: see
-    `ObjectChanges.of`."""
+    `ObjectChanges.of`. `bases`: the classes of the project that one inherits from, and where they
+    stand."""
 
     text: str
     tree: ast.Module
@@ -76,6 +80,7 @@ class SourceText(Struct, dict=True):
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
     is_part: Callable[[ast.Call], bool] = lambda _: False
+    bases: Callable[[ast.ClassDef], Iterable[tuple[SourceText, ast.ClassDef]]] = lambda _: ()
 
     @cached_property
     def options(self) -> dict[str, ast.Call]:
@@ -97,6 +102,34 @@ class SourceText(Struct, dict=True):
     def definitions(self) -> dict[str, ast.stmt]:
         """The classes and functions of the top level."""
         return {node.name: node for node in self.tree.body if isinstance(node, DEFINITIONS)}
+
+    @cached_method
+    def methods(self, owner: ast.ClassDef) -> dict[str, Function]:
+        """Those of a class, and the ones that it has from its bases."""
+        bases = [text.methods(base) for text, base in self.bases(owner)]
+        return dict(ChainMap(methods_of(owner), *bases))
+
+    @cached_method
+    def constructor(self, owner: ast.ClassDef) -> Function | None:
+        """The `__init__` of a class, with what its base does in it."""
+        method = methods_of(owner).get("__init__")
+        inherited = self.inherited_constructor(owner)
+        if method is None:
+            return inherited
+        body = with_inherited(method, inherited)
+        methods = {
+            name: node
+            for name, node in self.methods(owner).items()
+            if all(map(self.is_harmless, calls_in(node)))
+        }
+        whole = copy.copy(method)
+        whole.body = [*with_bound_methods(owner.name, body, methods)]
+        return whole
+
+    @cached_method
+    def inherited_constructor(self, owner: ast.ClassDef) -> Function | None:
+        constructors = (text.constructor(base) for text, base in self.bases(owner))
+        return next(filter(None, constructors), None)
 
     def globals_of(self, name: str) -> set[str]:
         """The names of the file, apart from those that are sure to be there, that a definition and

@@ -17,6 +17,7 @@ from nparam_lint.evidence.arguments import (
     from_decorator,
 )
 from nparam_lint.evidence.config_libraries import parameter_values
+from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
 from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
@@ -282,22 +283,36 @@ class Slice(StatementSlice):
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
+        methods = self.text.methods(owner)
+        for item in [*attributes]:
+            method = methods.get(item.partition(".")[2])
+            attributes |= attributes_read(method) if method else set()
+        if function.name == "__init__" and (base := self.text.inherited_constructor(owner)):
+            body = [part for node in function.body for part in inherited_statements(node, base)]
+            statements = self.before(body, attributes)
+            need |= {item for item in attributes if "." not in item} - {"self"}
+            attributes = {item for item in attributes if "." in item}
         for name in _SET_UP if function.name not in _SET_UP else ():
-            methods = (n for n in owner.body if isinstance(n, FUNCTIONS) and n.name == name)
-            for method in methods if attributes else ():
+            is_constructor = name == "__init__"
+            method = self.text.constructor(owner) if is_constructor else methods.get(name)
+            if method and attributes:
                 body = self.before(method.body, attributes)
-                names = {item for item in attributes if "." not in item}
-                attributes -= names
+                names = {item for item in attributes if "." not in item} - {"self"}
+                attributes -= names | {"self"}
                 statements = self.function(method, above, names, depth) + body + statements
                 need |= names
         valued = (n for n in owner.body if not isinstance(n, ast.AnnAssign) or n.value)
         fields = {name for node in valued for name in stores(node)}
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
-            if attribute not in fields:
+            if attribute in methods:
+                statement = bound_method(owner.name, methods[attribute])
+            elif attribute in fields:
+                statement = ast.parse(f"{item} = {owner.name}.{attribute}").body[0]
+            else:
                 raise NoWay(f"{item} is not known")
             need.add(owner.name)
-            statements = [*ast.parse(f"{item} = {owner.name}.{attribute}").body, *statements]
+            statements = [statement, *statements]
         return statements
 
 

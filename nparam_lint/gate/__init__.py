@@ -93,8 +93,14 @@ def check(
             is_known = not static_only and division is None
             source, elsewhere = dependents.with_dependents(source, paths_read if is_known else None)
         selection = Selection() if static_only else select_models(source.candidates, declared_only)
+        named: frozenset[str] = frozenset()
         if not (static_only or declared_only):
             selection = as_the_project_builds(source, selection)
+            named = frozenset(_named_in_readme(source))
+            # The time may not be enough for all.
+            every = selection.candidates
+            by_name = sorted(every, key=lambda c: str(c.target.built.bare) not in named)
+            selection = replace(selection, candidates=by_name)
         whole, part = selection, source
         if division:
             options = f"{declared_only} {session.is_staged}"
@@ -121,6 +127,7 @@ def check(
         with Aside("the counts that the commit states"):
             report = _with_staged_counts(report, session)
     if not (static_only or declared_only):
+        report = replace(report, named=named)
         report = _with_the_rest(report, source, whole.candidates, is_whole=division is None)
     return replace(report, seconds=time.monotonic() - start)
 
@@ -129,14 +136,13 @@ def _with_the_rest(
     report: Report, source: ProjectSource, candidates: Sequence[Candidate], *, is_whole: bool
 ) -> Report:
     """With what a run says besides that is about more than budgets: how to build what could not be
-    built, which models the README names, and what came of the counts that texts state."""
+    built, and what came of the counts that texts state."""
     recipes = (candidate.build.recipe for candidate in candidates if candidate.way)
     calls = (recipe.call or f"model({recipe.arguments or ''})" for recipe in recipes)
     with Aside("how to build what needs arguments"):
         entries = fill_in.arguments_to_fill_in(report.skipped, source, calls)
         report = replace(report, recipes=entries)
-    named = frozenset(_named_in_readme(source))
-    report = replace(report, test_files=len(source.discovery.left_out), named=named)
+    report = replace(report, test_files=len(source.discovery.left_out))
     if is_whole:
         with Aside("the counts that texts state"):
             report = stated_counts.with_stated_counts(report, source)

@@ -21,6 +21,7 @@ RUN_SETTING = re.compile(
 )
 # Calls of what has a model's name as an argument, or is looked up by it.
 LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
+IN_TABLE = r"[\w})]\[\w+(\.\w+)+\]\("  # nets[args.net](
 LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 
 # --- which files ------------------------------------------------------------------------------

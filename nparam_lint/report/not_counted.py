@@ -53,9 +53,9 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
         # A function that returns one of these is no model beside it.
         alone = {target for target in alone if structure.returns.get(target) not in alone}
         models = [item for item in skipped if item[0] in alone]
-        models.sort(key=lambda item: item[0].partition("::")[0])
+        models.sort(key=lambda item: (item[0].count("/"), item[0].partition("::")[0]))
         models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
-        models.sort(key=lambda item: (item[1].cause == "not_tried", item[0] not in report.named))
+        models.sort(key=lambda item: (item[0] not in report.named, item[1].cause == "not_tried"))
         parts = [item for item in skipped if item[0] not in alone]
         most = len(models) if options.verbose else _MODELS if is_undeclared(report) else 0
         shown, them = models[:most], "it" if len(skipped) == 1 else "them"

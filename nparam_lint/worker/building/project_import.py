@@ -326,6 +326,9 @@ def relax_argparse():
 
     def parse(self, args=None, namespace=None, **kwargs):
         for action in self._actions:
+            is_text = action.type in (None, str) and action.nargs is None and not action.choices
+            if action.required and action.option_strings and is_text and action.default is None:
+                action.default = ""  # a name, of which scripts make paths
             action.required = False
             if not action.option_strings and action.nargs is None:
                 action.nargs = "?"
