@@ -172,9 +172,9 @@ class ConfigScripts:
             else:
                 continue
             setup = source_of(statements)
-            options = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
-            if options or _FIRST_ARGUMENT in setup:
-                words = words_of(options[0]) if options else ()
+            used = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
+            if used or _FIRST_ARGUMENT in setup:
+                words = words_of(used[0]) if used else ()
                 flags = [text for text in words if text[:1] == "-"]
                 defaults = [default_text(call) or "" for _, call in option_list]
                 return ScriptModel(

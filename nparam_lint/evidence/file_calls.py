@@ -460,10 +460,11 @@ class FileCalls:
 
     def called(self, function: Function) -> Symbol:
         """What is called to run a function: a class, for its constructor."""
+        is_constructor = function.name == "__init__"
         for name, owner in self.text.definitions.items():
-            is_class = isinstance(owner, ast.ClassDef)
-            if is_class and (function in owner.body or function is self.text.constructor(owner)):
-                is_constructor = function.name == "__init__"
+            if isinstance(owner, ast.ClassDef) and (
+                function in owner.body or function is self.text.constructor(owner)
+            ):
                 return Symbol("class", self.path, name if is_constructor else "")
         return Symbol("function", self.path, function.name)
 
