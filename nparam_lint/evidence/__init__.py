@@ -61,6 +61,12 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         except OSError:
             return b""
 
+    @cached_property
+    def readme(self) -> bytes:
+        """That of the project."""
+        at_root = (path for path in self.other_files if path.lower().startswith("readme"))
+        return b"\n".join(self.content(path) for path in at_root if "/" not in path)
+
     @cached_method
     def text(self, path: str) -> str:
         """That of a Python file, with the line ends that Python knows."""

@@ -71,7 +71,10 @@ class ConfigSlice(Slice):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         is_part = any(True for target in targets for _ in changed(target))
         words = re.findall(r"\w+", ast.unparse(targets[0]))
-        if is_part and RUN_SETTING.match(words[-1]):
+        # What is worked out of one that is left out is one, too.
+        used = (item for item in ast.walk(node.value or node) if isinstance(item, ast.Attribute))
+        sources = (item.attr for item in used if item.attr in self.text.stored)
+        if is_part and any(map(RUN_SETTING.match, (words[-1], *sources))):
             is_new = _NAMESPACE.match(words[0]) and words[-1] not in self.text.options
             if not is_new or not isinstance(targets[0], ast.Attribute):
                 return []
@@ -283,6 +286,14 @@ class ConfigScripts:
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
             note = "; ".join(filter(None, (model.note, place)))
             yield node, Recipe(setup=setup, call=model.call, file=script), note, bool(changes)
+
+    def values_read(self, file: ConfigFile) -> tuple[object, ...]:
+        """What its script reads of a file, as far as the call of the model says it: `cfg.model`."""
+        script = self._reader(file) if self.scripts else None
+        keys = self.scripts[script].keys if script else ()
+        values = (entry for entry in file.entries if entry.keys[0] in keys)
+        parts = tuple((entry.keys, entry.value) for entry in values)
+        return (script, *parts) if parts else ()
 
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it

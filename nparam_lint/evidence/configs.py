@@ -45,13 +45,16 @@ class ConfigModels:
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
         for node, recipe in self._recipes.of_wholes(wholes):
             yield _model(node, recipe)
-        networks = set()
+        networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
         named = self._scripts.read_in if self._scripts.scripts else {}
-        for path in sorted(
-            self.files.paths, key=lambda at: (bool(_OF_TESTS.search(at)), at not in named)
-        ):
+        readme = self.files.query.readme
+
+        def order(path: str) -> tuple[bool, ...]:
+            return bool(_OF_TESTS.search(path)), path not in named, path.encode() not in readme
+
+        for path in sorted(self.files.paths, key=order):
             nodes = marked.get(path, ())
             for node in nodes:
                 if node.kind in ("type", "component"):
@@ -63,6 +66,10 @@ class ConfigModels:
                 if recipe_of_node := self._recipes.recipe(node):
                     yield _model(node, recipe_of_node)
             file = None if nodes else self.files.file(path)
+            if file and (values_read := self._scripts.values_read(file)):
+                if values_read in networks:
+                    continue
+                networks.add(values_read)
             for script_node, recipe, note, is_changed in self._scripts.built(file) if file else ():
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
                 yield _model(script_node, recipe, note, rank)

@@ -128,8 +128,10 @@ class SourceText(Struct, dict=True):
 
     @cached_method
     def inherited_constructor(self, owner: ast.ClassDef) -> Function | None:
-        constructors = (text.constructor(base) for text, base in self.bases(owner))
-        return next(filter(None, constructors), None)
+        for text, base in self.bases(owner):
+            if constructor := text.constructor(base):
+                return constructor
+        return None
 
     def globals_of(self, name: str) -> set[str]:
         """The names of the file, apart from those that are sure to be there, that a definition and
