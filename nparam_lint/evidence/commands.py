@@ -77,9 +77,15 @@ class Commands:
         self._read = cache(read)
 
     def of(self, script: str) -> Sequence[Command]:
-        """The commands that run a script, by its path, and by its name alone."""
-        names = dict.fromkeys((script, script.rpartition("/")[2]))
-        every = (pair for name in names for pair in self._by_script.get(name, ()))
+        """The commands that run a script: by its path, by its name alone, and of texts beside or
+        below the directory that they are run in by the path from there."""
+        parts = script.split("/")
+        names = dict.fromkeys((script, parts[-1]))
+        every = [pair for name in names for pair in self._by_script.get(name, ())]
+        for depth in range(1, len(parts) - 1):
+            place = "/".join(parts[:depth]) + "/"
+            inner = self._by_script.get("/".join(parts[depth:]), ())
+            every += [pair for pair in inner if pair[1].place.startswith(place)]
         return [command for _, command in sorted(every, key=itemgetter(0))]
 
     @cached_property
