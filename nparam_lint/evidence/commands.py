@@ -36,7 +36,7 @@ _USE = re.compile(r"\$\{?(\w+)\}?")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
-_ENTRIES = 8  # of loops around a command
+_ENTRIES = 32  # of loops around a command
 
 
 class Command(NamedTuple):

@@ -27,6 +27,7 @@ from nparam_lint.evidence.statements import (
     NoWay,
     assign,
     expression,
+    is_self,
     loads,
     stores,
     variables,
@@ -67,7 +68,8 @@ class Slice(StatementSlice):
         for value in values:
             self.check_given(value)
         statements = self.scope(place, need, 0)
-        if self.owners:
+        names = (item for statement in (*statements, *nodes) for item in ast.walk(statement))
+        if self.owners or any(map(is_self, names)):
             self.no_conflict("SimpleNamespace")
             start = ast.parse("from types import SimpleNamespace\nself = SimpleNamespace()").body
             statements = [*start, *statements]
