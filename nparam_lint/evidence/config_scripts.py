@@ -32,7 +32,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
-from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
+from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,11 +50,6 @@ _OF_RUN = re.compile(
 )
 _CHANGE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
-# What reads a config file, among the calls that read any.
-_READS = re.compile(
-    r"(?i)(^|\.)(safe_load|full_load|unsafe_load|load|loads|open|read|read_text|fromfile|"
-    r"merge_from_file|\w*(config|cfg|conf|yaml|json|toml|option|hparams|args|params|settings)\w*)$"
-)
 _EVALUATED = re.compile(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
@@ -228,7 +223,7 @@ class ConfigScripts:
             return True
         if _NOT_READ.match(full) and does_work(full):
             return False
-        return not does_work(tail(full)) or bool(_READS.search(full))
+        return not does_work(tail(full)) or bool(MAY_READ_CONFIG.search(full))
 
     # --- which files they read --------------------------------------------------------------------
 

@@ -53,9 +53,19 @@ LOADS_WEIGHTS = re.compile(
 
 _OF_DATA = "data_?(set|loader|module)|loader$|tokenizer|vocab|corpus"
 OF_DATA = re.compile(_OF_DATA, re.IGNORECASE)
-# A function of the project that reads a small file, maybe into an object that it gets.
-_LOADS_CONFIG = r"load_?(config|cfg|conf|yaml|json|toml|hparams)(_file)?$"
+# What reads a config. Of Python and of libraries, which is read as the script does it:
+READS_CONFIG = re.compile(
+    r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
+)
+# a function of the project, by its name, which may put it into an object that it gets;
+_CONFIG = "config|cfg|conf|yaml|json|toml|hparams"
+_LOADS_CONFIG = rf"load_?({_CONFIG})(_file)?$"
 LOADS_CONFIG = re.compile(rf"(^|\.)_*{_LOADS_CONFIG}")
+# and any call that may, these among them, in a script that is known to read one.
+MAY_READ_CONFIG = re.compile(
+    r"(?i)(^|\.)((safe_|full_|unsafe_)?load|loads|open|read|read_text|fromfile|merge_from_file|"
+    rf"\w*({_CONFIG}|option|args|params|settings)\w*)$"
+)
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
 WORK = re.compile(
@@ -67,10 +77,6 @@ WORK = re.compile(
     r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
     r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
     rf"|(?i:{_OF_DATA}|from_pretrained)"
-)
-# What reads a small file, such as a config: it is read as the script does it.
-READS_CONFIG = re.compile(
-    r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
 )
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
 # There, a wrong answer does no harm.
