@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims.docstring_budgets import mentions
+from nparam_lint.discover.claims.docstring_budgets import mentions
 from nparam_lint.discover.definitions import Definition, Parameter
 from nparam_lint.discover.files import list_importable, reader
 from nparam_lint.discover.import_plan import ImportPlanner

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims import stated
+from nparam_lint.discover.claims import stated
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.paths import (
     CONFIG_SUFFIXES,

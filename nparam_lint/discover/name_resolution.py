@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from nparam_lint.claims.docstring_budgets import mentions
+from nparam_lint.discover.claims.docstring_budgets import mentions
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.paths import join
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from nparam_lint.claims.docstring_budgets import budget_lines, declares, mentions
 from nparam_lint.discover import unread_claims
+from nparam_lint.discover.claims.docstring_budgets import budget_lines, declares, mentions
 from nparam_lint.discover.definitions import Parameter, Problem
 from nparam_lint.discover.syntax import (
     FUNCTIONS,

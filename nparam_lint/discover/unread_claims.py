@@ -7,8 +7,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.comment_budgets import python_comments
-from nparam_lint.claims.docstring_budgets import budget_lines, find_stray, mentions
+from nparam_lint.discover.claims.comment_budgets import python_comments
+from nparam_lint.discover.claims.docstring_budgets import budget_lines, find_stray, mentions
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
 from nparam_lint.ground.values import DocLine, Position

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from nparam_lint.claims import suppressions
 from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.discover.claims import suppressions
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
 from nparam_lint.gate import formula_check, inside

@@ -16,7 +16,7 @@ from nparam_lint.count.measured import Measured
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
     from nparam_lint.gate.report import ModelReport, Report, Strength
     from nparam_lint.ground.values import Position, Way
 

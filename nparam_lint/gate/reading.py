@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import comment_budgets, doc_comments
-from nparam_lint.claims.docstring_budgets import (
+from nparam_lint.discover import Discovery, discover
+from nparam_lint.discover.claims import comment_budgets, doc_comments
+from nparam_lint.discover.claims.docstring_budgets import (
     Declared,
     Malformed,
     mentions,
     parse_docstring,
 )
-from nparam_lint.discover import Discovery, discover
 from nparam_lint.discover.definitions import Definition, Problem
 from nparam_lint.discover.files import (
     list_configs,
@@ -53,8 +53,8 @@ from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Origin, Position, Way
 
 if TYPE_CHECKING:
-    from nparam_lint.claims.doc_comments import Bound
     from nparam_lint.config.session import Session
+    from nparam_lint.discover.claims.doc_comments import Bound
 
 _NOTHING_CHECKED = "nothing in it was checked; next: fix it, or `exclude` it in the config"
 _BIND = (

@@ -15,7 +15,7 @@ from nparam_lint.ground.values import Position, Way
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
 
 
 class ModelReport(Struct, frozen=True):

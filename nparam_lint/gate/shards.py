@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from nparam_lint.claims.suppressions import UNUSED
+from nparam_lint.discover.claims.suppressions import UNUSED
 from nparam_lint.gate.report import Partition, Shard
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.version import __version__

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import stated
-from nparam_lint.claims.stated import StatedCount
+from nparam_lint.discover.claims import stated
+from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating
 from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.judgements import in_order, reported_findings

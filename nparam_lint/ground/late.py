@@ -31,10 +31,6 @@ LATE = frozenset(
     cache.housekeeping
     changes
     changes.causes
-    claims
-    claims.comment_budgets
-    claims.doc_comments
-    claims.suppressions
     cli.main
     cli.progress
     config
@@ -47,6 +43,10 @@ LATE = frozenset(
     count.remote_run
     count.worker_process
     discover
+    discover.claims
+    discover.claims.comment_budgets
+    discover.claims.doc_comments
+    discover.claims.suppressions
     discover.parallel_scan
     discover.unread_claims
     evidence.commands

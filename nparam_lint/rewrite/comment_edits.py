@@ -8,8 +8,8 @@ import ast
 import io
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.comment_budgets import WITH_COMMENTS, parse_comments
-from nparam_lint.claims.doc_comments import parse_docs
+from nparam_lint.discover.claims.comment_budgets import WITH_COMMENTS, parse_comments
+from nparam_lint.discover.claims.doc_comments import parse_docs
 from nparam_lint.ground.config_outline import comment_sign, outline
 from nparam_lint.ground.paths import is_doc
 from nparam_lint.rewrite.edits import Unsafe

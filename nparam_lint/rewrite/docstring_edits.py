@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import docstring_lines
 from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, Replacements, line_starts, parsed
@@ -20,7 +20,7 @@ from nparam_lint.rewrite.edits import Place, Unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nparam_lint.claims.docstring_budgets import Declared
+    from nparam_lint.discover.claims.docstring_budgets import Declared
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.rewrite.number_style import Restated
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.ground.values import Position
 from nparam_lint.rewrite import docstring_edits
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, write_all

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from nparam_lint.claims.doc_comments import parse_docs
-from nparam_lint.claims.doc_text import COUNT, DocText, plain
 from nparam_lint.count.measured import Measured
+from nparam_lint.discover.claims.doc_comments import parse_docs
+from nparam_lint.discover.claims.doc_text import COUNT, DocText, plain
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import TextError, parse_target, read_expression
 from nparam_lint.ground.notation.grammar import Number, parse_value

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from nparam_lint.claims import stated
+from nparam_lint.discover.claims import stated
 
 EXTEND = Path(__file__).parents[2] / "docs" / "extend.md"
 
@@ -18,7 +18,7 @@ def test_the_source_of_the_page_reads_its_texts(monkeypatch):
     code = section.partition("```python\n")[2].partition("```")[0]
     module = ModuleType("asciidoc")
     exec(code, module.__dict__)
-    monkeypatch.setitem(sys.modules, "nparam_lint.claims.stated.asciidoc", module)
+    monkeypatch.setitem(sys.modules, "nparam_lint.discover.claims.stated.asciidoc", module)
     source = eval(row, {"Source": stated.Source})
     text = b"= Nets\n\nNet has 7M parameters.\n"
     assert [*stated.stated_counts("a.adoc", text)] == []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nparam_lint.claims.doc_comments import parse_docs
+from nparam_lint.discover.claims.doc_comments import parse_docs
 
 
 def bound(text, path="README.md"):

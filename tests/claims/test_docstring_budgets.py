@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.docstring_budgets import (
+from nparam_lint.discover.claims.docstring_budgets import (
     Declared,
     Malformed,
     budget_lines,

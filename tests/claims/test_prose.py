@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.prose import find_claims
+from nparam_lint.discover.claims.prose import find_claims
 from nparam_lint.ground.values import DocLine
 
 PROPERTY = settings(max_examples=80)

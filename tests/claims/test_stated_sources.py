@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from nparam_lint.claims.stated import stated_counts
+from nparam_lint.discover.claims.stated import stated_counts
 
 
 def read(path, text):

@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from nparam_lint.claims.suppressions import apply
+from nparam_lint.discover.claims.suppressions import apply
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_files import write_files
 
-from nparam_lint.claims.comment_budgets import parse_comments
+from nparam_lint.discover.claims.comment_budgets import parse_comments
 
 TRAIN = """import json
 import tomllib

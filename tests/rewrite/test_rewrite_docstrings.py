@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.definitions import Definition
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.ground.notation.grammar import parse_value

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims import suppressions
-from nparam_lint.claims.docstring_budgets import parse_docstring
+from nparam_lint.discover.claims import suppressions
+from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.name_resolution import is_hinted
 from nparam_lint.discover.scan import Parsed, parse_source, parse_text
 from nparam_lint.discover.syntax import rare_collection

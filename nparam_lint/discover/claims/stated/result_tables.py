@@ -6,12 +6,12 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
 
 _MOST = 5000  # rows: a longer table is data
 

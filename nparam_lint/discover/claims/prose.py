@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims.count_words import selector_of, written_value
-from nparam_lint.claims.docstring_budgets import budget_lines, place_in
+from nparam_lint.discover.claims.count_words import selector_of, written_value
+from nparam_lint.discover.claims.docstring_budgets import budget_lines, place_in
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import parse_value
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims.count_words import selector_of
-from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.words import head_unit, readings_of, says_bytes
+from nparam_lint.discover.claims.count_words import selector_of
+from nparam_lint.discover.claims.stated import StatedCount
+from nparam_lint.discover.claims.stated.words import head_unit, readings_of, says_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.claims.count_words import UNIT_WORDS
+from nparam_lint.discover.claims.count_words import UNIT_WORDS
 from nparam_lint.ground.paths import is_rest
 
 if TYPE_CHECKING:

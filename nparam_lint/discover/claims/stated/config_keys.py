@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.count_words import selector_of
-from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.sentences import counts_in_comments
-from nparam_lint.claims.stated.words import key_unit, readings_of
+from nparam_lint.discover.claims.count_words import selector_of
+from nparam_lint.discover.claims.stated import StatedCount
+from nparam_lint.discover.claims.stated.sentences import counts_in_comments
+from nparam_lint.discover.claims.stated.words import key_unit, readings_of
 from nparam_lint.ground.config_outline import comment_sign
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from nparam_lint.claims.count_words import selector_of
-from nparam_lint.claims.stated import StatedCount
-from nparam_lint.claims.stated.sentences import (
+from nparam_lint.discover.claims.count_words import selector_of
+from nparam_lint.discover.claims.stated import StatedCount
+from nparam_lint.discover.claims.stated.sentences import (
     counts_in_comments,
     counts_in_docstring,
     counts_in_paragraphs,
 )
-from nparam_lint.claims.stated.words import key_unit, readings_of
+from nparam_lint.discover.claims.stated.words import key_unit, readings_of
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:

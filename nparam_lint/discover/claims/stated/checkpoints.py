@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.stated import StatedCount
+from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims.stated import documents
+from nparam_lint.discover.claims.stated import documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:

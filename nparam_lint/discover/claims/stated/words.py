@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nparam_lint.claims.count_words import suffix_of, written_value
+from nparam_lint.discover.claims.count_words import suffix_of, written_value
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import Value, parse_value
 

@@ -7,17 +7,17 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.doc_text import DocText, cells, is_row, plain
-from nparam_lint.claims.stated.config_keys import counts_in_keys
-from nparam_lint.claims.stated.sentences import counts_in_text
-from nparam_lint.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.doc_text import DocText, cells, is_row, plain
+from nparam_lint.discover.claims.stated.config_keys import counts_in_keys
+from nparam_lint.discover.claims.stated.sentences import counts_in_text
+from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
 _UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")

@@ -8,7 +8,7 @@ import tokenize
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.docstring_budgets import (
+from nparam_lint.discover.claims.docstring_budgets import (
     Malformed,
     budget_lines,
     find_stray,
@@ -20,7 +20,7 @@ from nparam_lint.ground.values import DocLine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims.docstring_budgets import Declared
+    from nparam_lint.discover.claims.docstring_budgets import Declared
 
 WITH_COMMENTS = (".yaml", ".yml", ".toml", ".py")
 _IGNORES = re.compile(r"\s*nparam:\s*ignore\b")

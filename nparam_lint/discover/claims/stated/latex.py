@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.claims.stated.sentences import counts_in_paragraphs
-from nparam_lint.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.stated.sentences import counts_in_paragraphs
+from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.claims.stated import StatedCount
+    from nparam_lint.discover.claims.stated import StatedCount
 
 _TABULAR = re.compile(r"\\begin\{(tabular[xy*]?|longtable)\}(.*?)(?:\\end\{\1\}|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)%.*")

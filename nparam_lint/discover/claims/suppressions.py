@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from nparam_lint.claims.doc_text import DocText
+from nparam_lint.discover.claims.doc_text import DocText
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.paths import is_doc

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.claims.doc_text import (
+from nparam_lint.discover.claims.doc_text import (
     COUNT,
     DocText,
     TableCell,
@@ -28,7 +28,7 @@ from nparam_lint.claims.doc_text import (
     unit_of,
     without_code_spans,
 )
-from nparam_lint.claims.docstring_budgets import Malformed
+from nparam_lint.discover.claims.docstring_budgets import Malformed
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.notation import TextError, parse_selected
 from nparam_lint.ground.notation.grammar import parse_value
@@ -36,7 +36,7 @@ from nparam_lint.ground.notation.grammar import parse_value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.claims.doc_text import Comment
+    from nparam_lint.discover.claims.doc_text import Comment
     from nparam_lint.ground.notation import Selector, Target
     from nparam_lint.ground.notation.grammar import Value
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.claims.comment_budgets import comments
-from nparam_lint.claims.prose import claims_in, find_claims
-from nparam_lint.claims.stated import StatedCount
+from nparam_lint.discover.claims.comment_budgets import comments
+from nparam_lint.discover.claims.prose import claims_in, find_claims
+from nparam_lint.discover.claims.stated import StatedCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.claims.prose import Claim
+    from nparam_lint.discover.claims.prose import Claim
     from nparam_lint.ground.values import DocLine
 
 
