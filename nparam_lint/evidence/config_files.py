@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from posixpath import normpath
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.notation import Target
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, join
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,8 @@ Kind = Literal[
     "script",
     "registry",
     "argbind",
+    "named",
+    "included",
 ]
 
 _KINDS: dict[str, Kind] = {
@@ -41,9 +44,11 @@ _KINDS: dict[str, Kind] = {
     "type": "type",
     "_component_": "component",
     "_class_name": "diffusers",
+    "NAME": "named",
+    "__include__": "included",
 }
 _MARKS = re.compile(
-    rb"_target_|class_path|_component_|\"_class_name\"|\btarget\b|\"architectures\"|^defaults\s*:"
+    rb"_target_|class_path|_component_|\"_class_name\"|\bNAME\b|^__include__|\btarget\b|\"architectures\"|^defaults\s*:"
     rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:|^[A-Z]\w*\.\w+:",
     re.MULTILINE,
 )
@@ -55,6 +60,8 @@ _NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
 _OF_CLASS = re.compile(r"([A-Z]\w*)\.\w+$")  # as argbind has them
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
+_INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+_YAML = re.compile(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 
@@ -137,16 +144,20 @@ class ConfigFiles:
             if kind == "architectures":
                 continue
             is_network = len(keys) == 2 and _NETWORK.match(str(keys[0]))
-            if kind in ("type", "component") and not is_network:
+            if kind in ("type", "component", "named") and not is_network:
                 continue
+            if kind == "included":
+                is_part = file.path in self._parts
+                value, keys = "" if is_part else self._included_model(file), ("model", "")
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind == "diffusers":
                 is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)
                 symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
-            if kind == "type":
+            if kind in ("type", "named", "included"):
                 symbol = self._registered(value)
+            if kind == "type":
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
             if kind and symbol and (kind == "diffusers" or self.makes_model(symbol)):
@@ -156,6 +167,24 @@ class ConfigFiles:
             for keys, node in nodes.items()
         ]
         return sorted(placed, key=lambda node: (node.is_inner, node.line))
+
+    @cached_property
+    def _parts(self) -> set[str]:
+        """The files that others include."""
+        return {part.path for file in self for part in self._included(file)}
+
+    def _included(self, file: ConfigFile) -> Iterator[ConfigFile]:
+        """The files that a file includes, as the configs of RT-DETR and its kin do it."""
+        includes = _INCLUDES.search(file.text)
+        for value in _YAML.findall(includes[1]) if includes else ():
+            if part := self.file(normpath(join(parent(file.path), value))):
+                yield part
+
+    def _included_model(self, file: ConfigFile) -> str:
+        """The model that a file names, or one that it includes; empty where none does."""
+        names = [entry.value for entry in file.entries if entry.keys == ("model",)]
+        inner = (name for part in self._included(file) if (name := self._included_model(part)))
+        return next(iter(names), "") or next(inner, "")
 
     def values_below(self, node: ModelNode) -> Iterator[tuple[Keys, str]]:
         """The values of a node, by their keys in it."""

@@ -60,6 +60,29 @@ _TEMPLATES: dict[str, _Template] = {
         "build(parser.parse_object({{'model': config}})).model",
     ),
 }
+# What a project defines to build its configs by, and how it is used.
+_BUILDERS: dict[str, tuple[str, _Template]] = {
+    # As PoinTr and its kin do it: `model: {NAME: PointNet, width: 64}}`.
+    "named": (
+        "def build_model_from_cfg(",
+        _Template(
+            "import yaml\nfrom easydict import EasyDict\n"
+            "config = EasyDict(yaml.safe_load(open({path!r})))",
+            "build_model_from_cfg(config{keys})",
+        ),
+    ),
+    # As RT-DETR and its kin do it.
+    "included": (
+        "class YAMLConfig(",
+        _Template(
+            "config = YAMLConfig({path!r})\n"
+            "for part in config.yaml_cfg.values():\n"
+            "    if isinstance(part, dict) and part.get('pretrained'):\n"
+            "        part['pretrained'] = False",
+            "config.model",
+        ),
+    ),
+}
 _BY_TRANSFORMERS = _Template(
     "import json\nconfig = AutoConfig.for_model(**json.load(open({path!r})))",
     "{name}(config)",
@@ -80,14 +103,16 @@ class ConfigRecipes:
         if file is None:
             return None
         if node.kind == "hydra":
-            recipe = self._by_hydra(node, file)
+            recipe: Recipe | None = self._by_hydra(node, file)
         elif node.kind == "target":
             recipe = self._by_target(node, file)
+        elif node.kind in _BUILDERS:
+            recipe = self._by_builder(node)
         elif node.kind == "architectures" and node.symbol.kind == "outside":
             recipe = _BY_TRANSFORMERS.recipe(node)
         else:
             recipe = _TEMPLATES[node.kind].recipe(node)
-        return self._importable(recipe, node)
+        return self._importable(recipe, node) if recipe else None
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
         """See `HydraConfigs.wholes`; each with its recipe."""
@@ -114,6 +139,12 @@ class ConfigRecipes:
             return Recipe(setup=_load(file), call=call, file=builder)
         call = f"{node.symbol.name}(**config{access}.get('params', {{}}))"
         return Recipe(setup=_load(file), call=call, file=node.home)
+
+    def _by_builder(self, node: ModelNode) -> Recipe | None:
+        """By what the project defines for its configs."""
+        definition, template = _BUILDERS[node.kind]
+        builder = min(self.files.python_with(definition), key=len, default=None)
+        return template._replace(file=builder).recipe(node) if builder else None
 
     def _importable(self, recipe: Recipe, node: ModelNode) -> Recipe:
         """The same, where the names of the config can be imported in any case."""

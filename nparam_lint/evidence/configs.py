@@ -57,7 +57,7 @@ class ConfigModels:
         for path in sorted(self.files.paths, key=order):
             nodes = marked.get(path, ())
             for node in nodes:
-                if node.kind in ("type", "component"):
+                if node.kind in ("type", "component", "named"):
                     values = [*self.files.values_below(node)]
                     network = (node.symbol, *values)
                     if network in networks or len(values) == 1:  # its name alone says as much
