@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Keys = tuple[str | int, ...]
 
@@ -24,7 +24,11 @@ _ITEM = re.compile(r"-(\s|$)")
 _HALF = 0.5  # an item stands between its list's key and what is in it
 _BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
 _FLOW = re.compile(r"([&!]\S*\s+)*[\[{]")
-_FLOW_KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:\s+(?P<value>[^,{}\[\]]*)""")
+_FLOW_PART = re.compile(
+    r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:(?=\s|[{\["'])[^\S\n]*(?P<value>"[^"]*"|'[^']*'|[^,{}\[\]\#\n]*)
+        |(?P<comment>(?<=\s)\#.*)|(?P<bracket>[{}\[\]])|(?P<line>\n)""",
+    re.VERBOSE,
+)
 # A text in quotes, which are no apostrophes; or where a comment begins.
 _SIGN = re.compile(
     r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=[\s\ufeff]))\#)""", re.VERBOSE
@@ -56,12 +60,18 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
     above: list[tuple[float, str | int]] = []  # the indent of each key above, and the key
     hidden = inf  # the indent of a key whose text is in the lines below it
     depth = 0  # of brackets that are open
+    keys: Keys = ()
+    flow: list[str] = []  # the lines of a mapping in brackets that is not closed yet
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.expandtabs().rstrip()
         content = line.lstrip(" ")
         indent = len(line) - len(content)
         if depth:
             depth = max(0, depth + _opened(content))
+            flow += [content] if flow else []
+            if flow and not depth:
+                yield from _flow_entries(flow, keys, number - len(flow) + 1)
+                flow = []
             continue
         if not content or content[0] == "#" or indent > hidden:
             continue
@@ -87,8 +97,28 @@ def _yaml_entries(text: str) -> Iterator[OutlineEntry]:
         keys = tuple(key for _, key in above)
         is_flow = value.startswith("{")
         yield OutlineEntry(keys, number, "" if is_flow else _plain(value))
-        for inner in _FLOW_KEY.finditer(value) if is_flow else ():
-            yield OutlineEntry((*keys, _plain(inner["key"])), number, _plain(inner["value"]))
+        if is_flow and depth:
+            flow = [value]
+        elif is_flow:
+            yield from _flow_entries([value], keys, number)
+
+
+def _flow_entries(lines: Sequence[str], keys: Keys, number: int) -> Iterator[OutlineEntry]:
+    """The keys in a mapping in brackets, which begins in this line; not those in its lists."""
+    above, last = [keys], keys  # the keys of each bracket that is open
+    lists = 0  # that are open
+    for part in _FLOW_PART.finditer("\n".join(lines)):
+        if part["line"]:
+            number += 1
+        elif part["bracket"] in ("[", "]"):
+            lists += 1 if part["bracket"] == "[" else -1
+        elif part["bracket"] == "{" and not lists:
+            above.append(last)
+        elif part["bracket"] and not lists and len(above) > 1:
+            above.pop()
+        elif part["key"] and not lists:
+            last = (*above[-1], _plain(part["key"]))
+            yield OutlineEntry(last, number, _plain(part["value"]))
 
 
 def _leave(above: list[tuple[float, str | int]], indent: float) -> None:
