@@ -73,7 +73,7 @@ _BUILDERS: dict[str, tuple[str, _Template]] = {
     ),
     # As RT-DETR and its kin do it.
     "included": (
-        "class YAMLConfig(",
+        "class YAMLConfig",
         _Template(
             "config = YAMLConfig({path!r})\n"
             "for part in config.yaml_cfg.values():\n"

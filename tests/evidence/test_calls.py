@@ -344,6 +344,50 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
             },
             [f"c = Config(d=7)\n{SELF}self.c = c\nfrom runner import Net >> Net(self.c.d)"],
         ),
+        # So does one whose base, in a third file, holds them, and works one out in a method.
+        (
+            {
+                "base.py": "class Base:\n    def __init__(self, options):\n"
+                "        self.options = options\n"
+                "        self.d = self.find_d()\n"
+                "    def find_d(self):\n        return self.options.d + 1\n",
+                "runner.py": f"from base import Base\n{USE}class Runner(Base):\n"
+                "    def __init__(self, args):\n        super().__init__(args)\n"
+                "        self.h = args.h\n"
+                "    def model(self):\n        return Net(self.d, h=self.h)\n",
+                "main.py": "from runner import Runner\nfrom net import Config\n"
+                "Runner(Config(d=7)).model()\n",
+            },
+            [
+                f"args = Config(d=7)\nfrom runner import Runner\n{SELF}"
+                "options_of_base = args\nself.options = options_of_base\n"
+                "self.find_d = (self.options, Runner.find_d.__get__(self))[-1]\n"
+                "self.d = self.find_d()\nself.h = args.h\n"
+                "from runner import Net >> Net(self.d, h=self.h)"
+            ],
+        ),
+        # What a function sets of itself before.
+        (
+            {
+                "a.py": f"{USE}class Runner:\n    def setup(self):\n        self.d = 4\n"
+                "        self.net = Net(self.d)\n"
+            },
+            [f"{SELF}self.d = 4 >> Net(self.d)"],
+        ),
+        # A table of classes that the option of another file's script looks up: each by its name.
+        (
+            {
+                "runner.py": f"{USE}def build(args):\n    nets = {{'net': Net, 'big': Big}}\n"
+                "    return nets[args.name](args.d)\n",
+                "main.py": "import argparse\nfrom runner import build\n"
+                "p = argparse.ArgumentParser()\np.add_argument('--name', default='net')\n"
+                "p.add_argument('--d', default=3)\nbuild(p.parse_args())\n",
+            },
+            [
+                "…['--name', 'net']…nets[args.name](args.d)  # with --name net",
+                "…['--name', 'big']…nets[args.name](args.d)  # with --name big",
+            ],
+        ),
         # What a script sets before a call without arguments is a way.
         (
             {

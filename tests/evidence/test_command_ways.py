@@ -71,6 +71,41 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             "a.py",
             ["run.sh:1 --d 2 --h 3"],
         ),
+        # A place to fill in stands for each config file that fits, where these lie together; what
+        # ends with nothing known is left as it is.
+        (
+            {
+                "README.md": "python a.py --cfg runs/{NAME}_s.yaml --tag <x>\n"
+                "python b.py --cfg <name>.yaml\npython c.py -c $X.yaml\n",
+                "runs/a_s.yaml": "",
+                "runs/b_s.yaml": "",
+                "other/c.yaml": "",
+            },
+            "a.py",
+            [
+                "README.md:1 with runs/a_s.yaml --cfg runs/a_s.yaml --tag <x>",
+                "README.md:1 with runs/b_s.yaml --cfg runs/b_s.yaml --tag <x>",
+            ],
+        ),
+        (
+            {"README.md": "python b.py --cfg=<n>.yaml\n", "runs/a.yaml": "", "runs/b.yaml": ""},
+            "b.py",
+            ["README.md:1 with a.yaml --cfg=a.yaml", "README.md:1 with b.yaml --cfg=b.yaml"],
+        ),
+        (
+            {"README.md": "python b.py --cfg <n>.yaml\n", "a/a.yaml": "", "b/b.yaml": ""},
+            "b.py",
+            ["README.md:1 --cfg <n>.yaml"],
+        ),
+        # Texts below the directory that commands are run in.
+        (
+            {
+                "one/runs/a.sh": "python tools/fit.py --d 1\n",
+                "two/runs/a.sh": "python tools/fit.py --d 2\n",
+            },
+            "two/tools/fit.py",
+            ["two/runs/a.sh:1 --d 2"],
+        ),
         # A shell script hands its arguments on.
         (
             {"runs.sh": HANDS_ON, "README.md": CALLS_IT},

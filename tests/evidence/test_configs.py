@@ -66,6 +66,22 @@ def test_lines_that_are_not_yaml_say_nothing():
     assert {keys: found[keys] for keys in known} == known
 
 
+def test_a_mapping_in_brackets_may_go_over_lines():
+    text = (
+        "model : {\n  NAME: Net,  # a {\n  sizes: [1,\n   {x: 3}],\n"
+        "  inner: {k: 'v, w', \"q\": 3 },\n}\nlr: 1\n"
+    )
+    assert [("/".join(map(str, e.keys)), e.line, e.value) for e in outline("a.yaml", text)] == [
+        ("model", 1, ""),
+        ("model/NAME", 2, "Net"),
+        ("model/sizes", 3, ""),
+        ("model/inner", 5, ""),
+        ("model/inner/k", 5, "v, w"),
+        ("model/inner/q", 5, "3"),
+        ("lr", 7, "1"),
+    ]
+
+
 NET = "from torch import nn\nclass {}(nn.Module):\n    def __init__(self, d): super().__init__()\n"
 SCRIPT = """import argparse, yaml
 from zoo.data import read_data
@@ -281,6 +297,46 @@ def test_a_script_whose_config_nobody_names_reads_those_with_the_keys_that_it_us
     setup = model.recipe.setup.splitlines()
     assert setup[0] == "import sys; sys.argv = ['train.py', 'conf/small.yml']"
     assert setup[-1] == "load_config(cfg, args.config)"
+
+
+def test_a_script_may_read_its_arguments_itself(tmp_path):
+    files = {
+        "net.py": NET.format("Net"),
+        "train.py": "import sys\nfrom net import Net\nfrom settings import Config\n"
+        "def main(cfg):\n    cfg.device_batch_size = cfg.total // count()\n"
+        "    cfg.accumulate = cfg.device_batch_size // 2\n    model = Net(cfg.model)\n"
+        "if __name__ == '__main__':\n    path = sys.argv[1]\n    cfg = Config.load(path)\n"
+        "    main(cfg)\n",
+        "README.md": "The models: conf/z.yaml\n",
+        "conf/a.yaml": "lr: 1\nmodel:\n  d: 3\n",
+        "conf/b.yaml": "lr: 2\nmodel:\n  d: 3\n",  # the same model
+        "conf/z.yaml": "model:\n  d: 4\n",
+    }
+    models = [model for _, model in config_models(tmp_path, files)]
+    assert [model.way.position.path for model in models] == ["conf/z.yaml", "conf/a.yaml"]
+    assert models[0].recipe.setup.splitlines() == [
+        "import sys; sys.argv = ['train.py', 'conf/z.yaml']",
+        "path = sys.argv[1]",
+        "cfg = Config.load(path)",
+    ]
+
+
+def test_builders_of_families_of_projects_are_asked(tmp_path):
+    files = {
+        "net.py": NET.format("Net") + "def build_model_from_cfg(config): ...\n",
+        "core.py": "class YAMLConfig:\n    pass\n",
+        "cfgs/a.yaml": "model: {\n  NAME: Net,\n  d: 3}\n",
+        "conf/base.yml": "model: Net\nNet:\n  pretrained: True\n",
+        "conf/b.yml": "__include__: [\n  './base.yml',\n]\nNet:\n  d: 3\n",
+    }
+    models = {
+        node.path: (str(node.target), model.recipe.file, model.recipe.call)
+        for node, model in config_models(tmp_path, files)
+    }
+    assert models == {
+        "cfgs/a.yaml": ("net.py::Net", "net.py", "build_model_from_cfg(config['model'])"),
+        "conf/b.yml": ("net.py::Net", "core.py", "config.model"),
+    }
 
 
 def test_a_list_of_layers_is_built_by_the_class_whose_default_is_called_like_it(tmp_path):
