@@ -174,15 +174,6 @@ class CallSearch:
                 files.setdefault(name, []).append(path)
         return files
 
-    def module_for(self, path: str, user: str) -> str:
-        """The name by which a file is imported in the process that has imported another."""
-        roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
-        inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
-        if not inside:
-            raise NoWay(f"{path} is not imported from {user}")
-        relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
-        return relative.removesuffix("/__init__").replace("/", ".")
-
     def note_of(
         self,
         target: Target,

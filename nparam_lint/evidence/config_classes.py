@@ -1,4 +1,4 @@
-"""Which models are built from an object of which config class, and where both can be named."""
+"""Which models are built from an object of which config class, and how both are named in one file."""
 
 from __future__ import annotations
 
@@ -84,18 +84,22 @@ class ConfigClasses:
                     if symbol and symbol.kind == "class" and symbol.name != model.callable:
                         yield Target(symbol.where, symbol.name)
 
-    def shared_file(self, *names: tuple[str, str]) -> tuple[str, list[str]]:
-        """A file that has names for all of (file, name), and these names; none where there is no
-        such file."""
-        heads = {name.partition(".")[0] for _, name in names}
+    def in_one_file(self, *names: tuple[str, str]) -> tuple[str, list[str], str | None]:
+        """One of the files of (file, name), the names of all that it has, and the imports that it
+        lacks."""
         homes = dict.fromkeys(path for path, _ in names)
-        for path in (*homes, *self.source.discovery.parsed):
-            bound = {item.name for item in self.names.tree.facts(path).imports}
-            if path in homes or bound >= heads:
-                local_names = [self._local_name(path, *name) for name in names]
-                if all(local_names):
-                    return path, local_names
-        return "", []
+        for path in homes:
+            local_names = [self._local_name(path, *name) for name in names]
+            if all(local_names):
+                return path, local_names, None
+        first, local_names, imports = names[0][0], list[str](), dict[str, None]()
+        for home, name in names:
+            local_name = self._local_name(first, home, name)
+            if not local_name:
+                module = self.source.module_for(home, first)
+                imports[f"from {module} import {name.partition('.')[0]}"] = None
+            local_names.append(local_name or name)
+        return first, local_names, "\n".join(imports)
 
     def _local_name(self, path: str, home: str, name: str) -> str:
         head, dot, attributes = name.partition(".")

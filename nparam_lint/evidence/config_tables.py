@@ -64,11 +64,11 @@ class ConfigTables:
                 for model, config, how in self._builders(path, name, table) if is_table else ():
                     parts = [(model.location, model.callable), (path, name)]
                     parts += [(config.where, config.name)] if config else []
-                    file, names = self.configs.shared_file(*parts)
-                    for entry in table.entries if names else ():
+                    file, names, imports = self.configs.in_one_file(*parts)
+                    for entry in table.entries:
                         argument = how.replace("…", f"{names[1]}[{entry.text}]")
                         argument = f"{names[2]}({argument})" if config else argument
-                        recipe = Recipe(call=f"{names[0]}({argument})")
+                        recipe = Recipe(setup=imports, call=f"{names[0]}({argument})")
                         yield of_size(model, path, entry, file, recipe)
 
     def _builders(

@@ -492,7 +492,7 @@ class FileCalls:
         renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
         if globals_read & bound or loads(*values.values()) & set(renamed):
             raise NoWay("two things of one name")
-        module = self.search.module_for(self.path, outer.home.path)
+        module = self.search.query.module_for(self.path, outer.home.path)
         lines = (f"from {module} import {name}" for name in sorted(globals_read))
         imports = ast.parse("\n".join(lines)).body
         statements = [*outer.statements, *starmap(assign, renamed.items()), *imports, *statements]
@@ -515,7 +515,7 @@ class FileCalls:
         if not head or any(head in stores(node) for node in cut.statements):
             return []
         if cut.home is not self and head in self.text.names:
-            module = self.search.module_for(self.path, cut.home.path)
+            module = self.search.query.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
             return []

@@ -145,7 +145,7 @@ class OptionObjects:
     def evidence(self, target: Target, script: _Script, command: Command | None = None) -> Evidence:
         path, place = script.calls.path, script.place
         call = ast.Call(ast.Name(target.callable, ast.Load()), [script.holder], [])
-        module = self.search.module_for(target.location, path)
+        module = self.search.query.module_for(target.location, path)
         imports = ast.parse(f"from {module} import {target.callable}").body
         statements = [*script.statements(command), *imports]
         at = Position(path, place.call.lineno, place.call.col_offset + 1)

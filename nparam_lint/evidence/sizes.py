@@ -175,13 +175,14 @@ class _Sizes:
             return
         attribute, config = used[0]
         for model in self.users(config):
-            file, names = self.configs.shared_file(
+            file, names, imports = self.configs.in_one_file(
                 (model.location, model.callable), (function.path, function.qualname)
             )
-            for entry in parameter.entries if names else ():
+            for entry in parameter.entries:
                 recipe = self.recipe(function, parameter, entry, model, names[1])
                 if recipe and recipe.setup is None:
-                    recipe = Recipe(call=f"{names[0]}({recipe.call}{attribute})")
+                    call = f"{names[0]}({recipe.call}{attribute})"
+                    recipe = Recipe(setup=imports, call=call)
                     yield of_size(model, parameter.path, entry, file, recipe)
 
     def config_products(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:

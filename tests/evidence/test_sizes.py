@@ -241,15 +241,18 @@ def test_other_files(tmp_path: Path) -> None:
     }
 
 
-def test_a_recipe_stands_in_the_file_that_imports_all_its_names(tmp_path: Path) -> None:
+def test_a_recipe_stands_in_a_file_that_has_its_names_or_imports_them(tmp_path: Path) -> None:
     net = "from torch import nn\nclass Config: pass\nclass GPT(nn.Module):\n"
-    files = {
-        "net.py": f"{net}    def __init__(self, config: Config): pass\n",
-        "table.py": "from net import Config as C\nsizes = {'s': C(1), 'm': C(2)}\nimport torch\n",
-        "use.py": "import torch\nfrom net import GPT as Model\nfrom table import sizes\n",
-    }
-    found = [(way.file, way.recipe.call) for way in sizes(tmp_path, files)]
-    assert found == [("use.py", f'Model(sizes["{name}"])') for name in "sm"]
+    table = "from net import Config as C\nsizes = {'s': C(1), 'm': C(2)}\n"
+    files = {"net.py": f"{net}    def __init__(self, config: Config): pass\n"}
+    for imported, file, setup in (
+        ("import torch\n", "net.py", "from table import sizes"),
+        ("from net import GPT\n", "table.py", None),
+    ):
+        files["table.py"] = imported + table
+        expected = [(file, setup, f'GPT(sizes["{name}"])') for name in "sm"]
+        found = sizes(tmp_path, files)
+        assert [(way.file, way.recipe.setup, way.recipe.call) for way in found] == expected
 
 
 def test_weights_are_not_downloaded(tmp_path: Path) -> None:
