@@ -1,4 +1,4 @@
-"""Which models are built from an object of which config class, and how both are named in one file."""
+"""Which models are built from an object of which config class, and the names of both in a file."""
 
 from __future__ import annotations
 

@@ -242,16 +242,12 @@ def test_other_files(tmp_path: Path) -> None:
 
 
 def test_a_recipe_stands_in_a_file_that_has_its_names_or_imports_them(tmp_path: Path) -> None:
-    net = "from torch import nn\nclass Config: pass\nclass GPT(nn.Module):\n"
-    table = "from net import Config as C\nsizes = {'s': C(1), 'm': C(2)}\n"
-    files = {"net.py": f"{net}    def __init__(self, config: Config): pass\n"}
-    for imported, file, setup in (
-        ("import torch\n", "net.py", "from table import sizes"),
-        ("from net import GPT\n", "table.py", None),
-    ):
-        files["table.py"] = imported + table
-        expected = [(file, setup, f'GPT(sizes["{name}"])') for name in "sm"]
-        found = sizes(tmp_path, files)
+    table = "class Config: pass\nsizes = {'s': Config(1), 'm': Config(2)}\n"
+    for names, setup in (("Config", "from table import sizes"), ("Config, sizes", None)):
+        net = f"from torch import nn\nfrom table import {names}\nclass GPT(nn.Module):\n"
+        net += "    def __init__(self, config: Config): pass\n"
+        found = sizes(tmp_path / names, {"table.py": table, "net.py": net})
+        expected = [("net.py", setup, f'GPT(sizes["{name}"])') for name in "sm"]
         assert [(way.file, way.recipe.setup, way.recipe.call) for way in found] == expected
 
 
