@@ -242,7 +242,7 @@ def test_other_files(tmp_path: Path) -> None:
 
 
 def test_a_recipe_stands_in_a_file_that_has_its_names_or_imports_them(tmp_path: Path) -> None:
-    table = "class Config: pass\nsizes = {'s': Config(1), 'm': Config(2)}\n"
+    table = "import torch\nclass Config: pass\nsizes = {'s': Config(1), 'm': Config(2)}\n"
     for names, setup in (("Config", "from table import sizes"), ("Config, sizes", None)):
         net = f"from torch import nn\nfrom table import {names}\nclass GPT(nn.Module):\n"
         net += "    def __init__(self, config: Config): pass\n"
