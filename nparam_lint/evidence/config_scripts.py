@@ -58,7 +58,10 @@ _LARGE = 400_000
 
 
 class ConfigSlice(Slice):
-    """A slice without the settings of a run, but for what the options do not have before."""
+    """A slice without the settings of a run, but for what the options do not have before. `keys`:
+    what the call reads of the config, if that is known."""
+
+    keys: frozenset[str] = frozenset()
 
     def assignment(
         self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
@@ -66,10 +69,11 @@ class ConfigSlice(Slice):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         is_part = any(True for target in targets for _ in changed(target))
         words = re.findall(r"\w+", ast.unparse(targets[0]))
-        # What is worked out of one that is left out is one, too.
+        # What is worked out of one that is left out is one, too, if the call does not read it.
+        is_read = not self.keys or words[1:2] == [] or words[1] in self.keys
         used = (item for item in ast.walk(node.value or node) if isinstance(item, ast.Attribute))
-        sources = (item.attr for item in used if item.attr in self.text.stored)
-        if is_part and any(map(RUN_SETTING.match, (words[-1], *sources))):
+        sources = [item.attr for item in used if item.attr in self.text.stored]
+        if is_part and any(map(RUN_SETTING.match, [words[-1], *([] if is_read else sources)])):
             is_new = _NAMESPACE.match(words[0]) and words[-1] not in self.text.options
             if not is_new or not isinstance(targets[0], ast.Attribute):
                 return []
@@ -163,7 +167,7 @@ class ConfigScripts:
             # Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read
             # by the command line of this script alone.
             for more in ([*variables, *options], options, []):
-                part = ConfigSlice(source)
+                part = ConfigSlice(source, keys=_keys_read(place.call))
                 with suppress(NoWay, RecursionError):
                     statements = part.of(place, place.call, *more)
                     break
