@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.name_resolution import Symbol
@@ -47,7 +48,8 @@ _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
-_CALLED = re.compile(rb"(\w+)\s*\(")
+# Also what gets another name, which may be called.
+_CALLED = re.compile(rb"(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$", re.MULTILINE)
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT)]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
@@ -170,7 +172,7 @@ class CallSearch:
         tree = self.discovery.tree
         paths = tree.files if len(tree.files) < _MANY else ()
         for path in sorted(paths, key=lambda path: (path.count("/"), path)):
-            for name in set(_CALLED.findall(tree.source(path))):
+            for name in set(chain.from_iterable(_CALLED.findall(tree.source(path)))):
                 files.setdefault(name, []).append(path)
         return files
 

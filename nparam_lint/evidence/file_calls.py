@@ -578,6 +578,8 @@ class CalledFiles(CallSearch):
         for caller in self.called_in.get(called.name.encode(), ()) if len(called.name) > 1 else ():
             if caller != path:
                 calls = self.file_calls(caller)
+                aliases = calls.text.aliases(called.name)
                 for place in calls.text.callers(called.name):
-                    if calls.resolve(dotted_name(place.call.func)) == called:
+                    name = dotted_name(place.call.func)
+                    if calls.resolve(called.name if name in aliases else name) == called:
                         yield calls, place

@@ -190,13 +190,20 @@ class SourceText(Struct, dict=True):
         processes is called by them. What is called by itself comes before that, and what no loop
         repeats before what one does."""
         calls = []
-        for place in self.places(re.compile(rf"\b{re.escape(name)}\s*[(,)]")):
-            is_call = tail(dotted_name(place.call.func)) == name
+        names = {name, *self.aliases(name)}
+        for place in self.places(re.compile(rf"\b({'|'.join(map(re.escape, names))})\s*[(,)]")):
+            is_call = tail(dotted_name(place.call.func)) in names
             if call := place.call if is_call else _launched(place.call, name):
                 loops = sum(isinstance(frame.owner, ast.For) for frame in place.frames)
                 order = (not place.is_main, not is_call, len(place.functions), loops)
                 calls.append((order, replace(place, call=call)))
         return [place for _, place in sorted(calls, key=itemgetter(0))]
+
+    def aliases(self, name: str) -> list[str]:
+        """The names that the text gives something besides its own: `Runner = Trainer`."""
+        return re.findall(
+            rf"^[ \t]*(\w+)[ \t]*=[ \t]*{re.escape(name)}[ \t]*$", self.text, re.MULTILINE
+        )
 
     @cached_property
     def available(self) -> frozenset[str]:

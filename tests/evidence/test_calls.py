@@ -355,8 +355,8 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "    def __init__(self, args):\n        super().__init__(args)\n"
                 "        self.h = args.h\n"
                 "    def model(self):\n        return Net(self.d, h=self.h)\n",
-                "main.py": "from runner import Runner\nfrom net import Config\n"
-                "Runner(Config(d=7)).model()\n",
+                "main.py": "from runner import Runner\r\nfrom net import Config\r\n"
+                "Other = Runner\r\nOther(Config(d=7)).model()\r\n",
             },
             [
                 f"args = Config(d=7)\nfrom runner import Runner\n{SELF}"
