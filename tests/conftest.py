@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -215,40 +214,5 @@ def nparam_lint_process(environ: dict[str, str]) -> Command:
         )
         validate_output(done.stdout)
         return done
-
-    return run
-
-
-def steady(text: str, cwd: Path) -> str:
-    """What a command says, without what is another in each run or on each machine."""
-    for pattern, shown in (
-        (re.escape(str(cwd)), "HERE"),
-        (rf"{re.escape(str(cwd.parent))}(?=\W)", "ABOVE"),
-        (re.escape(sys.executable), "PYTHON"),
-        (re.escape(sys.prefix), "PREFIX"),
-        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*$", "INTERPRETER"),
-        (r" · [0-9.]+ s · PYTHON \(.*?\) · torch [^<]*", " · INTERPRETER"),
-        (r" \([0-9]+ from the cache\)| · [0-9]+ from the cache|, from the cache", ""),
-        (r"(?m)\s·\s+[0-9.]+\s+s(?=$|<)|^[0-9.]+ s\n", ""),
-        (r"\([0-9a-f]{7}\)", "(COMMIT)"),
-        (r"(?m)(is not in a git repository): fatal.*$", r"\1"),
-    ):
-        text = re.sub(pattern, shown, text)
-    return text
-
-
-@pytest.fixture
-def transcript(place: Path, nparam_lint: Command) -> Callable[..., dict[str, str]]:
-    """What commands say in the directory of the tests, `place`, a line each: by the command and
-    its exit code, both streams."""
-
-    def run(commands: str, columns: int = 80, cwd: str = ".", **more: str) -> dict[str, str]:
-        said = {}
-        for line in commands.strip().splitlines():
-            words = {"COLUMNS": str(columns), **more}
-            done = nparam_lint(*shlex.split(line), cwd=place / cwd, **words)
-            assert "Traceback" not in done.stderr
-            said[f"{line.strip()} [{done.returncode}]"] = steady(done.stdout + done.stderr, place)
-        return said
 
     return run

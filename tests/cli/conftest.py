@@ -1,4 +1,4 @@
-"""A project of one file, and a command run in it."""
+"""A project of a page, and a command run in it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import shutil
 import subprocess
 
 import pytest
+from pages import pages, write_files_of
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, request):
-    """A project with the `MODELS` of the file of tests."""
-    top = tmp_path_factory.mktemp("project")
-    (top / "nets.py").write_text(request.module.MODELS)
-    (top / "nparam-lint.toml").write_text('device = "meta"\n')
-    return top
+    """The project of the page that the file of tests names."""
+    page = pages(__file__)[request.module.PAGE]
+    return write_files_of(page, tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="session")

@@ -34,21 +34,6 @@ def gone(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("gone"), files)
 
 
-# A clean project, where there is nothing else to say; models of it, of an installed package, and
-# one that another contains.
-COMMANDS = """
-check
-show 'mlp.py::MLP(width=2)' -v
-show 'torch.nn::Bilinear(3, 4, 5)' -v
-show block.py::Block
-rule npl001
-"""
-
-
-def test_what_is_said(transcript, expected):
-    expected(transcript(COMMANDS, cwd="nets"))
-
-
 def test_what_is_listed(answered, tmp_path):
     assert re.findall(r"^NPL\d+", answered("rule").stdout, re.MULTILINE) == list(RULES)
     assert answered("--version").stdout == f"nparam-lint {__version__}\n"

@@ -6,95 +6,8 @@ import json
 from functools import partial
 
 import pytest
-from sample_files import write_files
 
-MODELS = """\
-from dataclasses import dataclass
-from typing import Literal
-
-import torch.nn as nn
-
-
-@dataclass
-class GPTConfig:
-    block_size: int = 64
-    vocab_size: int = 100
-    n_layer: int = 3
-    n_head: int = 4
-    n_embd: int = 32
-    dropout: float = 0.1
-    bias: bool = True
-
-
-class Block(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        assert config.n_embd % config.n_head == 0
-        self.ln = nn.LayerNorm(config.n_embd)
-        self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd, bias=config.bias)
-
-
-class GPT(nn.Module):
-    def __init__(self, config: GPTConfig):
-        super().__init__()
-        self.wte = nn.Embedding(config.vocab_size, config.n_embd)
-        self.wpe = nn.Embedding(config.block_size, config.n_embd)
-        self.h = nn.ModuleList(Block(config) for _ in range(config.n_layer))
-        self.wte.weight.requires_grad = False
-
-
-class Normed(nn.Module):
-    def __init__(self, width=8, bias=True, norm: Literal["layer", "rms"] = "layer"):
-        super().__init__()
-        self.scale = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[norm](width)
-        self.layer = nn.Linear(width, width, bias=bias)
-
-
-class TwoTowers(nn.Module):
-    def __init__(self, image, text):
-        super().__init__()
-        self.image = nn.Linear(image["width"], image["width"])
-        self.text = nn.Linear(text["width"], 4)
-
-
-class Many(nn.Module):
-    def __init__(self, d=8, a=False, b=False, c=False, e=False, f=False):
-        super().__init__()
-        for name in "abcef":
-            if locals()[name]:
-                self.add_module(name, nn.Linear(d, 1))
-        self.layer = nn.Linear(d, d)
-
-
-class Square(nn.Module):
-    def __init__(self, d=8):
-        super().__init__()
-        self.layer = nn.Linear(d, d)
-
-
-class Got(Square):
-    def __init__(self, **kwargs):
-        kwargs = {"d": 4, **kwargs}
-        super().__init__(**kwargs)
-
-
-class Optional(nn.Module):
-    def __init__(self, width=32, d_ff=None):
-        super().__init__()
-        self.up = nn.Linear(width, d_ff or 2 * width)
-
-
-class Uneven(nn.Module):
-    def __init__(self, d=8):
-        super().__init__()
-        self.rows = nn.ModuleList([nn.Linear(d, d), nn.Linear(d, 1)])
-
-
-class Broken(nn.Module):
-    def __init__(self, n=4):
-        super().__init__()
-        raise ValueError("no such thing")
-"""
+PAGE = "formula"
 
 
 @pytest.fixture
@@ -129,35 +42,6 @@ def test_fields_of_the_default_config_are_varied_in_every_format(formula):
     assert count() == 14_944
     assert count(n_layer=5, n_embd=8) == 8 * (5 * (24 + 5) + 164)
     assert count(bias=False) == 32 * (3 * 98 + 164)
-
-
-# What is asked of the models above: only some arguments varied, choices that are all combined, a
-# name for all that is in it, an argument that is None in the call, symbols that stand for names,
-# what has no closed form, and what has no number to vary.
-COMMANDS = """
-formula nets.py::GPT[trainable] --vary n_embd
-formula nets.py::Normed --vary width,bias,norm
-formula 'torch.nn::LSTM(64, 128)' --vary input_size -q
-formula "nets.py::TwoTowers({'width': 8}, {'width': 16})" -q --vary text
-formula "nets.py::TwoTowers({'width': 8}, {'width': 16})" -q --vary "image['width']"
-formula nets.py::Optional --vary 'width,d_ff=None|8'
-formula nets.py::Optional --vary 'width,d_ff=8|12'
-formula nets.py::Square --symbols d=D -q
-formula nets.py::Broken
-formula nets.py::Got
-formula nets.py::Uneven[rows.*]
-formula made.py::of --config made.toml
-"""
-SETUP = "from types import SimpleNamespace as S; c = S(size=6)"
-MADE = {
-    "made.toml": f'[arguments]\n"made.py::of" = {{ setup = "{SETUP}", call = "of(c)" }}\n',
-    "made.py": "from nets import Square\n\n\ndef of(config):\n    return Square(config.size)\n",
-}
-
-
-def test_what_is_said(place, transcript, expected):
-    write_files(place, MADE)
-    expected(transcript(COMMANDS))
 
 
 @pytest.mark.thorough

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from unittest import mock
 
 import pytest
+from pages import steady
 from sample_repository import Sample
 
 from nparam_lint.changes import history
@@ -69,11 +71,6 @@ def sample(tmp_path_factory, environ):
 
 
 @pytest.fixture(scope="module")
-def place(sample):
-    return sample.path
-
-
-@pytest.fixture(scope="module")
 def run(sample, nparam_lint):
     def run(*arguments, **more):
         return nparam_lint("history", *arguments, cwd=sample.path, **sample.environ, **more)
@@ -120,20 +117,24 @@ def test_the_count_at_each_commit_that_could_have_changed_it(told, run):
 
 
 COMMANDS = """
-history model.py::Net
-history model.py::Net --verbose
-history model.py::Net --first-parent
-history model.py::Net --since HEAD~4
-history model.py::Net --since HEAD
-history 'model.py::Net(width=5)[layer, bytes]' --since HEAD~1
-history 'parts.py::Wide(in model.py::Net(4))' --since HEAD~2
-history model.py::Net --format markdown
-history model.py::Nett
+model.py::Net
+model.py::Net --verbose
+model.py::Net --first-parent
+model.py::Net --since HEAD~4
+model.py::Net --since HEAD
+'model.py::Net(width=5)[layer, bytes]' --since HEAD~1
+'parts.py::Wide(in model.py::Net(4))' --since HEAD~2
+model.py::Net --format markdown
+model.py::Nett
 """
 
 
-def test_what_is_said(told, transcript, sample, expected):  # noqa: ARG001  # it is built by then
-    expected(transcript(COMMANDS, **sample.environ))
+def test_what_is_said(told, run, sample, expected):  # noqa: ARG001  # it is built by then
+    said = {}
+    for line in COMMANDS.strip().splitlines():
+        done = run(*shlex.split(line), COLUMNS="80")
+        said[f"history {line.strip()} [{done.returncode}]"] = steady(done.stdout, sample.path)
+    expected(said)
 
 
 def test_a_page_for_the_browser(told, run):  # noqa: ARG001

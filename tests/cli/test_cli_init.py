@@ -181,41 +181,8 @@ def test_a_diff_writes_nothing_and_is_what_would_be_written(tmp_path, init, appl
     assert applied(root, done.stdout) == INITIALISED
 
 
-WAYS = """\
-from torch import nn
-
-SIZES = {"tiny": (2, 1), "base": (4, 2)}
-
-
-class Sized(nn.Module):
-    def __init__(self, width, depth):
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
-
-    @classmethod
-    def from_name(cls, name):
-        width, depth = SIZES[name]
-        return cls(width, depth)
-
-
-class Called(nn.Linear):
-    '''Only a script knows how to build it.'''
-
-    def __init__(self, width, bias=True):
-        super().__init__(width, width, bias)
-
-
-class Broken(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = Inner()
-        raise RuntimeError("no data")
-
-
-class Inner(nn.Linear):
-    def __init__(self):
-        super().__init__(2, 2)
-"""
+HEAD = "from torch import nn\n\n\n"
+SIZED = "class Net(nn.Linear):\n    def __init__(self, d):\n        super().__init__(d, d)\n"
 SCRIPT = """\
 from net import Net
 
@@ -224,69 +191,6 @@ if __name__ == "__main__":
     sizes["d"] = 3
     net = Net(**sizes)
 """
-HEAD = "from torch import nn\n\n\n"
-SIZED = "class Net(nn.Linear):\n    def __init__(self, d):\n        super().__init__(d, d)\n"
-TWICE = """\
-if nn:
-    class Net(nn.Linear):
-        def __init__(self): super().__init__(10, 20)
-else:
-    class Net(nn.Linear):
-        def __init__(self): super().__init__(10, 10)
-class Two(nn.Linear):
-    def __init__(self): super().__init__(10, 20)
-class Three(nn.Linear):
-    def __init__(self): super().__init__(10, 10)
-Two = Three
-"""
-FACTORIES = "\n\ndef net_s():\n    return Net(2)\n\n\ndef net_b():\n    return Net(3)\n"
-TRAINER = "class Trainer:\n    def __init__(self, d): self.net = Net(d)\n"
-# Files, options and the exit code.
-PROJECTS = {
-    "rounded, all, and into the config": (FILES, "nets --into config --rounded --all", 0),
-    "without any config": (
-        {"nets/net.py": NET},
-        "nets/net.py --into config --quiet",
-        0,
-    ),
-    "what cannot be written where it is to be": (FILES, "--into docstring --quiet", 1),
-    "the definition that Python uses": ({"net.py": HEAD + TWICE}, "", 0),
-    "the ways that the project names": (
-        {
-            "nets.py": WAYS,
-            "train.py": "from nets import Called\n\nmodel = Called(3, bias=False)\n",
-            "pyproject.toml": "[tool.nparam-lint]\ntimeout = 60\n",
-        },
-        "",
-        0,
-    ),
-    "where there is nothing to write": ({"net.py": HEAD + SIZED, "train.py": SCRIPT}, "", 0),
-    "a call of a script": (
-        {"net.py": HEAD + SIZED, "train.py": SCRIPT, "eval.py": "from net import Net\nNet(3)\n"},
-        "",
-        0,
-    ),
-    "factories, which are sizes of a class, too": ({"zoo.py": HEAD + SIZED + FACTORIES}, "", 0),
-    "what only a trainer builds": ({"net.py": HEAD + SIZED + TRAINER}, "", 0),
-}
-
-
-def test_what_would_be_written(tmp_path, init, expected):
-    said = {}
-    for name, (files, options, code) in PROJECTS.items():
-        done = init(write_files(tmp_path / name, files), *options.split(), "--diff")
-        assert done.returncode == code, done.stderr
-        said[f"init {options} {name}".replace("  ", " ")] = done.stdout + done.stderr
-    expected(said)
-
-
-@pytest.mark.parametrize(
-    "name", ["the definition that Python uses", "the ways that the project names"]
-)
-def test_the_next_check_of_what_was_written_passes(tmp_path, init, checked, name):
-    root = write_files(tmp_path / "project", PROJECTS[name][0])
-    init(root)
-    assert checked(root)[0] == 0
 
 
 def test_the_check_says_how_to_declare_what_can_be(tmp_path, nparam_lint):

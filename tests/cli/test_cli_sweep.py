@@ -27,37 +27,7 @@ from nparam_lint.cli import common
 from nparam_lint.cli import sweep as command
 from nparam_lint.ground.errors import UsageError
 
-MODELS = '''
-import torch.nn as nn
-
-
-class Net(nn.Module):
-    def __init__(self, width=8, depth=2, heads=2, norm="layer", bias=True):
-        super().__init__()
-        assert width % heads == 0, "heads have to divide the width"
-        self.h = nn.ModuleList([nn.Linear(width, width, bias=bias) for _ in range(depth)])
-        self.norm = nn.LayerNorm(width) if norm == "layer" else nn.Identity()
-
-
-class Bare(nn.Module):
-    def __init__(self, width, out):
-        super().__init__()
-        self.fc = nn.Linear(width, out)
-
-
-class Optional(nn.Module):
-    def __init__(self, width=8, d_ff=None):
-        super().__init__()
-        self.fc = nn.Linear(width, d_ff or 2 * width)
-
-
-class Odd(nn.Module):
-    """Its count has no closed form."""
-
-    def __init__(self, width=8):
-        super().__init__()
-        self.fc = nn.Linear(width, int(str(width)[::-1]))
-'''
+PAGE = "sweep"
 GRID = "width=8..24:8,depth=1,2,heads=2,6"
 
 
@@ -107,33 +77,6 @@ def test_all_are_built_if_asked_and_give_the_same(sweep, swept):
     built = rows_of(sweep("Net", "--vary", GRID, "--built").stdout)
     assert {row["by"] for row in built} == {"built"}
     assert counts(built) == counts(rows_of(swept.stdout))
-
-
-# Arguments that may be None or a number; choices and truth values with a selector; one that is
-# about each module that it matches; what has no form; required arguments; values that the form is
-# not about; rows that are built as they are written whatever stands beside them; and a table.
-COMMANDS = """
-sweep nets.py::Optional --vary d_ff=None,10,20
-sweep nets.py::Optional --vary d_ff=10,20
-sweep nets.py::Net[bytes] --vary 'width=8|16,norm=layer|none,bias=True,False'
-sweep nets.py::Net[h.*] --vary width=8,16
-sweep nets.py::Net[*] --vary width=8,depth=1,2,norm=none
-sweep nets.py::Odd --vary width=11..14
-sweep nets.py::Bare --vary width=2,3,out=5
-sweep nets.py::Bare --vary width=2,3
-sweep nets.py::Net --vary depth=0,1,width=8,16.0
-sweep nets.py::Net --vary width=16.0,16 --built
-sweep nets.py::Net --vary width=16,16.0 --built
-sweep nets.py::Bare --vary width=1..40,out=5 --format table
-sweep nets.py::Net --vary width=3,5,7 --built --out none.jsonl
-"""
-
-
-def test_what_is_said(transcript, expected, place):
-    # What torch says of a width of 16.0 is its own.
-    said = transcript(COMMANDS).items()
-    expected({name: re.sub('TypeError: [^"\n]*', "TypeError", text) for name, text in said})
-    assert counts(rows_of((place / "none.jsonl").read_text())) == [None] * 3
 
 
 # --- a wrong form -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from sample_files import write_files
 
 from nparam_lint.cli.progress import ProgressLine, ProgressLog
 
@@ -38,6 +39,12 @@ class Two(nn.Module):
 '''
 READING = "reading the source…"
 KINDS = [READING, "starting torch…", "importing the project…", "counting …"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    files = {"nets.py": MODELS, "nparam-lint.toml": 'device = "meta"\n'}
+    return write_files(tmp_path_factory.mktemp("project"), files)
 
 
 class Terminal:

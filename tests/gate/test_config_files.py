@@ -1,4 +1,4 @@
-"""Config files as targets: recipes for families of them, budgets in their comments."""
+"""Recipes for config files, and budgets in their comments; more is on pages/config_families.md."""
 
 from __future__ import annotations
 
@@ -9,82 +9,19 @@ from sample_files import write_files
 
 from nparam_lint.discover.claims.comment_budgets import parse_comments
 
-TRAIN = """import json
-import tomllib
-
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self, d, h=4, bias=True):
-        super().__init__()
-        self.a = nn.Linear(d, h, bias=bias)
-
-
-class Other(nn.Module):
-    def __init__(self, c):
-        super().__init__()
-        self.a = nn.Linear(c["d"], c["h"])
-
-
-def load(path):
-    lines = (line.split("#")[0] for line in open(path))
-    return {k.strip(): int(v) for k, v in (line.split(":") for line in lines if ":" in line)}
-
-
-def build_model(config):
-    return Net(**config)
-"""
-CONFIG = """device = "meta"
-[arguments]
-"configs/*.yaml" = { call = "train.py::build_model(load(path))" }
-"tables/**/*.json" = { setup = "table = json.load(open(path))", call = "train.py::Net(**table)" }
-"special/one.toml" = { call = "train.py::Net(**tomllib.load(open(path, 'rb')))" }
-"python/*.py" = { call = "train.py::Net(**config)", setup = "from python.a import config" }
-"absent/*.yaml" = { call = "train.py::Net(1)" }
-"*.py::Oth*" = { setup = "c = dict(d=2, h=3)", arguments = "c" }
-[budgets]
-"tables/deep/x.json" = 30
-"tables/deep/y.json[trainable]" = "7"
-"train.py::Other" = 9
-"nowhere/z.json" = 9
-"""
 FILES = {
-    "train.py": TRAIN,
-    "nparam-lint.toml": CONFIG,
-    "configs/right.yaml": "# A small one.\n# nparam: 20\nd: 4  # it's so\nh: 4\n",
-    "configs/wrong.yaml": "d: 4\r\nh: 5   # NParam [trainable] : 26\r\n",
-    "configs/block.yaml": "# nparam:\n#   20\n#   bytes: 80\nd: 4\n",
-    "configs/silent.yaml": "d: 4\nh: 6\n",
-    "configs/ignored.yaml": "# nparam: 21  # nparam: ignore[NPL001]\nd: 4\n",
-    "configs/unclear.yaml": "# It has nparam: 20 of them.\nd: 4\n# nparam(d=3): 20\n",
-    "configs/broken.yaml": "# nparam: 20\nd: four\n",
-    "tables/deep/x.json": '{"d": 4, "h": 6}',
-    "tables/deep/y.json": '{"d": 4, "h": 2}',
-    "special/one.toml": "# nparam: 8\nd = 1\n",
-    "python/a.py": "# nparam: 16\nconfig = dict(d=3)\n",
-    "python/__init__.py": "",
-    "workflow.yaml": "on: push\n# nparam: 12\n",
-    "text.yaml": 'a: "x # nparam: 12"\nnparam: 7\n',
+    "net.py": "from torch import nn\n\n\ndef build(path):\n    return nn.Linear(5, 5, False)\n",
+    "nparam-lint.toml": '[arguments]\n"*.yaml" = { call = "net.py::build(path)" }\n',
+    "wrong.yaml": "d: 4\r\nh: 5   # NParam [trainable] : 26\r\n",
 }
 
 
-@pytest.fixture
-def place(tmp_path):
-    return write_files(tmp_path / "families", FILES)
-
-
-def test_each_file_of_a_family_is_a_model_and_findings_stand_where_the_numbers_are(
-    transcript, expected
-):
-    expected(transcript("check -v\ncheck --format concise", columns=100))
-
-
-def test_update_changes_the_number_alone(nparam_lint, place):
-    done = nparam_lint("update", "configs/wrong.yaml", cwd=place)
+def test_update_changes_the_number_alone(nparam_lint, tmp_path):
+    place = write_files(tmp_path, FILES)
+    done = nparam_lint("update", "wrong.yaml", "--device", "meta", cwd=place)
     assert "26 → 25" in done.stdout, done.stdout + done.stderr
-    text = (place / "configs/wrong.yaml").read_bytes()
-    assert text == b"d: 4\r\nh: 5   # NParam [trainable] : 25\r\n"
+    text = (place / "wrong.yaml").read_bytes().decode()
+    assert text == FILES["wrong.yaml"].replace("26", "25")
 
 
 @pytest.mark.parametrize(

@@ -15,35 +15,6 @@ NET = (
     + "\n\ndef small():\n    return Net(100)\n\n\ndef large():\n    return Net(1000)\n"
 )
 COUNTED = "{} <!-- nparam: net.py::Net -->\n"
-README = """\
-# Nets
-
-`Net`: 111 parameters <!-- nparam: net.py::Net -->, 440 bytes <!-- nparam: net.py::Net[bytes] -->.\r
-With `d=20`: 420. <!-- nparam: net.py::Net(d=20) -->
-
-<!-- nparam: Params (M) = net.py::{Model} -->
-| Model | Params (M) |
-|-------|-----------:|
-| small | 0.0101     |
-| large | 1.1        |
-
-Gone: 3M <!-- nparam: net.py::Nett -->
-
-    An example: 5M <!-- nparam: net.py::Net -->
-"""
-FILES = {
-    "nparam-lint.toml": 'device = "meta"\nexclude = ["old/**"]\n',
-    "net.py": NET,
-    "README.md": README,
-    "docs/a.rst": ".. nparam: net.py::Net\n\nIt has 110 parameters.\n",
-    "old/README.md": "5M <!-- nparam: net.py::Net -->\n",
-    "unclear.md": "5M <!-- nparam: Net -->\n",
-}
-
-
-@pytest.fixture
-def place(tmp_path):
-    return write_files(tmp_path / "project", FILES)
 
 
 @pytest.fixture
@@ -59,30 +30,6 @@ def found(done):
         (f["code"], f"{f['path']}:{f['line']}:{f['column']}")
         for f in json.loads(done.stdout)["findings"]
     }
-
-
-# A path is the model or the text: in docs/ stands a count of Net, which has counts elsewhere.
-COMMANDS = """
-check --declared
-check --declared net.py --format concise
-check --declared README.md --format concise
-check --declared docs
-check --declared unclear.md --format concise
-"""
-
-
-def test_a_wrong_number_is_found_where_it_stands(transcript, expected):
-    expected(transcript(COMMANDS, columns=100))
-
-
-def test_update_changes_the_numbers_and_nothing_else(place, nparam_lint):
-    done = nparam_lint("update", "README.md", cwd=place)
-    assert done.returncode == 1  # what is gone is left
-    assert "net.py::Net  111 → 110  (110)" in done.stdout
-    changed = README.replace("111 par", "110 par").replace("1.1        |", "1.0        |")
-    assert (place / "README.md").read_bytes().decode() == changed
-    again = nparam_lint("--declared", "--format", "json", cwd=place)
-    assert {code for code, _ in found(again)} == {"NPL008", "NPL002"}
 
 
 def test_files_of_every_name_and_encoding_are_read_or_told(nparam_lint, tmp_path):

@@ -1,37 +1,45 @@
-"""What is said of models that one line of the project keeps from being counted."""
+"""What is said of many findings, and of processes that ended."""
 
 from __future__ import annotations
 
 import json
 import re
 
-import pytest
 from model_source import model_class
+from pages import pages, write_files_of
 from sample_files import write_files
 
-LAYER = """\
-from torch import nn
+
+def test_what_one_line_keeps_from_being_counted_is_one_finding(tmp_path, nparam_lint):
+    """As on pages/one_line.md; what programs read has a finding for each model."""
+    write_files_of(pages(__file__)["one_line"], tmp_path)
+
+    def told(format):
+        return nparam_lint("--format", format, cwd=tmp_path).stdout
+
+    page = told("html")
+    assert (page.count("3 models not measured"), page.count("<pre>")) == (1, 4)
+    findings = json.loads(told("json"))["findings"]
+    assert [(f["path"], f["line"], f["target"], f["detail"]) for f in findings[1:4]] == [
+        (f"m{i}.py", 4, f"m{i}.py::Net{i}", ["at base.py:7"]) for i in (1, 2, 3)
+    ]
+    for name, each in (("sarif", '"ruleId"'), ("junit", "<error "), ("gitlab", "check_name")):
+        assert told(name).count(each) == 8
 
 
-class Layer(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.fc = nn.Linear(d, d + "4")
-"""
-
-
-def net(number: int, first: str = "from base import Layer", layer: str = "Layer(8)") -> str:
-    source = model_class(f"Net{number}", f"self.a = {layer}", doc="nparam: 72")
-    return f"from torch import nn\n{first}\n" + source.lstrip("\n")
-
-
-def files():
-    made = {f"m{i}.py": net(i) for i in (1, 2, 3)}
-    made |= {"alone.py": net(4, "from thin import Layer"), "base.py": LAYER, "thin.py": LAYER}
-    for number in (5, 6):  # a file that lost a name as it was imported
-        made[f"n{number}.py"] = net(number, "from names import WIDTH", "nn.Linear(8, WIDTH)")
-        made[f"t{number}.py"] = net(number, "import table", "nn.Linear(8, table.WIDTH)")
-    return made | dict.fromkeys(("names.py", "table.py"), 'TABLE = {}\nWIDTH = TABLE["w"]\n')
+def test_of_many_findings_the_later_ones_are_short(tmp_path, nparam_lint):
+    """And without a repository the heaviest modules are told, where no table has them."""
+    nets = "".join(
+        model_class(f"Net{n}", f"self.f = nn.Linear({n}, 1)", doc="nparam: 1") for n in range(1, 9)
+    )
+    write_files(tmp_path, {"a.py": f"from torch import nn\n{nets}"})
+    texts = [nparam_lint(*more, cwd=tmp_path).stdout for more in (["-q"], ["-qv"], [])]
+    assert [text.count("if the change is intended") for text in texts] == [5, 8, 5]
+    assert [text.count("NPL001  Net") for text in texts] == [8, 8, 8]
+    assert ["The rest in short (-v: in full):\n" in text for text in texts] == [True, False, True]
+    assert ["heaviest modules:\n" in text for text in texts] == [True, True, False]
+    assert ["f         Linear" in text for text in texts] == [False, False, True]
+    assert not any("since" in text for text in texts)
 
 
 ENDS = """\
@@ -81,35 +89,12 @@ class Waits(nn.Module):
 """
 
 
-@pytest.fixture
-def place(tmp_path):
-    write_files(tmp_path / "together", files())
-    write_files(tmp_path / "ends", {"ends.py": ENDS})
-    return tmp_path
-
-
-def test_what_one_line_keeps_from_being_counted_is_one_finding(
-    place, transcript, nparam_lint, expected
-):
-    """And how a process ended is told in words."""
-    commands = "check -q\ncheck --format markdown\ncheck --format github"
-    said = transcript(commands, columns=100, cwd="together")
-    ((name, text),) = transcript("check -qv --timeout 3", columns=200, cwd="ends").items()
+def test_how_a_process_ended_is_told_in_words(tmp_path, nparam_lint, expected):
+    write_files(tmp_path, {"ends.py": ENDS})
+    done = nparam_lint("-qv", "--timeout", "3", cwd=tmp_path, COLUMNS="200")
+    text = done.stdout.partition("\nFor an explanation")[0]
+    expected({"check -qv": re.sub(r"(?m)^    \|(?! no licence).*\n", "", text)})
     # The stack, of whoever wants to know more.
     assert "    | Fatal Python error: Segmentation fault\n" in text
-    assert '    |   File "ABOVE/ends/ends.py", line 9 in read\n' in text.replace("HERE", "ABOVE")
+    assert f'    |   File "{tmp_path}/ends.py", line 9 in read\n' in text
     assert "    | Timeout (0:00:02.700000)!\n" in text
-    expected(said | {name: re.sub(r"(?m)^    \|(?! no licence).*\n", "", text)})
-
-    def told(format):
-        return nparam_lint("--format", format, cwd=place / "together").stdout
-
-    page = told("html")
-    assert (page.count("3 models not measured"), page.count("<pre>")) == (1, 4)
-    # What programs read has a finding for each model.
-    findings = json.loads(told("json"))["findings"]
-    assert [(f["path"], f["line"], f["target"], f["detail"]) for f in findings[1:4]] == [
-        (f"m{i}.py", 4, f"m{i}.py::Net{i}", ["at base.py:7"]) for i in (1, 2, 3)
-    ]
-    for name, each in (("sarif", '"ruleId"'), ("junit", "<error "), ("gitlab", "check_name")):
-        assert told(name).count(each) == 8
