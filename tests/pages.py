@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 BLOCK = re.compile(r"^(`{3,})(\w*)(?: ([^\n]+))?\n(.*?)^\1\n", re.MULTILINE | re.DOTALL)
 CUT = re.compile("<!-- cut behind: (.*) -->")
+DATES = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-01T12:00:00+0000")
 PROJECTS = Path(__file__).with_name("projects")
 
 
@@ -64,7 +65,7 @@ class PageRun:
     def __init__(self, folder: Path, environ: Mapping[str, str], nparam_lint: Command) -> None:
         folder.mkdir()
         self.folder = self.cwd = folder
-        self.environ = {**environ, **GIT, "COLUMNS": "80"}
+        self.environ = {**environ, **GIT, **DATES, "COLUMNS": "80"}
         self.nparam_lint = nparam_lint
 
     def hold(self, page: Path, config: pytest.Config) -> None:
