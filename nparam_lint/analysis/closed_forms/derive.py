@@ -292,8 +292,6 @@ class Derivation(PathForms):
                     )
                     self.fixed[name] = next(refusals, "it has no other values")
                     case.rules.remove(rule)
-                    case.total = substituted(case.total, {name: value})
-                    case.shapes = [s.substituted({name: value}) for s in case.shapes]
 
     def zeros(self, cases: Sequence[FormCase]) -> None:
         """Limit the forms that do not hold where an argument is zero: something is off there."""

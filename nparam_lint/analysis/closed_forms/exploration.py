@@ -153,10 +153,6 @@ class Exploration:
                 before = set(self.lost), set(self.ignored)
                 self.differ(first, second, names)
                 if before == (set(self.lost), set(self.ignored)):
-                    places = {*first.decisions.values()} ^ {*second.decisions.values()}
-                    if places <= self.ignored:
-                        return None
-                    self.ignored |= places
-                    self.lose(names, IN_LOOP)
+                    return None
                 runs = [run for run in self.tracer.runs.values() if run is not None]
         return None

@@ -31,7 +31,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
@@ -102,37 +102,9 @@ def fit(samples: Samples, names: Iterable[str]) -> Polynomial | None:
     )
     if form:
         return form
-    lines = {name: samples.line(name, names) for name in names}
-    # Those that are long enough to tell, and whether there is a polynomial in the name alone.
-    straight = {
-        name: polynomial(line, [name], range(limits.DEGREE), spare=1) is not None
-        for name, line in lines.items()
-        if len(line.points) > limits.DEGREE + 1
-    }
-    for quotient in quotients(samples, names):
-        if _explains(quotient, lines, straight):
-            form = polynomial(samples, [quotient, *names], range(1, limits.DEGREE))
-            if form:
-                return form
-    return None
-
-
-def _explains(
-    quotient: Operation, lines: Mapping[str, Samples], straight: Mapping[str, bool]
-) -> bool:
-    """Whether the form could contain it: it is not linear along lines where the observations are
-    not, and linear where the observations are. This is cheap to test. If there are too few lines to
-    decide, it could."""
-    if all(straight.get(name) for name in quotient.names):
-        return False
-    for name in (name for name, is_straight in straight.items() if not is_straight):
-        line = lines[name]
-        is_long = len(line.points) > comb(5, 3)
-        if name not in quotient.names or (
-            is_long and not polynomial(line, [quotient, name], (1, 2, 3), spare=1)
-        ):
-            return False
-    return True
+    candidates = quotients(samples, names)
+    forms = (polynomial(samples, [q, *names], range(1, limits.DEGREE)) for q in candidates)
+    return next(filter(None, forms), None)
 
 
 # --- polynomials ------------------------------------------------------------------------------

@@ -61,7 +61,10 @@ class PathForms(Exploration):
         leaves.sort(key=lambda leaf: not self.meets(leaf, self.base.point))
         forms: list[PathForm] = []
         for some_leaves in (leaves[:1], leaves[1:]):
-            more_forms = self.of_leaves(some_leaves, forms)
+            samples = self.samples(some_leaves).items()
+            more_forms = self.verified(
+                [f for leaf, runs in samples for f in self.of_leaf(leaf, runs)]
+            )
             if more_forms is None or (not forms and not more_forms and self.lose_joined()):
                 return None
             forms += more_forms
@@ -74,31 +77,6 @@ class PathForms(Exploration):
         for kind, form in self.base.lost:
             self.lose(form.names if kind == "shape" else (), USES["shape"])
         return len(self.lost) > before
-
-    def of_leaves(
-        self, leaves: Sequence[PathNode], earlier: Sequence[PathForm]
-    ) -> list[PathForm] | None:
-        """Those of some paths; `earlier`: those of others. Most decisions are about something else:
-        where each build on a path has such a form, it needs no samples of its own."""
-        forms, open_leaves = [], []
-        for leaf in leaves:
-            runs = [run for run in leaf.runs if run.error is None]
-            same = (form for form in earlier if all(self.has_form(run, form) for run in runs))
-            form = next(same, None) if self.lost else None
-            if form is None:
-                open_leaves.append(leaf)
-            else:
-                forms.append(self.path_form(leaf, runs, form.symbols, form.total))
-        for leaf, runs in self.samples(open_leaves).items():
-            forms += self.of_leaf(leaf, runs)
-        return self.verified(forms)
-
-    def has_form(self, run: Run, form: PathForm) -> bool:
-        """Whether a build has a form, where what was lost has the values that it had there."""
-        try:
-            return run.at_values(form.total, self.lost) == run.at_values(run.form, self.lost)
-        except ArithmeticError:
-            return False
 
     def samples(self, leaves: Sequence[PathNode]) -> dict[PathNode, list[Run]]:
         """Node of a path → runs on it with several values of what was lost."""
