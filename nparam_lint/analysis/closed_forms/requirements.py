@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, function
-from nparam_lint.analysis.closed_forms.conditions import Condition, remainder_of
+from nparam_lint.analysis.closed_forms.conditions import Condition
 from nparam_lint.analysis.closed_forms.expressions import argument_of, constant_of
 from nparam_lint.analysis.closed_forms.implications import solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from nparam_lint.analysis.closed_forms.conditions import Test
     from nparam_lint.analysis.closed_forms.polynomial import Polynomial
@@ -90,7 +87,6 @@ class Requirements:
         self.fixed = {n: v for n, v in base.items() if n not in {*unknowns, *ties}}
         self.ties = {name: _WholeNumber(form) for name, form in ties.items()}
         self.tests = [(rule.names, rule.test()) for rule in rules]
-        self.multiples = [multiple for rule in rules for multiple in _multiples(rule, ties)]
         self.excluded: set[frozenset[tuple[str, int]]] = set()
 
     def completed(self, point: Whole) -> dict[str, NameValue]:
@@ -114,18 +110,6 @@ class Requirements:
         """Exclude a point that turned out to be useless."""
         self.excluded.add(frozenset(point.items()))
 
-    def step(self, point: Whole, name: str) -> int:
-        """A number that divides every value that a name may have, given the values of a point; 0 if
-        it may have none."""
-        step = 1
-        multiples = [multiple for multiple in self.multiples if multiple[0] == name]
-        full = self.completed(point) if multiples else {}
-        for _, times, number in multiples:
-            if number.names <= full.keys():
-                bottom = number.value(full)
-                step = lcm(step, abs(bottom) // gcd(bottom, times)) if bottom else 0
-        return step
-
 
 class _WholeNumber:
     """A form as a fast function of points."""
@@ -141,18 +125,3 @@ class _WholeNumber:
         except (ArithmeticError, ValueError, TypeError):
             return None
         return None if remainder else int(number)
-
-
-def _multiples(
-    rule: ArgumentRule, ties: Mapping[str, Polynomial]
-) -> Iterator[tuple[str, int, _WholeNumber]]:
-    """`a % (8*b) == 0`: so many times a name is a multiple of a number; of what is a multiple of an
-    unknown by a tie, of that."""
-    for condition in rule.certain:
-        match remainder_of(condition.form):
-            case (top, bottom, 0) if condition.operation == "==":
-                with suppress(ArithmeticError):
-                    top = substituted(top, ties)
-                match top.factors:
-                    case (times, (name,)) if times.denominator == 1:
-                        yield name, int(times), _WholeNumber(bottom)

@@ -204,7 +204,7 @@ class Searching:
             self.solve(fixed)
             return
         name = self.order[place]
-        values, least = self.steps(fixed, name), self.ranges[name].start
+        values = self.ranges[name]
         middle = bisect_left(values, self.bases[name])
         for side in (values[middle:], values[:middle][::-1]):
             for value in side:
@@ -217,12 +217,7 @@ class Searching:
                 point = {**fixed, name: value}
                 if self.completed(point) is not None:
                     self.descend(place + 1, point)
-        self.values[name] = least
-
-    def steps(self, fixed: Whole, name: str) -> range:
-        """The values of an unknown that the multiples allow."""
-        values, step = self.ranges[name], self.requirements.step(fixed, name)
-        return range(-(-values.start // step) * step, values.stop, step) if step else range(0)
+        self.values[name] = values.start
 
     def is_beyond(self) -> bool:
         """Whether even the smallest values of the open unknowns give too much."""
@@ -236,14 +231,11 @@ class Searching:
         if not self.solved:
             self.offer(fixed, self.count(*self.values.values()))
             return
-        values = self.steps(fixed, self.solved)
-        if not values:
-            return
-        count = self.count_of(self.solved)
-        ideal = _last(lambda index: count(values[index]), 0, len(values) - 1, self.budget)
-        self.walk(fixed, count, values[ideal::-1] if ideal >= 0 else ())
+        values, count = self.ranges[self.solved], self.count_of(self.solved)
+        ideal = _last(count, values.start, values.stop - 1, self.budget)
+        self.walk(fixed, count, range(ideal, values.start - 1, -1))
         if self.aim.goal == "closest":
-            self.walk(fixed, count, values[ideal + 1 :])
+            self.walk(fixed, count, range(ideal + 1, values.stop))
 
     def walk(self, fixed: Whole, count_of: Callable[[int], int], values: Iterable[int]) -> None:
         """Away from the budget, until it is too far; of values that give the same, one is taken."""
