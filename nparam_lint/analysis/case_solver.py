@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.compiled_form import compiled
 from nparam_lint.analysis.closed_forms.implications import growing
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.search import Aim, Solution, Unknown
 
 TOO_LONG = "NPL005"  # what a build is that takes too long, or too much memory
-TENSORS = 20_000  # of the largest model that is built; one of a thousand layers has fewer
-SPARE = 3  # solutions beyond those asked for: the model may refuse some
-ROUNDS = 4  # of solutions, where it refuses more than that
 
 
 class CaseAnswer(Struct):
@@ -94,7 +92,8 @@ class CaseSolver:
         values = exactly({**self.history.base, unknown.name: unknown.low})
         larger = {**values, unknown.name: values[unknown.name] + 1}
         more = sum(s.number.value(larger) - s.number.value(values) for s in form.shapes)
-        return replace(unknown, most=unknown.low + int(TENSORS / more)) if more > 0 else unknown
+        most = unknown.low + int(limits.TENSORS / more) if more > 0 else unknown.most
+        return replace(unknown, most=most)
 
     def limits_met(self, points: Iterable[Met]) -> Iterator[str]:
         """Where more might be better."""
@@ -109,8 +108,8 @@ class CaseSolver:
         """The solutions that were built and have the right count; further ones if the model rejects
         the first."""
         answer = CaseAnswer()
-        for _ in range(ROUNDS):
-            more = replace(aim, number=aim.number + SPARE)
+        for _ in range(limits.SOLUTION_ROUNDS):
+            more = replace(aim, number=aim.number + limits.SPARE_SOLUTIONS)
             active, growing, passive = self.active, self.growing, self.passive
             search = Searching(self.count, self.requirements, active, growing, more, passive)
             search.run()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from nparam_lint.analysis.case_solver import CaseSolver
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.arguments import told_apart
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import VariableRow
     from nparam_lint.ground.notation import Selector, Target
-
-SECONDS = 10  # of each search
-NEAR = 20  # a budget is met by what is off by a 20th of it, as `~10M` is by default
 
 
 class TargetAnswers(NamedTuple):
@@ -144,7 +142,7 @@ def _arguments(question: Question, first: Measured, text: str) -> Arguments:
     rows = {row.name: row for row in first.variables}
     numbers = [name for name, row in rows.items() if type(row.value) is int]
     # A rule that only names arguments of other targets is not about this one.
-    rules = [rule for rule in question.rules if rule.names & rows.keys()]
+    rules = [rule for rule in question.rules if not rule.names or rule.names & rows.keys()]
     for name in sorted(name for rule in rules for name in rule.names):
         if name in rows:
             _whole(rows[name], first, text)
@@ -186,8 +184,8 @@ class _Solver:
         self.check(blank.call, derived.forms, is_complete)
         forms = []
         for form in derived.forms:
-            limits = [str(rule) for rule in form.limits if rule.names & arguments.open]
-            where = " and ".join(limits) if len(derived.forms) > 1 or not is_complete else ""
+            rules = [str(rule) for rule in form.limits if rule.names & arguments.open]
+            where = " and ".join(rules) if len(derived.forms) > 1 or not is_complete else ""
             forms.append(CaseForm(factored(form.total, list(form.base)), where))
         doubts = []
         if not is_complete:
@@ -236,7 +234,7 @@ class _Solver:
         aims = {
             "exact": f"give {budget:,}",
             "under": f"give {budget:,} or less",
-            "closest": f"come within {100 // NEAR} % of {budget:,}",
+            "closest": f"come within {100 // limits.NEAR_BUDGET} % of {budget:,}",
         }
         reason = "no arguments "
         if is_free_met:
@@ -257,7 +255,7 @@ class _Solver:
 
     def best(self, aim: Aim) -> Solved:
         """Over the cases, which share the time."""
-        start, share = time.monotonic(), SECONDS / len(self.cases)
+        start, share = time.monotonic(), limits.SEARCH_SECONDS / len(self.cases)
         answers = [
             case.answer(replace(aim, until=start + share * number))
             for number, case in enumerate(self.cases, 1)
@@ -266,9 +264,8 @@ class _Solver:
         nearest = sorted(by_call.values(), key=lambda point: abs(point.count - aim.budget))
         points, doubts = nearest[: aim.number], [*self.blank.doubts]
         if any(answer.is_cut for answer in answers):
-            doubts.append(
-                f"not all combinations were tried in {SECONDS} s: narrower limits give better ones"
-            )
+            tried = f"not all combinations were tried in {limits.SEARCH_SECONDS} s"
+            doubts.append(f"{tried}: narrower limits give better ones")
         if strayed := sum(answer.strayed for answer in answers):
             doubts.append(f"the closed form does not hold for {strayed} more")
         doubts += (text for case in self.cases for text in case.limits_met(points))
@@ -304,4 +301,4 @@ class _Solver:
 def _is_met(answer: Solved, goal: Goal) -> bool:
     if not answer.points or goal != "closest":
         return bool(answer.points)
-    return abs(answer.points[0].count - answer.budget) * NEAR <= answer.budget
+    return abs(answer.points[0].count - answer.budget) * limits.NEAR_BUDGET <= answer.budget

@@ -36,6 +36,18 @@ def range_of(text: str, about: str) -> range | None:
     return range(low, high + 1, step)
 
 
+def named_values(text: str, expected: str) -> dict[str, str]:
+    """`a,b=1..24`: names, each with what is behind its `=`, if anything. Raises UsageError."""
+    values: dict[str, str] = {}
+    for piece in text.split(","):
+        name, sign, value = map(str.strip, piece.partition("="))
+        if not is_name(name) or (sign and not value):
+            found = piece.strip()
+            raise UsageError(f"option --vary is {text!r}: found {found!r}, expected {expected}")
+        values[name] = value
+    return values
+
+
 def value_of(text: str) -> Value:
     """A value as Python writes it; a text may stand without quotes."""
     try:

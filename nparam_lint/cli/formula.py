@@ -13,7 +13,6 @@ from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     Built,
-    Value,
     Variable,
     differs,
     variable_of,
@@ -22,7 +21,7 @@ from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
 from nparam_lint.analysis.formula_budget import budget_of
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
-from nparam_lint.analysis.varied import is_name, row_of, value_of
+from nparam_lint.analysis.varied import named_values, row_of, value_of
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.count.measured import Measured
@@ -38,6 +37,8 @@ DESCRIPTION = (
     "config object: found by building the model with chosen arguments, and verified with others. "
     "TARGET may end in a selector: nets/gpt.py::GPT[h.*], [trainable]."
 )
+
+_OF_PYTHON = frozenset("abs int math max min round".split())  # that forms may have
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -152,7 +153,8 @@ def _variables(first: Measured, text: str | None) -> list[Variable]:
     if text is None:
         return [variable_of(row) for row in rows.values() if row.value is not None or row.choices]
     variables: list[Variable] = []
-    for name, values in _choices(text).items():
+    for name, choices in named_values(text, "a name, or name=value|value").items():
+        values = tuple(value_of(choice.strip()) for choice in choices.split("|") if choices)
         inside = f"{name}[", f"{name}."
         elements = [row for row in rows.values() if row.name.startswith(inside)]
         if elements and not values:
@@ -180,7 +182,7 @@ def _symbols(result: FormulaResult, text: str | None, *, is_python: bool) -> dic
                 f"option --symbols is {text!r}: found {piece.strip()!r}, expected name=symbol: "
                 "d_model=d,n_layers=L"
             )
-        if is_python and iskeyword(symbol):
+        if is_python and (iskeyword(symbol) or symbol in _OF_PYTHON):
             raise UsageError(
                 f"option --symbols: {symbol} is a word of Python, and names nothing there"
             )
@@ -191,18 +193,3 @@ def _symbols(result: FormulaResult, text: str | None, *, is_python: bool) -> dic
             raise UsageError(f"option --symbols: {symbol} would stand for two arguments")
         symbols[name] = symbol
     return symbols
-
-
-def _choices(text: str) -> dict[str, tuple[Value, ...]]:
-    """`a,b=1|2` as names with values."""
-    choices: dict[str, tuple[Value, ...]] = {}
-    for piece in text.split(","):
-        name, sign, values = piece.partition("=")
-        name = name.strip()
-        if not is_name(name) or (sign and not values.strip()):
-            raise UsageError(
-                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name, or "
-                "name=value|value"
-            )
-        choices[name] = tuple(value_of(v.strip()) for v in values.split("|")) if sign else ()
-    return choices

@@ -12,7 +12,7 @@ from nparam_lint.analysis.closed_forms.search import Unknown
 from nparam_lint.analysis.documents.solve_document import solve_document
 from nparam_lint.analysis.solutions import Question, Solutions
 from nparam_lint.analysis.solver import refuse_unknown, solve
-from nparam_lint.analysis.varied import is_name, range_of
+from nparam_lint.analysis.varied import named_values, range_of
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.ground.errors import UsageError
@@ -151,14 +151,13 @@ def _budgets(text: str, metric: str) -> list[int]:
 
 
 def _unknowns(text: str) -> dict[str, Unknown]:
+    expected = "a name or name=1..24, name=64..1024:64"
     unknowns: dict[str, Unknown] = {}
-    for piece in text.split(","):
-        name, sign, limits = piece.strip().partition("=")
-        values = range_of(limits, piece.strip()) if sign else range(1, 1)
-        if not is_name(name) or values is None:
-            raise UsageError(
-                f"option --vary is {text!r}: found {piece.strip()!r}, expected a name or "
-                "name=1..24, name=64..1024:64"
-            )
-        unknowns[name] = Unknown(name, values.start, values.stop - 1 if sign else None, values.step)
+    for name, limits in named_values(text, expected).items():
+        values = range_of(limits, f"{name}={limits}") if limits else range(1, 1)
+        if values is None:
+            found = f"{name}={limits}"
+            raise UsageError(f"option --vary is {text!r}: found {found!r}, expected {expected}")
+        high = values.stop - 1 if limits else None
+        unknowns[name] = Unknown(name, values.start, high, values.step)
     return unknowns

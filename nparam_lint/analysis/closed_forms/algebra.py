@@ -14,6 +14,7 @@ from functools import cache
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.polynomial import (
     ONE,
     TWO,
@@ -33,9 +34,6 @@ from nparam_lint.analysis.closed_forms.signs import is_positive
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_MOST_POWER = 12  # the largest exponent that is multiplied out
-_MOST_LEVELS = 4096  # beyond those of a name in a power of two: more would only take memory
-_MOST_SHIFT = 64
 _EXACT: dict[str, Callable[..., Polynomial]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -124,11 +122,11 @@ def _exact(kind: str, first: Polynomial, *more: Polynomial) -> Polynomial | None
             return bounded("max" if kind == "max" else "min", first, second)
         case "**" if is_whole and first == TWO:
             return _power_of_two(second)
-        case "**" if is_whole and isinstance(number, int) and 0 <= number <= _MOST_POWER:
+        case "**" if is_whole and isinstance(number, int) and 0 <= number <= limits.POWER:
             return first**number
-        case "<<" if is_whole and isinstance(number, int) and 0 <= number <= _MOST_SHIFT:
+        case "<<" if is_whole and isinstance(number, int) and 0 <= number <= limits.SHIFT:
             return first * (1 << number)
-        case ">>" if is_whole and isinstance(number, int) and 0 <= number <= _MOST_SHIFT:
+        case ">>" if is_whole and isinstance(number, int) and 0 <= number <= limits.SHIFT:
             return quotient_of(first, Polynomial.constant(1 << number))
     return None
 
@@ -136,7 +134,7 @@ def _exact(kind: str, first: Polynomial, *more: Polynomial) -> Polynomial | None
 def _power_of_two(exponent: Polynomial) -> Polynomial | None:
     """2 to the power of a name and a whole number."""
     constant = exponent.constant_term
-    if not -_MOST_LEVELS <= constant <= _MOST_LEVELS:
+    if not -limits.EXPONENT <= constant <= limits.EXPONENT:
         return None
     number = Fraction(2) ** constant.numerator
     match (exponent - Polynomial.constant(constant)).terms:

@@ -98,7 +98,9 @@ class Arguments(Struct):
 
     def limit(self, condition: Condition) -> None:
         """Take the limit of an unknown from a condition such as `d_model <= 1024`."""
-        name = min(condition.names)
+        if len(condition.names) != 1:
+            return
+        (name,) = condition.names
         unknown, bound = self.unknowns.get(name), solved(condition.form, name)
         if unknown is None or condition.operation != ">=" or bound is None or bound.number is None:
             return

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import combined
 from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.ground.notation import read_expression
@@ -78,9 +79,6 @@ KINDS: dict[type[ast.AST], str] = {
 }
 
 
-_MOST_EXPONENT = 4096
-
-
 class NotRead(ArithmeticError):
     """What is written is about something else than numbers, or about too large ones."""
 
@@ -106,7 +104,7 @@ def read(node: ast.expr) -> Polynomial:
             return combined(_kind(op), read(operand))
         case ast.BinOp(left=left, op=op, right=right):
             first, second = read(left), read(right)
-            if isinstance(op, ast.Pow) and second.constant_term > _MOST_EXPONENT:
+            if isinstance(op, ast.Pow) and second.constant_term > limits.EXPONENT:
                 raise NotRead
             if isinstance(op, ast.Div) and second.number:
                 return first * Fraction(1, second.number)

@@ -1,4 +1,5 @@
-"""How far a derivation goes: all of its limits. What is beyond one is left out, and said so."""
+"""How far derivations, searches and sweeps go: all of their limits. What is beyond one is left out,
+and said so."""
 
 # --- time, in seconds -------------------------------------------------------------------------
 
@@ -50,3 +51,33 @@ LINE = 9  # points along one lost variable
 GRID, LARGE_GRID = 40, 12  # points in several: for each variable; of a large model
 NEAREST = 4  # values of each variable in these, of a large model
 LITERALS, FEW_LITERALS = 48, 12  # points at numbers of the source; on other paths than the call's
+FURTHER = 11, 14, 19  # values of what was fitted, beyond those of the fit
+DIGITS = 100, 1000, 10_000, 100_000  # values of what was made a text
+
+# --- algebra ----------------------------------------------------------------------------------
+
+DENOMINATOR = 1 << 40  # the largest one of what floats hold without rounding
+POWER = 12  # the largest exponent that is multiplied out
+SHIFT = 64
+EXPONENT = 4096  # the largest number in one: more would only take memory
+
+# --- arguments for a budget -------------------------------------------------------------------
+
+SEARCH_SECONDS = 10  # for each budget
+NEAR_BUDGET = 20  # it is met by what is off by a 20th of it, as `~10M` is by default
+MOST_VALUE = 1 << 24  # the largest value of an unknown without a limit
+BEYOND = 4  # times the budget: what is larger is not looked at
+LEAST_VALUES = 128  # of an unknown, that are tried anyway: smaller ones may not be allowed
+WIDE = 2  # times more or less than in the proportions of the call
+FINE = 1 << 16  # steps between them and nothing
+DOUBLED = 10  # times, or halved: where more need not give more
+PASSIVE_VALUES = 4096  # of an unknown that only conditions are about
+TENSORS = 20_000  # of the largest model that is built; one of a thousand layers has fewer
+SPARE_SOLUTIONS = 3  # beyond those asked for: the model may refuse some
+SOLUTION_ROUNDS = 4  # where it refuses more than that
+
+# --- sweeps -----------------------------------------------------------------------------------
+
+CHUNK = 2048  # configurations that are counted together
+CHUNK_BUILDS = 256  # of which so many are built, at most: rows are written as they come
+CHECKED, CHECKED_FIRST = 2, 8  # of those by form in a chunk, and in the first, are built too

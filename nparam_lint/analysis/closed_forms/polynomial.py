@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from nparam_lint.analysis.closed_forms import limits
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Values = Mapping[str, "Number"]
 
 Number = int | Fraction  # exact; a whole one is an `int`, with which arithmetic is fast
-_FINEST = 1 << 40  # the largest denominator of what floats hold without rounding
 Bound = Literal["max", "min"]
 Rounding = Literal["floor", "ceil"]
 _EXACTLY: dict[str, Callable[..., Number]] = {
@@ -217,7 +218,7 @@ class Polynomial(Struct, frozen=True, dict=True):
     @cached_property
     def is_exact(self) -> bool:
         """Whether nothing in it was rounded as floats are."""
-        is_fine = self.denominator <= _FINEST
+        is_fine = self.denominator <= limits.DENOMINATOR
         return is_fine and all(isinstance(g, str) or g.is_exact for g in self.generators)
 
     @cached_property

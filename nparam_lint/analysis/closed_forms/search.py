@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE
 
 if TYPE_CHECKING:
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.requirements import Requirements, Whole
 
 Goal = Literal["closest", "under", "exact"]
-
-MOST = 1 << 24  # the largest value of an unknown without a limit
-BEYOND = 4  # times the budget: what is larger is not looked at
-LEAST = 128  # values of an unknown that are tried anyway: smaller ones may not be allowed
-WIDE = 2  # times more or less than in the proportions of the call
-FINE = 1 << 16  # steps between them and nothing
-MANY = 4096  # values of an unknown that only conditions are about
-DOUBLED = 10  # times, or halved: where more need not give more
 
 
 class Unknown(Struct, frozen=True):
@@ -41,7 +34,7 @@ class Unknown(Struct, frozen=True):
     high: int | None = None
     step: int = 1
     base: int = 1
-    most: int = MOST
+    most: int = limits.MOST_VALUE
 
 
 class Aim(Struct, frozen=True):
@@ -76,7 +69,7 @@ def limited(
 
     def scaled(share: int) -> list[int]:
         return [
-            max(1, (u.base * share + FINE // 2) // FINE) if u.high is None else u.base
+            max(1, (u.base * share + limits.FINE // 2) // limits.FINE) if u.high is None else u.base
             for u in unknowns
         ]
 
@@ -85,9 +78,9 @@ def limited(
 
     grows = all(name in growing for name in free)
     if grows:
-        share = max(1, _last(total, 1, MOST * FINE, aim.budget))
+        share = max(1, _last(total, 1, limits.MOST_VALUE * limits.FINE, aim.budget))
     else:
-        shares = [FINE << step >> DOUBLED for step in range(2 * DOUBLED + 1)]
+        shares = [limits.FINE << step >> limits.DOUBLED for step in range(2 * limits.DOUBLED + 1)]
         share = min(shares, key=lambda share: abs(total(share) - aim.budget))
     bases = zip(unknowns, scaled(share), strict=True)
     based = [replace(unknown, base=max(base, 1)) for unknown, base in bases]
@@ -99,8 +92,8 @@ def around(unknown: Unknown) -> Unknown:
     """From half to twice its base, where it has no limits."""
     if unknown.high is not None:
         return unknown
-    low = max(unknown.low, unknown.base // WIDE)
-    return replace(unknown, low=low, high=min(max(low, unknown.base) * WIDE, unknown.most))
+    low = max(unknown.low, unknown.base // limits.WIDE)
+    return replace(unknown, low=low, high=min(max(low, unknown.base) * limits.WIDE, unknown.most))
 
 
 def _last(count: Callable[[int], int], low: int, high: int, most: int) -> int:
@@ -173,11 +166,11 @@ class Searching:
         high = unknown.most if unknown.high is None else unknown.high
         if unknown.name not in self.growing:
             return high
-        last = _last(self.count_of(unknown.name), unknown.low, high, BEYOND * self.budget)
-        return min(high, max(last, unknown.low + LEAST))
+        last = _last(self.count_of(unknown.name), unknown.low, high, limits.BEYOND * self.budget)
+        return min(high, max(last, unknown.low + limits.LEAST_VALUES))
 
     def run(self) -> None:
-        self.is_cut = any(len(values) == MANY for values in self.choices)
+        self.is_cut = any(len(values) == limits.PASSIVE_VALUES for values in self.choices)
         try:
             if self.requirements.hold({}):
                 self.descend(0, {})
@@ -281,4 +274,4 @@ class Searching:
 
 def _nearest_first(unknown: Unknown) -> list[int]:
     values = range(unknown.low, (unknown.high or unknown.low) + 1)
-    return sorted(values[:MANY], key=lambda value: abs(value - unknown.base))
+    return sorted(values[: limits.PASSIVE_VALUES], key=lambda value: abs(value - unknown.base))

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.polynomial import Number
     from nparam_lint.analysis.closed_forms.traced_runs import Run
 
-FURTHER = (11, 14, 19)  # values of what was fitted, beyond those of the fit
-DIGITS = (100, 1000, 10_000, 100_000)
 USES = {  # what became of a value, in words
     "key": "a key of a table",
     "int()": "made a plain number",
@@ -194,7 +192,7 @@ class PathForms(Exploration):
         """Points on a form's path, also beyond the values that it was fitted with."""
         is_wide = self.is_of_call(form) and not self.is_large
         number = limits.BASE_VERIFIED if is_wide else limits.VERIFIED
-        near, values = form.runs[0].point, FURTHER[:1] if self.is_large else FURTHER
+        near, values = form.runs[0].point, limits.FURTHER[:1] if self.is_large else limits.FURTHER
         loops = [name for name in self.lost if name in self.tracer.whole]
         further = ({**near, name: value} for name in loops for value in values)
         varied = [name for name in self.tracer.names if name not in self.fixed]
@@ -211,7 +209,7 @@ class PathForms(Exploration):
         texts = {name for kind, lost in start.lost if kind == "text" for name in lost.names}
         names = [n for n in self.tracer.names if n in self.tracer.whole and n not in self.fixed]
         most = {n: self.most(n, form.runs) if n in self.lost else inf for n in names}
-        places = [(name, literal) for name in names if name in texts for literal in DIGITS]
+        places = [(name, literal) for name in names if name in texts for literal in limits.DIGITS]
         places += [(name, literal) for literal in self.hints for name in names]
         points: Iterator[Point] = (
             {**start.point, name: literal + step}

@@ -104,7 +104,8 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
     places = style.plural(case.verified, "other place")
     if formula.is_constant:
-        yield doc.Fact("fixed", _why_constant(formula.call))
+        if len(formula.cases) == 1:  # no choice was varied either
+            yield doc.Fact("fixed", _why_constant(formula.call))
     elif case.is_proved:
         yield doc.Fact("proved", f"by following the constructor; right at {places}")
     else:

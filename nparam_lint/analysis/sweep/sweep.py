@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
 from nparam_lint.analysis.closed_forms.observations import Built, differs
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Outcome, Point, Value
     from nparam_lint.analysis.model_builder import Model
 
-CHUNK = 2048  # configurations that are counted together
-BUILDS = 256  # of which so many are built, at most: rows are written as they come
-CHECKED = 2  # of those by form in a chunk, so many are built as well
-CHECKED_FIRST = 8  # in the first chunk
 # Failures that say nothing about the form: the model was too large to be built here.
 _TOO_LARGE = ("timed_out", "out_of_memory", "died")
 
@@ -55,7 +52,7 @@ class Tally(Struct):
         self.rows += 1
         if row.count is None:
             self.failed += 1
-            if row.reason and (row.reason in self.reasons or len(self.reasons) < CHUNK):
+            if row.reason and (row.reason in self.reasons or len(self.reasons) < limits.CHUNK):
                 self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
         elif row.by == "form":
             self.form += 1
@@ -80,7 +77,7 @@ class Sweep:
     def rows(self, points: Iterable[Point]) -> Iterator[list[SweepRow]]:
         """The rows, in pieces that are known to be right. Raises Mismatch."""
         points = iter(points)
-        checks, size = CHECKED_FIRST, CHUNK if self.cases else BUILDS
+        checks, size = limits.CHECKED_FIRST, limits.CHUNK if self.cases else limits.CHUNK_BUILDS
         while chunk := list(islice(points, size)):
             rows = self.count(chunk, checks)
             for row in rows:
@@ -88,8 +85,8 @@ class Sweep:
             yield rows
             by_form = sum(row.by == "form" for row in rows)
             # Where most are built, smaller pieces: the next one is not long in coming.
-            size = CHUNK if 2 * by_form > len(rows) else BUILDS
-            checks = CHECKED
+            size = limits.CHUNK if 2 * by_form > len(rows) else limits.CHUNK_BUILDS
+            checks = limits.CHECKED
 
     def count(self, chunk: Sequence[Point], checks: int) -> list[SweepRow]:
         """By form; what no case is about is built, with a sample of the others."""
