@@ -106,7 +106,7 @@ def test_the_table_of_a_deep_model_is_soon_made():
     form = Polynomial.generator("w")
     run = Run({"w": 4}, [], {}, [])
     run.parameters = [
-        TracedParameter(f"h.{number}.weight", (form * (1 + (number == 0)),), 4, (form,))
+        TracedParameter(f"h.{number}.weight", (form * (1 + (number == 0)),), form)
         for number in range(8000)
     ]
     start = time.monotonic()

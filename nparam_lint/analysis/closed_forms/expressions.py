@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import combined
+from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
 from nparam_lint.ground.notation import read_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.ground.notation.expression import Formula
 
@@ -22,11 +23,15 @@ Row = tuple[str | int, ...]
 
 
 class ExpressionTable:
-    """The rows of one answer of the worker. `whole`: the variables that are whole numbers."""
+    """The rows of one answer of the worker, whose runs have most of them in common. `whole`: the
+    variables that are whole numbers; `least`: the least values of all."""
 
-    def __init__(self, rows: Sequence[Row], whole: frozenset[str]) -> None:
-        self.rows, self.whole = rows, whole
+    def __init__(
+        self, rows: Sequence[Row], whole: frozenset[str], least: Mapping[str, int]
+    ) -> None:
+        self.rows, self.whole, self.least = rows, whole, least
         self._forms: dict[int, Polynomial] = {}
+        self._conditions: dict[int, Condition | None] = {}
 
     def form(self, number: int) -> Polynomial:
         if number not in self._forms:
@@ -39,6 +44,18 @@ class ExpressionTable:
                 form = combined(str(kind), *(self.form(int(part)) for part in parts))
             self._forms[number] = form
         return self._forms[number]
+
+    def condition(self, number: int) -> Condition | None:
+        """None for what always holds, or never."""
+        if number not in self._conditions:
+            kind, left, right = self.rows[number]
+            decided = condition_of(str(kind), self.form(int(left)), self.form(int(right)))
+            condition = None
+            if not isinstance(decided, bool):
+                decided = decided.without_factors(self.least)
+                condition = None if decided.is_settled(self.least) else decided
+            self._conditions[number] = condition
+        return self._conditions[number]
 
 
 def argument_of(name: str, *, is_whole: bool) -> Polynomial:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import ceil, prod
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import substituted
-from nparam_lint.analysis.closed_forms.conditions import Condition, condition_of
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
 from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.observations import Built, exactly, key_of
@@ -23,7 +22,7 @@ from nparam_lint.gate.judge import UNEQUAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.conditions import Test
+    from nparam_lint.analysis.closed_forms.conditions import Condition, Test
     from nparam_lint.analysis.closed_forms.observations import (
         BuildHistory,
         NamedParameter,
@@ -38,26 +37,24 @@ if TYPE_CHECKING:
 
 
 class TracedParameter(Struct, frozen=True):
-    """`shape`: the form of each length, None where its origin was lost; `factors`: what makes the
-    form of what is counted of it, whose value is `size`."""
+    """`shape`: the form of each length, None where its origin was lost; `form`: of what is counted
+    of it, a number where that was lost."""
 
     name: str
     shape: tuple[Polynomial, ...] | None
-    size: Number
-    factors: tuple[Polynomial, ...] | None
+    form: Polynomial
 
 
 def size_of(parameters: Sequence[TracedParameter]) -> Polynomial:
-    """The form of the count of all of them; a number, where their origin was lost."""
-    products = Counter(p.factors for p in parameters if p.factors is not None)
-    lost = sum(p.size for p in parameters if p.factors is None)
-    sizes = (prod(factors, start=ONE) * number for factors, number in products.items())
-    return Polynomial.sum([*sizes, Polynomial.constant(lost)])
+    """The form of the count of all of them."""
+    forms = Counter(parameter.form for parameter in parameters)
+    return Polynomial.sum(form * number for form, number in forms.items())
 
 
-def factors_of(
-    shape: tuple[Polynomial, ...], weight: Number, uses: Sequence[tuple[Polynomial, Polynomial]]
-) -> tuple[Polynomial, ...] | None:
+@lru_cache(maxsize=4096)  # of many layers
+def _counted(
+    shape: tuple[Polynomial, ...], weight: Number, uses: tuple[tuple[Polynomial, Polynomial], ...]
+) -> Polynomial | None:
     """What is counted of a parameter; None where that is no product. `uses`: how many experts are
     used, of how many: a length, a part of one, or a number of modules, that is."""
     factors = list(shape)
@@ -66,15 +63,11 @@ def factors_of(
             factors.append(active * Fraction(1, number.number))
             continue
         shares = [quotient(factor, number) for factor in factors]
-        for place, share in enumerate(shares):
-            if share is not None:
-                factors[place] = share * active
-                break
-        else:
+        place = next((place for place, share in enumerate(shares) if share is not None), None)
+        if place is None:
             return None
-    if weight != 1 and not uses:
-        factors.append(Polynomial.constant(weight))
-    return tuple(factors)
+        factors[place] = active * (shares[place] or ONE)
+    return prod(factors, start=ONE) * (1 if uses else weight)
 
 
 class Run(Struct, dict=True):
@@ -84,15 +77,12 @@ class Run(Struct, dict=True):
     parameters: list[TracedParameter]
     decisions: dict[Condition, str]
     lost: list[tuple[str, Polynomial]]
+    total: int = 0  # as it was counted
     error: str | None = None
 
     @cached_property
     def form(self) -> Polynomial:
         return size_of(self.parameters)
-
-    @cached_property
-    def total(self) -> int:
-        return ceil(sum(parameter.size for parameter in self.parameters))
 
     @cached_property
     def numbers(self) -> Mapping[str, Number]:
@@ -149,9 +139,9 @@ class Tracer(Struct, dict=True):
                 if answer is None or not answer.runs:
                     self.runs.update((key, None) for key, _ in batch)
                     continue
-                rows = _AnswerRows(ExpressionTable(answer.expressions, self.whole))
+                table = ExpressionTable(answer.expressions, self.whole, self.least)
                 for (key, point), run in zip(batch, answer.runs, strict=False):
-                    self.runs[key] = None if run is None else self._read(rows, point, run)
+                    self.runs[key] = None if run is None else self._read(table, point, run)
                 # There was no time for the others.
                 todo = batch[len(answer.runs) :] + todo
         return [self.runs.get(key) for key in keys]
@@ -166,35 +156,22 @@ class Tracer(Struct, dict=True):
         models = self.history.build([run.point for run in runs]) if self.history else ()
         return [model.total if isinstance(model, Built) else None for _, model in models]
 
-    def _read(self, rows: _AnswerRows, point: Mapping[str, Value], run: TracedBuild) -> Run:
+    def _read(self, table: ExpressionTable, point: Mapping[str, Value], run: TracedBuild) -> Run:
         named = [((name, *also), origin) for name, *_, origin, also in run.parameters]
         parts = self.selected(named)
         sizes = {sum(_size(run.parameters[place]) for place in part) for part in parts}
+        total = ceil(max(sizes, default=0))
         error = run.error or (UNEQUAL if len(sizes) > 1 else None)
         first = next(iter(parts), ())
-        parameters = [_parameter(rows.table, run.parameters[place]) for place in first]
+        parameters = [_parameter(table, run.parameters[place]) for place in first]
         decisions: dict[Condition, str] = {}
         for row, is_true, place in run.decisions:
-            condition = self.condition(rows, row)
+            condition = table.condition(row)
             if condition is not None:
+                self.constants |= condition.constants
                 decisions.setdefault(condition if is_true else condition.negated, place)
-        lost = [(kind, rows.table.form(row)) for kind, row in run.lost]
-        return Run(point, parameters, decisions, lost, error)
-
-    def condition(self, rows: _AnswerRows, row: int) -> Condition | None:
-        """None for what always holds, or never."""
-        if row not in rows.conditions:
-            operation, left, right = rows.table.rows[row]
-            sides = rows.table.form(int(left)), rows.table.form(int(right))
-            decided = condition_of(str(operation), *sides)
-            if not isinstance(decided, bool):
-                decided = decided.without_factors(self.least)
-            if isinstance(decided, bool) or decided.is_settled(self.least):
-                rows.conditions[row] = None
-            else:
-                rows.conditions[row] = decided
-                self.constants |= decided.constants
-        return rows.conditions[row]
+        lost = [(kind, table.form(row)) for kind, row in run.lost]
+        return Run(point, parameters, decisions, lost, total, error)
 
     def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
         return self.test_of(conditions)(point)
@@ -215,23 +192,17 @@ class Tracer(Struct, dict=True):
         return Implications(self.least)
 
 
-class _AnswerRows(Struct):
-    """One answer of the worker, whose runs have most of their rows in common."""
-
-    table: ExpressionTable
-    conditions: dict[int, Condition | None] = field(default_factory=dict)
-
-
 def _size(tensor: TracedTensor) -> Number:
     _, weight, lengths, *_ = tensor
     return prod(lengths) * plain(Fraction(weight))
 
 
 def _parameter(table: ExpressionTable, tensor: TracedTensor) -> TracedParameter:
-    name, weight_text, lengths, rows, uses, *_ = tensor
-    weight, size = plain(Fraction(weight_text)), _size(tensor)
+    name, weight, lengths, rows, uses, *_ = tensor
+    size = Polynomial.constant(_size(tensor))
     if lengths and not rows:
-        return TracedParameter(name, None, size, None)
+        return TracedParameter(name, None, size)
     shape = tuple(map(table.form, rows))
-    experts = [(table.form(active), table.form(number)) for active, number in uses]
-    return TracedParameter(name, shape, size, factors_of(shape, weight, experts))
+    experts = tuple((table.form(active), table.form(number)) for active, number in uses)
+    form = _counted(shape, plain(Fraction(weight)), experts)
+    return TracedParameter(name, shape, size if form is None else form)
