@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _COMMAND = re.compile(
     r"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?:(?<![\w./-])([\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
-    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*\n?)*)"
+    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
+_CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
 _HANDS_ON = re.compile(rb"\bpython3?\b[^\n]*?(?<![\w./-])([\w./-]+\.py)[ \t]+[\"']?\$[@*]")
 _VARIABLE = re.compile(
@@ -188,7 +189,7 @@ def _filled(
     path: str, text: str, match: re.Match[str], start: int, values: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
-    template = match[3].replace("\\\n", " ")
+    template = _CONTINUED.sub(" ", match[3])
     used = _USE.findall(template)
     used += [name for use in used for value in values.get(use, ()) for name in _USE.findall(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
@@ -198,7 +199,7 @@ def _filled(
         )
         line = template
         for _ in range(2):  # a variable may be made of others
-            line = _USE.sub(lambda m, values_here=values_here: values_here.get(m[1], m[0]), line)
+            line = _with_values(line, values_here)
         try:
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that stands alone
@@ -206,3 +207,7 @@ def _filled(
         script = match[1] or match[2].replace(".", "/") + ".py"
         place = f"{path}:{text.count(chr(10), 0, start) + 1}"
         yield script.removeprefix("./"), Command(tuple(words), place)
+
+
+def _with_values(line: str, values: Mapping[str, str]) -> str:
+    return _USE.sub(lambda match: values.get(match[1], match[0]), line)

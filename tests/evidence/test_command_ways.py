@@ -71,6 +71,12 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             "a.py",
             ["run.sh:1 --d 2 --h 3"],
         ),
+        # What is told of a line is none of it.
+        (
+            {"R.md": "python a.py \\ # for the paper; or so\n --d 2 \\  # wide\n --h 3 # deep\n"},
+            "a.py",
+            ["R.md:1 --d 2 --h 3"],
+        ),
         # A place to fill in stands for each config file that fits, where these lie together; what
         # ends with nothing known is left as it is.
         (
