@@ -132,6 +132,11 @@ class ConfigFiles:
         except (OSError, ValueError):
             return None
 
+    def seen_from(self, script: str, config: str) -> str:
+        """Where a config is that a command names, which may be given from beside the script."""
+        beside = join(parent(script), config)
+        return beside if self.file(beside) and not self.file(config) else config
+
     def nodes(self, file: ConfigFile) -> list[ModelNode]:
         """The nodes of the file that describe models, outer ones first."""
         nodes: dict[Keys, ModelNode] = {}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.hydra_configs import HydraConfigs
+from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from nparam_lint.evidence.config_commands import ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.ground.config_outline import Keys
 
@@ -93,41 +96,54 @@ _BY_TRANSFORMERS = _Template(
 class ConfigRecipes:
     """Makes the recipe for each node of the config files."""
 
-    def __init__(self, files: ConfigFiles) -> None:
+    def __init__(self, files: ConfigFiles, commands: ConfigCommands) -> None:
         self.files = files
+        self._commands = commands
         self._hydra = HydraConfigs(files)
+        self._resolvers = HydraResolvers(files)
 
-    def recipe(self, node: ModelNode) -> Recipe | None:
-        """How to build the model of a node; its `file` is the one whose names are used."""
-        file = self.files.file(node.path)
-        if file is None:
-            return None
-        if node.kind == "hydra":
-            recipe: Recipe | None = self._by_hydra(node, file)
-        elif node.kind == "target":
+    def recipes(self, node: ModelNode) -> list[tuple[Recipe, str]]:
+        """How to build the model of a node, as its file says it, then with what commands change;
+        each with a note. Their `file` is the one whose names are used."""
+        file, recipe = self.files.file(node.path), None
+        if file and node.kind == "target":
             recipe = self._by_target(node, file)
         elif node.kind in _BUILDERS:
             recipe = self._by_builder(node)
         elif node.kind == "architectures" and node.symbol.kind == "outside":
             recipe = _BY_TRANSFORMERS.recipe(node)
-        else:
+        elif node.kind != "hydra":
             recipe = _TEMPLATES[node.kind].recipe(node)
-        return self._importable(recipe, node) if recipe else None
+        recipes = [(recipe, "")] if recipe else []
+        if file and node.kind == "hydra":
+            recipes = [self._by_hydra(node, file)]
+        elif recipe and node.kind == "lightning":
+            every = self._commands.options_for(node)
+            recipes = [(_with_options(recipe, options), note) for options, note in every]
+        return [(self._importable(recipe, node), note) for recipe, note in recipes]
 
-    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe]]:
-        """See `HydraConfigs.wholes`; each with its recipe."""
-        for node, setup in self._hydra.wholes(nodes):
-            yield node, self._importable(_instantiate(setup, node.keys, node), node)
+    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe, str]]:
+        """See `HydraConfigs.wholes`; each with its recipe, and a note."""
+        for node, composed in self._hydra.wholes(nodes):
+            recipe = self._instantiate(composed.lines, composed.keys, node)
+            yield node, self._importable(recipe, node), composed.note
 
-    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> Recipe:
+    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> tuple[Recipe, str]:
         composed = self._hydra.composed(node, file)
         if composed is None:
-            return _instantiate(_load(file), node.keys, node)
-        lines, keys = composed
+            return self._instantiate(_load(file), node.keys, node), ""
+        lines, keys, note = composed
         changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
         if changes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
-        return _instantiate(lines, keys, node)
+        return self._instantiate(lines, keys, node), note
+
+    def _instantiate(self, setup: str, keys: Keys, node: ModelNode) -> Recipe:
+        """As Hydra does it, in the names of the script that registers resolvers, if any does."""
+        script = self._resolvers.script(self._hydra.root(node.path))
+        lines = f"from hydra.utils import instantiate\n{self._resolvers.setup(script)}{setup}"
+        call = f"instantiate(config{_access(keys)})"
+        return Recipe(setup=lines, call=call, file=script or node.home)
 
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
         """By the project's own `instantiate_from_config`, or as all of them do it."""
@@ -157,9 +173,12 @@ class ConfigRecipes:
         return Recipe(setup=f"{line}\n{recipe.setup}", call=recipe.call, file=recipe.file)
 
 
-def _instantiate(setup: str, keys: Keys, node: ModelNode) -> Recipe:
-    lines = f"from hydra.utils import instantiate\n{setup}"
-    return Recipe(setup=lines, call=f"instantiate(config{_access(keys)})", file=node.home)
+def _with_options(recipe: Recipe, options: Mapping[str, str]) -> Recipe:
+    """The recipe of LightningCLI, with options of a command."""
+    words = [f"--model.{name}={value}" for name, value in options.items()]
+    call = f"build(parser.parse_args([f'--model={{json.dumps(config)}}', *{words}])).model"
+    setup = f"import json\n{recipe.setup}"
+    return replace(recipe, setup=setup, call=call) if words else recipe
 
 
 def _load(file: ConfigFile) -> str:

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from functools import cached_property, partial
 from posixpath import commonprefix
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -31,12 +31,13 @@ from nparam_lint.evidence.statements import (
     stores,
 )
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from nparam_lint.evidence.config_commands import ConfigCommand, ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
 
@@ -44,11 +45,6 @@ _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
-# A group of settings that no model has.
-_OF_RUN = re.compile(
-    r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
-)
-_CHANGE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
 _MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
 _EVALUATED = re.compile(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
@@ -113,30 +109,12 @@ def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:
                 yield from (ast.Name(name, ast.Load()) for name in sorted(stores(node)))
 
 
-class _Command(NamedTuple):
-    """A command that names a `config`; `changes`: what it changes in it, for the model."""
-
-    script: str
-    config: str
-    changes: tuple[str, ...]
-    place: str
-
-
-def _changes(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that set values of a config: `model.depth 164`, `model.depth=164`."""
-    changes: list[str] = []
-    for word, value in zip(words, (*words[1:], ""), strict=False):
-        match = _CHANGE.match(word)
-        if match and not (_OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
-            changes += [word] if match[2] else [word, value]
-    return tuple(changes)
-
-
 class ConfigScripts:
     """The scripts of a project that read config files."""
 
-    def __init__(self, files: ConfigFiles) -> None:
+    def __init__(self, files: ConfigFiles, commands: ConfigCommands) -> None:
         self.files = files
+        self.commands = commands
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
@@ -238,30 +216,12 @@ class ConfigScripts:
         of_commands = ((command.script, command.config) for command in self._commands)
         scripts: dict[str, str] = {}
         for script, config in (*of_commands, *defaults):
-            scripts.setdefault(self._at(script, config), script)
+            scripts.setdefault(self.files.seen_from(script, config), script)
         return scripts
 
-    def _at(self, script: str, config: str) -> str:
-        """Where a config is that a command names, which may be given from beside the script."""
-        beside = join(parent(script), config)
-        return beside if self.files.file(beside) and not self.files.file(config) else config
-
     @cached_property
-    def _commands(self) -> list[_Command]:
-        """The commands in texts that name a config file."""
-        commands: list[_Command] = []
-        for script in self.scripts:
-            for command in self.files.query.commands.of(script):
-                words = command.words
-                for at, (before, word) in enumerate(zip(("", *words), words, strict=False)):
-                    flag, _, config = word.rpartition("=")
-                    config = config.removeprefix("./")
-                    flag = flag or (before if before.startswith("-") else "")
-                    is_other = flag and not CONFIG_OPTION.match(flag)  # `--data coco.yaml`
-                    if config.endswith(CONFIG_SUFFIXES) and not is_other:
-                        changes = _changes(words[at + 1 :])
-                        commands.append(_Command(script, config, changes, command.place))
-        return commands
+    def _commands(self) -> list[ConfigCommand]:
+        return [item for script in self.scripts for item in self.commands.of(script)]
 
     def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Recipe, str, bool]]:
         """What the script builds that reads this file, as it is and with what commands change in
@@ -278,7 +238,7 @@ class ConfigScripts:
         node = ModelNode(file.path, (), line, "script", model.call, symbol)
         notes: dict[tuple[str, ...], str] = {(): ""}
         for command in self._commands:
-            if self._at(command.script, command.config) == file.path:
+            if command.config == file.path:
                 notes.setdefault(command.changes, f"as in {command.place}")
         for changes, place in notes.items():
             words = [script, *([model.option] if model.option else []), file.path, *changes]

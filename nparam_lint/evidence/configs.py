@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.config_commands import ConfigCommands
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
@@ -35,16 +36,17 @@ class ConfigModels:
 
     def __init__(self, query: EvidenceQuery) -> None:
         self.files = ConfigFiles(query)
-        self._recipes = ConfigRecipes(self.files)
-        self._scripts = ConfigScripts(self.files)
+        commands = ConfigCommands(self.files)
+        self._recipes = ConfigRecipes(self.files, commands)
+        self._scripts = ConfigScripts(self.files, commands)
         self._registry = RegistryConfigs(self.files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
-        for node, recipe in self._recipes.of_wholes(wholes):
-            yield _model(node, recipe)
+        for node, recipe, note in self._recipes.of_wholes(wholes):
+            yield _model(node, recipe, note)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -63,8 +65,8 @@ class ConfigModels:
                     if network in networks or len(values) == 1:  # its name alone says as much
                         continue
                     networks.add(network)
-                if recipe_of_node := self._recipes.recipe(node):
-                    yield _model(node, recipe_of_node)
+                for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
+                    yield _model(node, recipe, note, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             if file and (values_read := self._scripts.values_read(file)):
                 if values_read in networks:
@@ -81,7 +83,7 @@ class ConfigModels:
         say which of them."""
         outer: dict[str, list[ConfigModel]] = {}
         for node, evidence in self:
-            if not node.is_inner:
+            if not node.is_inner and evidence.rank != _CHANGED:
                 outer.setdefault(node.path, []).append((node, evidence))
         for path, models in outer.items():
             usual = [(node, evidence) for node, evidence in models if node.keys in _USUAL]

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from nparam_lint.discover.syntax import tail
 from nparam_lint.ground.paths import ancestors, join, parent
+from nparam_lint.ground.script_words import RUN_SETTING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from nparam_lint.evidence.commands import Command
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.ground.config_outline import Keys
 
@@ -25,6 +28,8 @@ _INITIALISES = re.compile(
     r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
 )
 _LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
+# Of a command: p, n or d, and the value of this option.
+_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
 
 
 class _Main(NamedTuple):
@@ -34,6 +39,15 @@ class _Main(NamedTuple):
     name: str
 
 
+class Composed(NamedTuple):
+    """The lines that compose a config, the keys of the model in it, and a note on what it has from
+    commands."""
+
+    lines: str
+    keys: Keys
+    note: str
+
+
 class HydraConfigs:
     """The configs that Hydra composes in a project."""
 
@@ -41,42 +55,55 @@ class HydraConfigs:
         self.files = files
 
     @cached_property
-    def mains(self) -> list[_Main]:
-        """What the scripts of the project say, those that train first."""
-        tree = self.files.discovery.tree
-        mains: dict[_Main, None] = {}
+    def mains(self) -> dict[_Main, list[Command]]:
+        """What the scripts of the project say, those that train first, or the commands that run
+        them; each with these commands."""
+        mains: dict[_Main, list[Command]] = {}
         for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p)):
-            for match in _MAIN.finditer(tree.source(path).decode("utf-8", "replace")):
-                folder = _argument("config_path", match[1] or match[2] or "")
-                name = _argument("config_name", match[1] or match[2] or "") or "config"
-                if folder is not None:
-                    root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
-                    mains[_Main(root, name.split(".yaml")[0])] = None
-        return list(mains)
+            commands = self.files.query.commands.of(path)
+            for match in _MAIN.finditer(self.files.query.text(path)):
+                said = match[1] or match[2] or ""
+                for command in (None, *commands):
+                    given = dict(_OPTION.findall(" ".join(command.words if command else ())))
+                    folder = given.get("p") or _argument("config_path", said)
+                    name = given.get("n") or _argument("config_name", said) or "config"
+                    if folder is not None and "d" not in given:
+                        root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
+                        using = mains.setdefault(_Main(root, name.split(".yaml")[0]), [])
+                        using += [command] if command else []
+        return mains
 
-    def composed(self, node: ModelNode, file: ConfigFile) -> tuple[str, Keys] | None:
-        """The lines that compose the config of a node, and its keys there; None where the file
-        needs nothing but itself."""
+    def _main(self, path: str) -> _Main | None:
+        """The one of a file: in the directory nearest to it."""
+        above = [*ancestors(parent(path))]
+        mains = (main for main in self.mains if main.root in above)
+        return max(mains, key=lambda main: len(main.root), default=None)
+
+    def root(self, path: str) -> str:
+        """The directory of configs that a file is in."""
+        main = self._main(path)
+        return main.root if main else parent(path)
+
+    def composed(self, node: ModelNode, file: ConfigFile) -> Composed | None:
+        """How the config of a node is composed; None where the file needs nothing but itself."""
         refers = "${" in file.text
         if not refers and not any(entry.keys == ("defaults",) for entry in file.entries):
             return None
-        above = [*ancestors(parent(file.path))]
-        main = next((main for main in self.mains if main.root in above), None)
-        root = main.root if main else parent(file.path)
+        main, root = self._main(file.path), self.root(file.path)
         name = _name(file.path, root)
         keys = (*_package(file, name), *node.keys)
         if main is None or main.name == name or not refers or "/" not in name:
-            return self._compose(root, name), keys
-        return self._with_option(main, name), keys
+            return self._compose(_Main(root, name), keys)
+        return self._with_option(main, name, keys)
 
-    def wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, str]]:
+    def wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Composed]]:
         """The models of the configs that choose another file for them: those that scripts compose
         first, and those that change these as a whole (`experiment=b`). `nodes`: by path, what a
-        file as a whole describes. Each with the lines that compose its config."""
+        file as a whole describes."""
         variants: set[str] = set()
         for main, first in self._firsts.items():
             options = _defaults(first)
-            yield from self._choices(main, first, options, nodes, self._compose(*main))
+            yield from self._choices(main, first, options, nodes, self._compose(main, ()))
             for path in self.files.paths:
                 group = parent(_name(path, main.root))
                 is_below = path.startswith(f"{main.root}/") and group and path not in variants
@@ -88,9 +115,9 @@ class HydraConfigs:
                 having = [m for m, config in self._firsts.items() if group in _defaults(config)]
                 if main in having or not having:
                     variants.add(path)
-                    lines = self._with_option(main, _name(path, main.root))
+                    composed = self._with_option(main, _name(path, main.root), ())
                     changed = {**options, **_defaults(file)}
-                    yield from self._choices(main, file, changed, nodes, lines)
+                    yield from self._choices(main, file, changed, nodes, composed)
 
     @cached_property
     def _firsts(self) -> dict[_Main, ConfigFile]:
@@ -104,8 +131,8 @@ class HydraConfigs:
         file: ConfigFile,
         options: Mapping[str, str],
         nodes: Mapping[str, ModelNode],
-        lines: str,
-    ) -> Iterator[tuple[ModelNode, str]]:
+        composed: Composed,
+    ) -> Iterator[tuple[ModelNode, Composed]]:
         """The models of the groups that a file chooses an option of, or changes a key of."""
         for group, option in options.items():
             path = join(main.root, f"{group}/{option.removesuffix('.yaml')}.yaml")
@@ -116,33 +143,56 @@ class HydraConfigs:
             line = next((e.line for e in file.entries if e.keys == keys), 0)
             line = line or next((e.line for e in file.entries if _group(e.keys) == group), 0)
             if line:
-                yield replace(node, path=file.path, keys=keys, line=line), lines
+                placed = replace(node, path=file.path, keys=keys, line=line)
+                yield placed, composed._replace(keys=keys)
 
-    def _with_option(self, main: _Main, name: str) -> str:
-        """The lines that compose a script's config with an option of a group."""
+    def _with_option(self, main: _Main, name: str, keys: Keys) -> Composed:
+        """A script's config with an option of a group."""
         first = self._firsts.get(main)
         group, _, option = name.rpartition("/")
         plus = "" if first and group in _defaults(first) else "+"
-        return self._compose(*main, f"{plus}{group}={option}")
+        return self._compose(main, keys, f"{plus}{group}={option}")
 
-    def _compose(self, root: str, name: str, *overrides: str) -> str:
+    def _compose(self, main: _Main, keys: Keys, *overrides: str) -> Composed:
+        words = dict(self._filled_in(main, overrides))
+        overrides = (*overrides, *words)
         if self._has_own_logging:  # by a plugin that a model does not need
             overrides = (*overrides, "hydra/job_logging=default", "hydra/hydra_logging=default")
         arguments = f", overrides={[*overrides]!r}" if overrides else ""
         lines = (
             "import os\n"
             "from hydra import compose, initialize_config_dir\n"
-            f"with initialize_config_dir(os.path.abspath({root!r}), version_base=None):\n"
-            f"    config = compose({name!r}{arguments})"
+            f"with initialize_config_dir(os.path.abspath({main.root!r}), version_base=None):\n"
+            f"    config = compose({main.name!r}{arguments})"
         )
-        if not self._is_initialised:
-            return lines
-        return (
-            "from hydra.core.global_hydra import GlobalHydra\n"
-            "own, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None\n"
-            f"{lines}\n"
-            "GlobalHydra.instance().hydra = own"
-        )
+        if self._is_initialised:
+            lines = (
+                "from hydra.core.global_hydra import GlobalHydra\n"
+                "own, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None\n"
+                f"{lines}\n"
+                "GlobalHydra.instance().hydra = own"
+            )
+        notes = (f"{word} as in {place}" for word, place in words.items() if place)
+        return Composed(lines, keys, "; ".join(notes))
+
+    def _filled_in(self, main: _Main, overrides: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """What a config leaves to commands: the word of one, with its place; for a group that none
+        chooses an option of, the word that leaves it out."""
+        chosen = [word.partition("=")[0] for word in overrides]
+        first = self._firsts.get(main)
+        for keys, _, value in first.entries if first else ():
+            group = _group(keys)
+            key = group or ".".join(map(str, keys))
+            is_of_model = group or not RUN_SETTING.match(tail(key))
+            if value == "???" and is_of_model and key not in chosen:
+                words = (
+                    (word, command.place)
+                    for command in self.mains[main]
+                    for word in command.words
+                    if word.startswith(f"{key}=") and "$" not in word
+                )
+                if filled := next(words, (f"~{group}", "") if group else None):
+                    yield filled
 
     @cached_property
     def _is_initialised(self) -> bool:

@@ -41,3 +41,41 @@ def test_a_project_that_initialises_hydra_itself(tmp_path, nparam_lint):
     totals = {model["target"]: model["counts"]["total"] for model in report["models"]}
     assert report["failed_ways"] == []
     assert totals == {"nets/net.py::Net": 4 * 3 + 3, "nets/net.py::wide": 9 * 2 + 2}
+
+
+def test_resolvers_that_a_project_registers_are_those_of_its_configs(tmp_path, nparam_lint):
+    """At the top of the script, in what it imports, in a function of either."""
+    resolvers = (
+        "from omegaconf import OmegaConf\n\n"
+        "def register(name):\n"
+        "    return lambda f: OmegaConf.register_new_resolver(name, f) or f\n\n"
+        "@register('mul')\ndef mul(a, b):\n    return a * b\n\n"
+        "def register_resolvers():\n"
+        "    for name, resolver in {'half': lambda a: a // 2}.items():\n"
+        "        OmegaConf.register_new_resolver(name, resolver)\n"
+    )
+    train = (
+        "import hydra\nfrom omegaconf import OmegaConf\nfrom nets import resolvers\n\n"
+        "OmegaConf.register_new_resolver('eval', eval)\n\n"
+        "@hydra.main(version_base=None, config_path='conf')\n"
+        "def main(cfg):\n"
+        "    from nets.resolvers import register_resolvers\n\n"
+        "    width = cfg.width\n"
+        "    register_resolvers()\n"
+        "    OmegaConf.register_new_resolver('plus', lambda a: a + 1)\n"
+        "    OmegaConf.register_new_resolver('width', width.get)\n"
+        "    hydra.utils.instantiate(cfg.model)\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    config = "_target_: nets.net.Net\nd: ${eval:'2+1'}\nh: ${mul:2,${plus:${half:9}}}\n"
+    files = {
+        "nets/__init__.py": "",
+        "nets/net.py": NET,
+        "nets/resolvers.py": resolvers,
+        "train.py": train,
+        "conf/net.yaml": config,
+    }
+    write_files(tmp_path, files)
+    report = json.loads(nparam_lint("--format", "json", cwd=tmp_path).stdout)
+    totals = {model["target"]: model["counts"]["total"] for model in report["models"]}
+    assert (report["failed_ways"], totals) == ([], {"nets/net.py::Net": 3 * 10 + 10})

@@ -1,0 +1,116 @@
+"""What commands give to the models of config files: for LightningCLI, and for Hydra."""
+
+from __future__ import annotations
+
+import re
+
+from test_configs import config_models
+
+NET = (
+    "from torch import nn\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self, d, out, depth=1): super().__init__()\n"
+    "class Free(nn.Module):\n"
+    "    def __init__(self, d=1): super().__init__()\n"
+)
+LIGHTNING = "model:\n  net:\n    class_path: zoo.net.{}\n    init_args: {{depth: 2}}\n"
+COMMANDS = """
+python main.py fit \\
+ --config=conf/a.yaml \\ # of the network
+ --config=conf/data/b.yaml \\
+ --model.net.d=12 \\ # twice the channels
+ --model.net.init_args.out 4 \\
+ --model.net.ckpt_path=x.pt --model.lr=3 --data.d=7
+python main.py fit -c conf/a.yaml --model.net.d=1 --model.net.out=2 --trainer.devices 4
+python main.py fit -c conf/a.yaml --model.net.d=<D> --model.net.out=2
+python main.py fit -c conf/free.yaml --model.net.d 5
+python main.py test -c conf/free.yaml --model.net.lr 5
+"""
+
+
+def told(root, files):
+    """(path, recipe, note, rank) of each model in the configs."""
+    return [
+        (evidence.way.position.path, evidence.recipe, evidence.way.note, evidence.rank)
+        for _, evidence in config_models(root, {"zoo/__init__.py": "", "zoo/net.py": NET, **files})
+    ]
+
+
+def test_options_of_a_command_are_given_to_a_model_of_lightning_cli(tmp_path):
+    files = {
+        "main.py": "from lightning.pytorch.cli import LightningCLI\nLightningCLI()\n",
+        "README.md": COMMANDS,
+        "conf/a.yaml": LIGHTNING.format("Net"),
+        "conf/free.yaml": LIGHTNING.format("Free"),
+        "conf/other.yaml": LIGHTNING.format("Net"),
+        "conf/further/away.yaml": LIGHTNING.format("Net"),
+    }
+    calls = [
+        (
+            path.removeprefix("conf/"),
+            " ".join(re.findall(r"'--model\.(\S+)'", recipe.call)),
+            note,
+            rank,
+        )
+        for path, recipe, note, rank in told(tmp_path, files)
+    ]
+    assert sorted(calls) == [
+        ("a.yaml", "d=1 out=2", "as in README.md:8", 1),
+        ("a.yaml", "d=12 out=4", "as in README.md:2", 0),
+        ("free.yaml", "", "", 0),
+        ("free.yaml", "d=5", "as in README.md:10", 1),
+        ("further/away.yaml", "", "", 0),
+        ("other.yaml", "d=12 out=4", "d, out as in README.md:2 for conf/a.yaml", 0),
+    ]
+
+
+def test_what_a_config_of_hydra_leaves_open_is_as_a_command_says(tmp_path):
+    main = "import hydra\n@hydra.main(config_name='main.yaml')\ndef run(cfg): pass\n"
+    defaults = (
+        "defaults:\n  - model: ???\n  - data: ???\n  - tracker: ???\nwidth: ???\nrun_name: ???\n"
+    )
+    net = "_target_: zoo.net.Net\nd: ${width}\nout: 3\n"
+    files = {
+        "cli/train.py": main,
+        "README.md": "python -m cli.train -cp conf/fit run_name=a model=small data=$D width=$W\n"
+        "python -m cli.train --config-path=conf/fit run_name=b model=small data=web width=8\n",
+        "cli/conf/fit/main.yaml": defaults,
+        "cli/conf/fit/model/small.yaml": net,
+        "cli/conf/fit/model/large.yaml": net,
+    }
+    ways = {path: (recipe.setup, note) for path, recipe, note, _ in told(tmp_path, files)}
+    setup, note = ways["cli/conf/fit/model/large.yaml"]
+    assert "initialize_config_dir(os.path.abspath('cli/conf/fit')" in setup
+    words = "['model=large', 'data=web', '~tracker', 'width=8']"
+    assert setup.endswith(f"config = compose('main', overrides={words})")
+    assert note == "data=web as in README.md:2; width=8 as in README.md:2"
+
+
+def test_the_names_of_a_recipe_are_those_of_the_script_that_registers_resolvers(tmp_path):
+    resolvers = (
+        "from omegaconf import OmegaConf\n"
+        "def register_resolvers(): OmegaConf.register_new_resolver('mul', lambda a, b: a * b)\n"
+    )
+    run = (
+        "import hydra\nfrom zoo import resolvers\n"
+        "@hydra.main(config_path='conf')\n"
+        "def run(cfg):\n"
+        "    OmegaConf.clear_resolvers()\n"
+        "    resolvers.register_resolvers()\n"
+    )
+    files = {
+        "zoo/resolvers.py": resolvers,
+        "train.py": run,
+        "other/train.py": "import hydra\n@hydra.main(config_path='conf')\ndef run(cfg): pass\n",
+        "conf/a.yaml": "_target_: zoo.net.Free\nd: ${mul:2,3}\n",
+        "other/conf/a.yaml": "_target_: zoo.net.Free\nd: ${oc.env:D}\n",
+    }
+    ways = {path: recipe for path, recipe, _, _ in told(tmp_path, files)}
+    assert ways["conf/a.yaml"].file == "train.py"
+    assert ways["conf/a.yaml"].setup.splitlines()[:4] == [
+        "from hydra.utils import instantiate",
+        "from contextlib import suppress",
+        "with suppress(NameError, ValueError):",
+        "    resolvers.register_resolvers()",
+    ]
+    assert ways["other/conf/a.yaml"].file == "zoo/net.py"
