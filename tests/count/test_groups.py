@@ -103,27 +103,3 @@ def test_what_is_optional_is_left_when_the_time_is_over_and_the_rest_is_not(
     done = run(tmp_path, targets, environ=mode, patience=0.1, optional={0, 2}, width=3)
     assert [done.measured(target).counts.total for target in (quick, slow)] == [2, 3]
     assert done.failed(endless).cause == "not_tried"
-
-
-def test_a_module_that_cannot_be_imported_is_not_imported_again_for_the_next_model(
-    tmp_path: Path,
-) -> None:
-    net = "import torch\nfrom pkg.registry import register\n\n"
-    net += "@register\nclass {}(torch.nn.Linear):\n    pass\n"
-    files = {
-        "pkg/__init__.py": "from .nets import a, b\nfrom .version import version\n",
-        "pkg/registry.py": "names = set()\n\ndef register(cls):\n"
-        "    assert cls.__name__ not in names, 'twice'\n    names.add(cls.__name__)\n"
-        "    return cls\n",
-        "pkg/nets/__init__.py": "",
-        "pkg/nets/a.py": net.format("A"),
-        "pkg/nets/b.py": net.format("B"),
-    }
-    write_files(tmp_path, files)
-    calls = {
-        "pkg/nets/a.py::A(2, 3)": 9,
-        "pkg/nets/a.py::A(3, 3)": 12,
-        "pkg/nets/b.py::B(4, 3)": 15,
-    }
-    found = run(tmp_path, list(calls))
-    assert {call: found.measured(call).counts.total for call in calls} == calls

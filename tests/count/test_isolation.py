@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sample_files import write_files
-from worker_runs import PYTHON, Run, make_orders, run, snapshot
+from worker_runs import PYTHON, Run, run, snapshot
 
 # What can be left behind, one of each kind -> what stands in a module that several files import as
 # `held`; what leaves a mark, there or in Python and torch; an expression that is true where the
@@ -105,43 +105,6 @@ def test_a_model_is_counted_as_if_it_were_alone(together: Run, name: str) -> Non
     assert totals == TARGETS
 
 
-def test_a_file_is_imported_after_the_packages_that_it_lies_in(tmp_path: Path) -> None:
-    """What `__init__.py` says is seen by all files of a package, what one of them says by none."""
-    (tmp_path / "pkg" / "sub").mkdir(parents=True)
-    (tmp_path / "pkg" / "__init__.py").write_text("widths = [8]\n")
-    (tmp_path / "pkg" / "sub" / "__init__.py").write_text(
-        "from pkg import widths\nwidths.append(1)\nfrom . import d\n"
-    )
-    text = "from torch import nn\nfrom pkg import widths\nwidths.append(1)\n" + NET.format(
-        name="Net", before="", width="sum(widths)"
-    )
-    for name in ("a.py", "b.py", "sub/c.py", "sub/d.py"):
-        (tmp_path / "pkg" / name).write_text(text)
-    targets = [f"pkg/{name}::Net" for name in ("a.py", "b.py", "sub/c.py", "sub/d.py")]
-    found = run(tmp_path, targets)
-    assert [found.measured(target).counts.total for target in targets] == [9, 9, 11, 10]
-
-
-@pytest.mark.parametrize("is_way", [False, True])
-def test_what_a_package_provides_when_asked_is_there_for_a_call(
-    tmp_path: Path, is_way: bool
-) -> None:
-    package = tmp_path / "pkg"
-    package.mkdir()
-    (package / "net.py").write_text(
-        "from torch import nn\n" + NET.format(name="Net", before="", width=8)
-    )
-    (package / "__init__.py").write_text(
-        "def __getattr__(name):\n"
-        "    if name != 'Net':\n"
-        "        raise AttributeError(name)\n"
-        "    from pkg.net import Net\n"
-        "    return Net\n"
-    )
-    (job,) = make_orders(tmp_path, ["pkg/__init__.py::Net"], call="Net()", is_way=is_way)
-    assert run(tmp_path, [job]).measured(job.label).counts.total == 8
-
-
 def edit_unseen(path: Path, new: str) -> None:
     """Compile the file as it is, then change it so that its bytecode still looks fresh."""
     py_compile.compile(str(path), doraise=True)
@@ -176,3 +139,39 @@ def test_bytecode_is_never_believed(tmp_path: Path) -> None:
     done = run(tmp_path, targets)
     assert [done.measured(target).counts.total for target in targets] == [768, 768, 768]
     assert snapshot(tmp_path) == before
+
+
+CHANGING = '''\
+from dataclasses import dataclass
+
+from torch import nn
+
+
+@dataclass
+class Config:
+    d: int = 5
+
+
+class Scaled(nn.Module):
+    """nparam: 4*d**2 + 2*d"""
+
+    def __init__(self, cfg: Config):
+        super().__init__()
+        cfg.d *= 2
+        self.l = nn.Linear(cfg.d, cfg.d)
+
+
+class Popped(nn.Module):
+    """nparam(cfg={'w': 5, 'k': 3}): cfg['w']*(cfg['w'] + 1)"""
+
+    def __init__(self, cfg):
+        super().__init__()
+        w = cfg.pop("w")
+        self.l = nn.Linear(w, w)
+'''
+
+
+def test_a_formula_is_about_what_is_given(tmp_path, nparam_lint):
+    done = nparam_lint("nets.py", cwd=write_files(tmp_path, {"nets.py": CHANGING}))
+    assert done.returncode == 0, done.stdout
+    assert "2 budgets hold" in done.stdout

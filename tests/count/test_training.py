@@ -84,56 +84,15 @@ def test_it_is_what_torch_takes(root, nparam_lint, name):
     assert counts["gradient_bytes"] == sizes["gradients"]
 
 
-def test_the_bytes_by_dtype(root, nparam_lint):
+def test_the_tables(root, nparam_lint, expected):
+    """Bytes by dtype, and what training takes."""
     done = nparam_lint("show", "net.py::Net", "--format", "json", cwd=root)
-    rows = {row["dtype"]: row for row in json.loads(done.stdout)["models"][0]["dtypes"]}
-    embedding, linear, norm = 50 * 16, 16 * 16 + 16, 2 * 16
-    assert rows == {
-        "float32": {
-            "dtype": "float32",
-            "parameters": 4 * (embedding + linear + norm),
-            "trainable": 4 * (embedding + norm),
-            "tensors": 3,
-            "buffers": 4 * 3 * 16,
-            "saved": 4 * (embedding + linear + norm + 2 * 16),
-        },
-        "bfloat16": {
-            "dtype": "bfloat16",
-            "parameters": 2 * linear,
-            "trainable": 2 * linear,
-            "tensors": 2,
-            "buffers": 0,
-            "saved": 2 * linear,
-        },
-        "int64": {
-            "dtype": "int64",
-            "parameters": 0,
-            "trainable": 0,
-            "tensors": 0,
-            "buffers": 8,
-            "saved": 8,
-        },
-    }
-    shown = nparam_lint("show", "net.py::Net", cwd=root).stdout
-    assert "bytes by dtype weights trainable buffers" in " ".join(shown.split())
-
-
-def test_the_table(root, nparam_lint):
-    done = nparam_lint("show", "net.py::Net", "--training", "adamw", cwd=root, COLUMNS="80")
-    lines = done.stdout.split("\n")
-    start = next(n for n, line in enumerate(lines) if line.startswith("training with AdamW"))
-    rows = [line.split() for line in lines[start : start + 9] if "─" not in line]
-    assert rows == [
-        ["training", "with", "AdamW", "float32", "bfloat16", "int64", "bytes"],
-        ["weights", "4,416", "544", "4,960", "5.0", "kB"],
-        ["buffers", "192", "8", "200", "200", "B"],
-        ["gradients", "3,328", "544", "3,872", "3.9", "kB"],
-        ["exp_avg", "3,328", "544", "3,872", "3.9", "kB"],
-        ["exp_avg_sq", "3,328", "544", "3,872", "3.9", "kB"],
-        ["in", "training", "14,592", "2,176", "8", "16,776", "16.8", "kB"],
-    ]
-    assert "as a budget: nparam[training_bytes]: <= 16_776" in done.stdout
-    assert "assumed: gradients of all that is trained" in done.stdout
+    rows = [str(row) for row in json.loads(done.stdout)["models"][0]["dtypes"]]
+    pages = {"bytes by dtype, as JSON": "\n".join([*rows, ""])}
+    for options in ((), ("--training", "adamw")):
+        done = nparam_lint("show", "net.py::Net", *options, cwd=root, COLUMNS="80")
+        pages[" ".join(("show", *options))] = done.stdout.partition("\nmodule ")[0]
+    expected(pages)
 
 
 def test_a_budget_says_what_was_assumed(root, nparam_lint):

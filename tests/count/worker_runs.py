@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import pytest
@@ -50,17 +49,6 @@ def make_orders(root: Path, targets: Sequence[str], **common: Any) -> list[Order
         made = Build(name, Recipe(**recipe), **build)
         orders.append(Order(number, target, path, found.plan(path), made, Ask(**ask)))
     return orders
-
-
-def class_source(name: str, constructor: str, base: str = "nn.Module") -> str:
-    """A class whose constructor does this."""
-    body = indent(constructor, " " * 8)
-    return f"\n\nclass {name}({base}):\n    def __init__(self):\n{body}\n"
-
-
-def model_source(name: str, made: str, base: str = "nn.Module") -> str:
-    """A class that makes this once its base is made."""
-    return class_source(name, f"super().__init__()\n{made}", base)
 
 
 class Run:

@@ -1,0 +1,157 @@
+"""Books of models, and of what is told of each.
+
+What is below a line `===== net.py` stands in that file, after what stands there already. Below
+`===== net.py::Net`, or `net.py::Net(Base)`, is a case: what the constructor of that class does once
+its base is made; if it returns something, it is a function of that name. `===== each net.py` begins
+a template: each item below it is a case, whose text takes the place of `{case}`, a second one that
+of `{more}`, and its number that of `{n}`; `===== case` is a longer one. The model of such a case is
+`Net` of its own file, or `Net{n}`. Two spaces, and the rest of such a line is a comment.
+
+`→` is before the answer: to what is above, or to the item before it in the line, which is a call in
+the file above, or a whole target; a dictionary after it: to an order with these fields. Cases
+without an answer have that of the next one. `…` stands for anything, and `or:` is before another
+answer that is as good. `pytest --update` writes the answers that are others now, to be reviewed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?(?:  .*)?")
+_ENDS = ("=====", "- `", "- {", "→ ", "#####")  # of a block
+_ITEM = re.compile(r"(?:- )?(?:`(.+?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
+
+
+@dataclass
+class Case:
+    """A model. `answer`: that of the lines of the book from `start` to `end`."""
+
+    target: str
+    number: int
+    options: dict[str, Any] = field(default_factory=dict)
+    is_of_template: bool = False
+    answer: str = ""
+    start: int = 0
+    end: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.target.partition("::")[2]
+
+    def is_answered_by(self, text: str) -> bool:
+        text = self.without_number(text)
+        patterns = (re.escape(part).replace("…", ".*") for part in self.answer.split("\nor: "))
+        return any(re.fullmatch(pattern, text, re.DOTALL) for pattern in patterns)
+
+    def without_number(self, text: str) -> str:
+        if not self.is_of_template:
+            return text
+        return re.sub(rf"\b(Net|[a-z]+(?=\d+\.py)){self.number}\b", r"\1{n}", text)
+
+
+class Book:
+    """`files`: what is in each; `cases`, by their numbers."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines = self.path.read_text("utf-8").split("\n")
+        self.files: dict[str, str] = {}
+        self.cases: list[Case] = []
+        self._others: dict[tuple[int, int], str] = {}
+        self._file = self._template = ""
+        self._answered = start = 0
+        while start < len(self.lines):
+            end = start + 1
+            if block := _BLOCK.fullmatch(self.lines[start]):
+                while end < len(self.lines) and not self.lines[end].startswith(_ENDS):
+                    end += 1
+                text = "\n".join(self.lines[start + 1 : end])
+                self._take_block(*block.groups(), text.strip("\n") + "\n")
+            elif item := _ITEM.fullmatch(self.lines[start]):
+                while end < len(self.lines) and self.lines[end].startswith("  "):
+                    end += 1
+                self._take_item(*item.groups(), start, end)
+            start = end
+
+    def _take_block(
+        self, kind: str | None, file: str, name: str | None, base: str | None, text: str
+    ) -> None:
+        if kind == "case":
+            self._add_case(text.rstrip("\n"), "")
+            return
+        self._file, self._template = file, ""
+        if kind:
+            self._template = text
+            return
+        if name:
+            body = text.rstrip("\n")
+            text = model_source(name, body, base or "nn.Module")
+            if re.search("^ *return ", body, re.MULTILINE):
+                text = f"\n\ndef {name}():\n{indent(body, ' ' * 4)}\n"
+            self.cases.append(Case(f"{file}::{name}", len(self.cases)))
+        self.files[file] = self.files.get(file, "") + text
+
+    def _add_case(self, text: str, more: str) -> None:
+        number = len(self.cases)
+        file = self._file.replace("{n}", str(number))
+        source = self._template.replace("{case}", text).replace("{more}", more)
+        self.files[file] = self.files.get(file, "") + source.replace("{n}", str(number))
+        name = "Net" if "{n}" in self._file else f"Net{number}"
+        self.cases.append(Case(f"{file}::{name}", number, is_of_template=True))
+
+    def _take_item(
+        self,
+        text: str | None,
+        more: str | None,
+        options: str | None,
+        answer: str | None,
+        start: int,
+        end: int,
+    ) -> None:
+        if text is None and answer is None:
+            return  # between blocks
+        if text is None:
+            self.cases[-1].options = ast.literal_eval(options or "{}")
+        elif self._template and "::" not in text:
+            self._add_case(text, more or "")
+        else:
+            target = text if "::" in text else f"{self._file}::{text}"
+            target = target.replace("{n}", str(len(self.cases) - 1))
+            self.cases.append(Case(target, len(self.cases), ast.literal_eval(options or "{}")))
+        if answer is not None:
+            lines = [answer, *(line[2:] for line in self.lines[start + 1 : end])]
+            for case in self.cases[self._answered :]:
+                case.answer, case.start, case.end = "\n".join(lines), start, end
+            self._answered = len(self.cases)
+
+    def check(self, number: int, text: str, *, update: bool) -> None:
+        """Fails unless a case is answered by this text; with `update` the book is then written."""
+        case = self.cases[number]
+        if case.is_answered_by(text):
+            return
+        self._others[case.start, case.end] = case.without_number(text)
+        if update:
+            lines = [*self.lines]
+            for (start, end), other in sorted(self._others.items(), reverse=True):
+                head = self.lines[start].partition("→ ")[0]
+                lines[start:end] = f"{head}→ {other}".replace("\n", "\n  ").split("\n")
+            self.path.write_text("\n".join(lines), "utf-8")
+        raise AssertionError(f"{case.target}\n{text}")
+
+
+def class_source(name: str, constructor: str, base: str = "nn.Module") -> str:
+    """A class whose constructor does this."""
+    body = indent(constructor, " " * 8)
+    return f"\n\nclass {name}({base}):\n    def __init__(self):\n{body}\n"
+
+
+def model_source(name: str, made: str, base: str = "nn.Module") -> str:
+    """A class that makes this once its base is made."""
+    return class_source(name, f"super().__init__()\n{made}", base)
