@@ -4,7 +4,7 @@ pure functions, and tried here without any process."""
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -29,6 +29,7 @@ from nparam_lint.worker.tracing.failures import Ending
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable, Sequence
 
 ROOT = "/project"
 DEATH = Ending("died", "was killed")
@@ -48,10 +49,6 @@ def order(number: int, module: str, attempts: int = 1, is_file: bool = True) -> 
 
 def jobs(*modules: str, **more: int) -> list[Job]:
     return [Job(order(number, module, **more)) for number, module in enumerate(modules)]
-
-
-def group_of(*modules: str) -> ImportGroup:
-    return ImportGroup(jobs(*modules))
 
 
 def run_of(*modules: str, cores: int = 2, **more: int) -> JobRun:
@@ -163,111 +160,231 @@ def test_every_job_gets_one_answer_and_then_the_run_ends(modules, cores, attempt
         assert not [one for one in told[told.index(End()) :] if isinstance(one, Answer)]
 
 
-# --- the single decisions ----------------------------------------------------------------------
+# --- single lives, told whole ------------------------------------------------------------------
 
 
-def told(group: ImportGroup, *heard: events.NamedTuple) -> ImportGroup:
-    for event in heard:
-        group.hear(event)
-    return group
+def text(one: object) -> str:
+    """A task or an instruction in a line."""
+    if isinstance(one, ImportGroup):
+        jobs = " ".join(
+            f"{job.id}"
+            + f"@{job.roots[0]}" * (job.attempt > 0)
+            + " tolerant" * job.tolerant
+            + " gpu" * job.gpu
+            + f" after {job.failures}" * bool(job.failures)
+            for job in one.jobs
+        )
+        return f"[{jobs}] with {one.width}" + " in one that waits" * (one.child is not None)
+    if isinstance(one, Builder):
+        return f"builder of {one.job.id}" + f" after {one.failures}" * bool(one.failures)
+    if isinstance(one, (Start, Widen)):
+        return f"{type(one).__name__.lower()} {text(one.task)}"
+    if isinstance(one, Blame):
+        return f"blame {one.job.id}: {one.what[1]} {one.what[0]}"
+    if isinstance(one, Tell):
+        return f"tell {text(one.event)}"
+    if isinstance(one, Answer):
+        more = " retried" * one.retried + " not kept" * (not one.kept)
+        return f"answer {text(one.result)}{more}"
+    if isinstance(one, tuple) and one._fields:
+        usual = type(one)._field_defaults
+        fields = [
+            v if k == "id" else f"{k}={v}" for k, v in one._asdict().items() if v != usual.get(k)
+        ]
+        return f"{type(one).__name__}({', '.join(map(str, fields))})"
+    return type(one).__name__
 
 
+def texts(several: Sequence[object]) -> str:
+    return "; ".join(map(text, several)) or "nothing"
+
+
+def result(number: int, code: str | None = None, body: str = "", **more: bool) -> events.Result:
+    """Of a job that failed so, or was built."""
+    return events.Result(number, code is None, code, body=body.encode(), **more)
+
+
+def failed(body: str, code: str = "NPL004", **more: bool) -> events.Result:
+    return result(0, code, body, **more)
+
+
+def lost(body: str, **more: bool) -> events.Result:
+    """Another way to import may do."""
+    return result(0, "NPL003", body, next_attempt=True, **more)
+
+
+NEXT = None  # the round is over
 FIRST = f"{ROOT}/net.py"
-HEARD = {
-    "one that was built": (["net"], [events.Building(0)], ["built Net0"]),
-    "of several that were built": (["net", "net"], [events.Building(0)], [[0], [1]]),
-    "what ran a file": (["net"], [events.Importing(0), events.Running(FIRST)], [[0]]),
-    "what ran no file": (["net", "other"], [events.Importing(0)], ["imported net.py", [1]]),
+GPU = {"asks_gpu": True}
+# The jobs of a run, and what is told by the process of the group that has the job of an event, or
+# of the first one.
+LIVES: dict[str, tuple[JobRun, list[Any]]] = {
+    "what imports alike is one group; the first shows what others import": (
+        run_of("pkg.a", "net", "pkg.b", "pkg.a", cores=4),
+        [events.Packages(["timm"])],
+    ),
+    "the largest group is first": (run_of("net", "pkg.a", "pkg.b", cores=5), []),
+    "one core": (run_of("net", "other", cores=1), []),
+    "what was built at once rests on one process": (run_of("net", "net"), [result(0), result(1)]),
+    "every way to import is tried strictly, then tolerantly; the first failure is told": (
+        run_of("net", attempts=2),
+        [lost("a"), NEXT, lost("b"), NEXT, lost("c"), NEXT, lost("d")],
+    ),
+    "what git lacks is told, and not tolerated": (
+        run_of("net", attempts=2),
+        [lost("a"), NEXT, lost("b", not_tracked=True)],
+    ),
+    "also where it is first": (
+        run_of("net", attempts=2),
+        [lost("a", not_tracked=True), NEXT, lost("b")],
+    ),
+    "what is right with a GPU": (run_of("net"), [failed("a", **GPU), NEXT, result(0)]),
+    "what fails with a GPU, too, is told as it failed first": (
+        run_of("net"),
+        [failed("a", **GPU), NEXT, failed("b")],
+    ),
+    "what another GPU would change": (
+        run_of("net"),
+        [failed("a", **GPU), NEXT, failed("b", depends_on_gpu=True)],
+    ),
+    "an import without a GPU": (
+        run_of("net", attempts=2),
+        [failed("a", "NPL003", **GPU), NEXT, failed("b")],
+    ),
+    "no import, without a GPU": (
+        run_of("net", attempts=2),
+        [lost("a"), NEXT, failed("b", **GPU), NEXT, failed("c")],
+    ),
+    "an import, then another without a GPU": (
+        run_of("net", attempts=2),
+        [lost("a"), NEXT, failed("b", "NPL003", **GPU), NEXT, failed("c")],
+    ),
+    "models that a group built by itself go on alone": (
+        run_of("net", "net"),
+        [events.RungFailed(0, ["meta"]), events.RungFailed(1, ["meta"]), NEXT],
+    ),
+    "what rests on a file that killed is not kept": (
+        run_of("pkg"),
+        [result(0)._replace(kept=False)],
+    ),
+    "only guards that are on everywhere are told": (
+        run_of("net"),
+        [events.Guards(["a", "b", "c"]), events.Guards(["c", "b"])],
+    ),
+    "after the end nothing is told": (
+        run_of("net"),
+        [result(0), result(0), events.FilesRead(b"{}"), events.Building(0)],
+    ),
+}
+
+
+def told_life(run: JobRun, heard: Sequence[Any]) -> str:
+    """The rounds of a run, and what is done at each event."""
+    groups: list[ImportGroup] = []
+    lines = []
+    for event in (NEXT, *heard):
+        if event is NEXT:
+            groups = run.next_round()
+            lines.append(f"begin {texts(groups)}: {run.width} at a time")
+        else:
+            number = getattr(event, "id", groups[0].jobs[0].id)
+            (group,) = (one for one in groups if number in [job.id for job in one.jobs])
+            lines.append(f"{text(event)} → {texts(run.handle(group, event))}")
+    state = "over" if run.is_over else f"to be tried again: {[job.id for job in run.retry]}"
+    guards = f", guards {run.guards}" if run.guards else ""
+    return "\n".join([*lines, f"{state}, {run.width} at a time{guards}", ""])
+
+
+FAR = jobs("pkg", "pkg.a", "pkg.b", "pkg.a.c")
+BRANCHES: dict[str, tuple[Branch, list[Any]]] = {
+    "a branch goes on from its package, shares its width, and tells what is above": (
+        Branch([FAR[0]], FAR[1:], 4, "pkg", Files(ROOT)),
+        [(1, events.Packages(["timm"])), (1, events.Running(None))],
+    ),
+    "of one core": (Branch([], FAR[1:], 1, "pkg", Files(ROOT)), []),
+    "the next rung is built at once, and not told": (
+        Branch(jobs("net", "net"), [], 2, "net", Files(ROOT)),
+        [(0, events.RungFailed(0, ["meta"])), (0, result(0))],
+    ),
+    "of a file that killed": (
+        Branch(jobs("pkg"), [], 1, "pkg", Files(ROOT, [FIRST])),
+        [(0, result(0))],
+    ),
+}
+
+
+def told_branch(branch: Branch, heard: Sequence[tuple[int, Any]]) -> str:
+    lines = [texts(branch.tasks)]
+    for number, event in heard:
+        told = texts(branch.handle(branch.tasks[number], event))
+        lines.append(f"{text(event)} of the task {number} → {told}")
+    return "\n".join([*lines, ""])
+
+
+# Jobs, what was heard of the process of their group, and whether it waited before; then it died.
+DEATHS: dict[str, tuple[list[str], list[Any], bool]] = {
+    "one that was built": (["net"], [events.Building(0)], False),
+    "of several that were built": (["net", "net"], [events.Building(0)], False),
+    "what ran a file": (["net"], [events.Importing(0), events.Running(FIRST)], False),
+    "what ran a file of one": (
+        ["net", "other"],
+        [events.Importing(0), events.Running(f"{ROOT}/other.py")],
+        False,
+    ),
+    "what ran no file": (["net", "other"], [events.Importing(0)], False),
     "after all was imported": (
         ["net", "other"],
         [events.Importing(0), events.Running(FIRST), events.Imported()],
-        [[0], [1]],
+        False,
     ),
     "which builds by itself": (
         ["net"],
         [events.Importing(0), events.Running(FIRST), events.Building(0)],
-        ["built Net0"],
+        False,
     ),
-    "before anything": (["net", "net"], [], [[0], [1]]),
-    "all were answered": (["net"], [events.Result(0, True)], []),
+    "before anything": (["net", "net"], [], False),
+    "all were answered": (["net"], [result(0)], False),
+    "what waited begins again": (["net", "other"], [], True),
+    "what waited, and imported": (["net"], [events.Importing(0)], True),
+    "what waited, and built": (["net"], [events.Building(0)], True),
+    "what waited, and had built": (["net", "net"], [events.Building(0), result(0)], True),
+    "what forks would share gives each job a process": (
+        ["net", "net"],
+        [events.Unforkable()],
+        False,
+    ),
 }
 
 
-@pytest.mark.parametrize(("modules", "heard", "becomes"), HEARD.values(), ids=HEARD)
-def test_what_becomes_of_a_group_whose_process_died(modules, heard, becomes):
-    assert _shown(told(ImportGroup(jobs(*modules)), *heard).died(DEATH, Files(ROOT))) == becomes
+def told_death(modules: Sequence[str], heard: Sequence[Any], has_waited: bool) -> str:
+    """What becomes of a group whose process has died, of one to which it happens again, and of the
+    files that were run."""
+    files, lines = Files(ROOT), []
+    for _ in range(2):
+        group = ImportGroup(jobs(*modules), 3)
+        group.child = object() if has_waited else None
+        begun = [one for event in heard for one in group.hear(event) or ()]
+        lines += [f"begun: {texts(begun)}"] if begun else []
+        lines.append(texts(group.died(DEATH, files)))
+    return "\n".join([*lines, f"read in part: {files.suspects}, not at all: {files.barred}", ""])
 
 
-def _shown(instructions):
-    """The ids of the jobs that a group begins again, and what a job is blamed for."""
-    return [
-        "{1} {0}".format(*one.what) if isinstance(one, Blame) else [job.id for job in one.task.jobs]
-        for one in instructions
-    ]
+def test_lives(expected: Callable[[dict[str, str]], None]) -> None:
+    expected(
+        {name: told_life(*life) for name, life in LIVES.items()}
+        | {name: told_branch(*life) for name, life in BRANCHES.items()}
+        | {f"died: {name}": told_death(*life) for name, life in DEATHS.items()}
+    )
 
 
-def test_a_file_that_kills_is_read_in_part_then_not_at_all():
-    files, pair = Files(ROOT), jobs("net", "other")
-    for becomes in ([[0, 1]], ["imported net.py", [1]]):
-        group = told(ImportGroup(pair), events.Importing(0), events.Running(FIRST))
-        assert _shown(group.died(DEATH, files)) == becomes
-    assert (files.suspects, files.barred) == ([FIRST], {FIRST: DEATH[:2]})
-
-
-def test_a_group_that_waited_and_died_begins_again():
-    group = ImportGroup(jobs("net", "other"), 3)
-    group.child = object()
-    (start,) = group.died(DEATH, Files(ROOT))
-    assert (_shown([start]), start.task.width) == ([[0, 1]], 3)
-
-
-def test_a_file_that_kills_is_the_fault_of_its_own_jobs_alone():
-    files = Files(ROOT, [f"{ROOT}/other.py"])
-    group = told(group_of("net", "other"), events.Importing(0), events.Running(f"{ROOT}/other.py"))
-    assert _shown(group.died(DEATH, files)) == ["imported other.py", [0]]
-
-
-@pytest.mark.parametrize("does", [events.Importing(0), events.Building(0)])
-def test_a_group_that_waited_and_died_at_work_does_not_begin_again(does):
-    group = group_of("net")
-    group.child = object()
-    assert _shown(told(group, does).died(DEATH, Files(ROOT))) != [[0]]
-
-
-def test_a_build_that_is_over_is_no_work():
-    group = group_of("net", "net")
-    group.child = object()
-    told(group, events.Building(0), events.Result(0, True))
-    assert _shown(group.died(DEATH, Files(ROOT))) == [[1]]
-
-
-def test_what_forks_would_share_gives_each_job_a_process():
-    group = ImportGroup(jobs("net", "net"), 2)
-    assert [[job.id for job in one.jobs] for one in group.hear(events.Unforkable())] == [[0], [1]]
-    assert group.died(DEATH, Files(ROOT)) == []
-
-
-def test_jobs_that_import_alike_are_one_group_and_share_the_cores():
-    run = run_of("pkg.a", "net", "pkg.b", "pkg.a", cores=4)
-    groups = run.next_round()
-    assert [[job.id for job in group.jobs] for group in groups] == [[0, 2, 3], [1]]
-    assert [group.width for group in groups] == [2, 2]
-    assert run.width == 1  # the first shows what the other is likely to import
-    run.handle(groups[0], events.Packages(["timm"]))
-    assert (run.width, run.packages) == (4, {"timm": None})
-
-
-def test_a_group_gets_the_cores_of_one_that_has_ended():
+def test_cores_go_from_a_group_that_has_ended_to_another():
     run = run_of("pkg.a", "net", "pkg.b", cores=4)
     large, small = run.next_round()
     assert run.widened([large]) == [Widen(large)]
     assert (large.width, small.width) == (4, 2)
     assert run.widened([large]) == []
-
-
-def test_a_group_hands_the_cores_that_it_gets_down_to_one_that_goes_on_from_it():
     ready, near, far = jobs("pkg.a", "pkg.b.c", "pkg.b.d")
-    branch = Branch([ready], [near, far], 1, "pkg", Files("/project"))
+    branch = Branch([ready], [near, far], 1, "pkg", Files(ROOT))
     builder, deeper = branch.tasks
     branch.width = 3
     assert branch.widened([builder, deeper]) == [Widen(deeper)]
@@ -278,162 +395,21 @@ def test_a_group_hands_the_cores_that_it_gets_down_to_one_that_goes_on_from_it()
 def test_what_is_optional_is_given_up_and_nothing_else():
     run = run_of("net", "net")
     assert not run.stop({1})
-    run.finished(events.Result(0, True))
+    run.finished(result(0))
     assert run.stop({1})
-    assert (run.is_over, run.finished(events.Result(1, True))) == (True, [])
+    assert (run.is_over, run.finished(result(1))) == (True, [])
     assert not run.stop({1})  # it is over
 
 
-def test_every_way_to_import_is_tried_strictly_and_then_tolerantly():
-    run = run_of("net", attempts=2)
-    failed, tried = events.Result(0, False, "NPL003", next_attempt=True, body=b"why"), []
-    while run.retry:
-        (group,) = run.next_round()
-        tried.append((group.jobs[0].roots, group.jobs[0].tolerant))
-        instructions = run.handle(group, failed)
-    assert tried == [(("",), False), (("src",), False), (("",), True), (("src",), True)]
-    assert instructions == [Answer(failed, retried=True, kept=True), End()]
-
-
-def test_the_first_failure_is_told_and_what_git_lacks_is_not_tolerated():
-    run = run_of("net", attempts=2)
-    first = events.Result(0, False, "NPL003", True, not_tracked=True, body=b"git lacks it")
-    last = events.Result(0, False, "NPL003", True, body=b"something else")
-    assert run.handle(run.next_round()[0], first) == []
-    (answer, _) = run.handle(run.next_round()[0], last)
-    assert (answer.result, run.retry) == (first, [])
-
-
-def test_what_fails_without_a_gpu_is_tried_with_one_and_told_as_it_failed_first():
-    for second, is_told in (
-        (events.Result(0, True), "second"),
-        (events.Result(0, False, "NPL004"), "first"),
-        (events.Result(0, False, "NPL004", depends_on_gpu=True), "second"),
-    ):
-        run = run_of("net")
-        first = events.Result(0, False, "NPL004", asks_gpu=True)
-        assert run.handle(run.next_round()[0], first) == []
-        (group,) = run.next_round()
-        assert group.jobs[0].gpu
-        answer, _ = run.handle(group, second)
-        assert answer == Answer(first if is_told == "first" else second, retried=True, kept=True)
-
-
-def test_a_model_that_a_group_built_by_itself_goes_on_alone():
-    run = run_of("net", "net")
-    (group,) = run.next_round()
-    run.handle(group, events.RungFailed(0, ["meta"]))
-    run.handle(group, events.RungFailed(1, ["meta"]))
-    assert [[job.failures for job in one.jobs] for one in run.next_round()] == [[["meta"]]] * 2
-
-
-def test_in_a_branch_the_next_rung_is_built_at_once_and_not_told():
-    branch = Branch(jobs("net", "net"), [], 2, "net", Files(ROOT))
-    start = branch.handle(branch.tasks[0], events.RungFailed(0, ["meta"]))
-    assert (start[0], start[1].task.failures) == (Tell(events.Alive()), ["meta"])
-    result = events.Result(0, True)
-    assert branch.handle(branch.tasks[0], result) == [Tell(result)]
-
-
-def test_what_rests_on_a_file_that_killed_is_not_kept():
-    branch = Branch(jobs("pkg"), [], 1, "pkg", Files(ROOT, [FIRST]))
-    (tell,) = branch.handle(branch.tasks[0], events.Result(0, True))
-    run = run_of("pkg")
-    (answer, _) = run.handle(run.next_round()[0], tell.event)
-    assert not answer.kept
-
-
-def test_after_the_end_nothing_is_told():
-    run = run_of("net")
-    (group,) = run.next_round()
-    run.handle(group, events.Result(0, True))
-    for late in (events.Result(0, True), events.FilesRead(b"{}"), events.Building(0)):
-        assert run.handle(group, late) == []
-
-
-def test_a_process_that_waits_takes_the_group_that_imports_the_same():
-    for waits, asked, takes in (
-        (["net"], ["net", "net"], True),
-        (["net"], ["other"], False),
-        (["net"], ["net", "other"], False),
-    ):
-        idle = group_of(*waits)
-        idle.child = object()
-        groups = run_of(*asked).next_round(idle)
-        assert [group.child is idle.child for group in groups] == [takes] * len(groups)
-
-
-def test_the_largest_group_is_first_and_all_share_the_cores():
-    groups = run_of("net", "pkg.a", "pkg.b", cores=5).next_round()
-    assert [len(group.jobs) for group in groups] == [2, 1]
-    assert [group.width for group in groups] == [2, 2]
-    assert run_of("net", "other", cores=1).next_round()[0].width == 1
-
-
-def test_only_guards_that_are_on_everywhere_are_told():
-    run = run_of("net")
-    (group,) = run.next_round()
-    for guards in (["a", "b", "c"], ["c", "b"]):
-        run.handle(group, events.Guards(guards))
-    assert run.guards == ["b", "c"]
-
-
-def test_a_branch_goes_on_from_its_package_and_shares_its_width():
-    ready, *others = jobs("pkg", "pkg.a", "pkg.b", "pkg.a.c")
-    branch = Branch([ready], others, 4, "pkg", Files(ROOT))
-    builder, *groups = branch.tasks
-    assert builder.job is ready
-    assert [[job.module for job in group.jobs] for group in groups] == [
-        ["pkg.a", "pkg.a.c"],
-        ["pkg.b"],
-    ]
-    assert [group.width for group in groups] == [2, 2]
-    assert Branch([], others, 1, "pkg", Files(ROOT)).tasks[0].width == 1
-    told_above = branch.handle(groups[0], events.Packages(["timm"]))
-    assert (told_above, branch.packages) == ([Tell(events.Packages(["timm"]))], {"timm": None})
-    assert branch.handle(groups[0], events.Running(None)) == [Tell(events.Alive())]
-
-
-def failed(text: str, code: str, **more: bool) -> events.Result:
-    return events.Result(0, False, code, body=text.encode(), **more)
-
-
-IMPORT = {"code": "NPL003", "next_attempt": True}
-TOLD = {
-    "the first import": ([failed(text, **IMPORT) for text in "abcd"], b"a"),
-    "what git lacks": ([failed("a", **IMPORT), failed("b", **IMPORT, not_tracked=True)], b"b"),
-    "without a GPU": ([failed("a", "NPL004", asks_gpu=True), failed("b", "NPL004")], b"a"),
-    "an import without a GPU": (
-        [failed("a", "NPL003", asks_gpu=True), failed("b", "NPL004")],
-        b"a",
-    ),
-    "no import": (
-        [failed("a", **IMPORT), failed("b", "NPL004", asks_gpu=True), failed("c", "NPL004")],
-        b"b",
-    ),
-    "the import before one": (
-        [failed("a", **IMPORT), failed("b", "NPL003", asks_gpu=True), failed("c", "NPL004")],
-        b"a",
-    ),
-}
-
-
-@pytest.mark.parametrize(("results", "body"), TOLD.values(), ids=TOLD)
-def test_which_failure_is_told_of_several(results, body):
-    run = run_of("net", attempts=2)
-    for result in results:
-        (group,) = run.next_round()
-        instructions = run.handle(group, result)
-    answer, _ = instructions
-    assert (answer.result.body, answer.retried, run.retry) == (body, True, [])
-
-
-def test_what_was_built_at_once_rests_on_one_process():
-    run = run_of("net", "net")
-    (group,) = run.next_round()
-    assert run.handle(group, events.Result(0, True)) == [
-        Answer(events.Result(0, True), retried=False, kept=True)
-    ]
+@pytest.mark.parametrize(
+    ("waits", "asked", "takes"),
+    [("net", ["net", "net"], True), ("net", ["other"], False), ("net", ["net", "other"], False)],
+)
+def test_a_process_that_waits_takes_the_group_that_imports_the_same(waits, asked, takes):
+    idle = ImportGroup(jobs(waits))
+    idle.child = object()
+    groups = run_of(*asked).next_round(idle)
+    assert [group.child is idle.child for group in groups] == [takes] * len(groups)
 
 
 def test_a_job_is_sent_on_as_it_is():
