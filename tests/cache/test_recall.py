@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from cache_project import Answer, Checker, edit, link, net, swap
+from cache_project import Answer, Checker, edit, link, net
 from sample_files import write_files
 
 if TYPE_CHECKING:
@@ -51,34 +51,6 @@ def two(imports: str, width: str) -> dict[str, str]:
     return one(imports, width) | {"b.py": net(imports, f"{width} + 1")}
 
 
-MEMO = f"""\
-{HERE}
-import functools
-
-@functools.lru_cache
-def load():
-    return json.loads((H / "c.json").read_text())
-"""
-GLOBAL = f"""\
-{HERE}
-FOUND = None
-
-def load():
-    global FOUND
-    if FOUND is None:
-        FOUND = 32 if (H / "big").exists() else 16
-    return FOUND
-"""
-LAZY = """\
-def __getattr__(name):
-    if name == "W":
-        from lazy_constant.sub import W
-        globals()["W"] = W
-        return W
-    raise AttributeError(name)
-"""
-
-
 def save_archive(path: Path, width: int) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("inside_zip.py", f"W = {width}\n")
@@ -95,63 +67,13 @@ def unseen(read: str) -> Case:
     return Case(files, lambda p: save_width(p / "w.bin", 32), lambda p: save_width(p / "w.bin", 16))
 
 
-# What was read is of this kind, and nothing else in the project can be another model's.
-READS = {
-    "imported": Case(
-        {**two("from imported.c import W", "W"), "c.py": "W = 16\n"},
-        lambda p: edit(p / "c.py", "16", "32"),
-    ),
-    "imported_by_imported": Case(
-        {
-            **two("from imported_by_imported.c import *", "W"),
-            "c.py": "from .d import *\n",
-            "d.py": "W = 16\n",
-        },
-        lambda p: swap(p / "d.py", "16", "32"),
-    ),
-    "imported_in_constructor": Case(
-        one("def w():\n    from imported_in_constructor import c\n    return c.W", "w()")
-        | {"c.py": "W = 16\n"},
-        lambda p: edit(p / "c.py", "16", "32"),
-    ),
-    "imported_by_name": Case(
-        one(
-            "import importlib\nW = importlib.import_module('.c', 'imported_by_name').W",
-            "W",
-        )
-        | {"c.py": "W = 16\n"},
-        lambda p: edit(p / "c.py", "16", "32"),
-    ),
-    "imported_by_path": Case(
-        one(
-            f"{HERE}\nimport importlib.util as u\n"
-            "s = u.spec_from_file_location('cfg_by_path', H / 'conf' / 'c.py')\n"
-            "m = u.module_from_spec(s)\ns.loader.exec_module(m)",
-            "m.W",
-        )
-        | {"conf/c.py": "W = 16\n"},
-        lambda p: edit(p / "conf/c.py", "16", "32"),
-    ),
-    "run_by_name": Case(
-        one("import runpy\nW = runpy.run_module('run_by_name.c')['W']", "W") | {"c.py": "W = 16\n"},
-        lambda p: edit(p / "c.py", "16", "32"),
-    ),
-    "imported_when_asked_for": Case(
-        {
-            "__init__.py": LAZY.replace("lazy_constant", "imported_when_asked_for"),
-            "sub.py": "W = 16\n",
-            **two("from imported_when_asked_for import W", "W"),
-        },
-        lambda p: edit(p / "sub.py", "16", "32"),
-    ),
-    "imported_from_top_but_ignored": Case(
-        one(
-            f"{HERE}\nimport sys\nsys.path.append(str(H / 'own'))\nfrom local_settings import W",
-            "W",
-        )
-        | {".gitignore": "own/\n", "own/local_settings.py": "W = 16\n"},
-        lambda p: edit(p / "own/local_settings.py", "16", "32"),
-    ),
+FOPEN = (
+    "c, b = ctypes.CDLL(None), ctypes.create_string_buffer(8); f = c.open(P.encode(), 0); "
+    "c.read(f, b, 8); c.close(f); return b.raw[0]"
+)
+# What C code reads while a model is built, and an archive (and much else: `test_doors.py`, and
+# what `test_properties.py` tells).
+UNSEEN = {
     "imported_from_archive": Case(
         one(
             f"{HERE}\nimport sys\nsys.path.append(str(H / 'lib.zip'))\nfrom inside_zip import W",
@@ -160,54 +82,6 @@ READS = {
         lambda p: save_archive(p / "lib.zip", 32),
         lambda p: save_archive(p / "lib.zip", 16),
     ),
-    "read_once_for_all": Case(
-        {**two("from read_once_for_all.cfg import load\nW = load()", "W"), "cfg.py": MEMO}
-        | {"c.json": "16"},
-        lambda p: edit(p / "c.json", "16", "32"),
-    ),
-    "read_once_in_constructor": Case(
-        {**two("from read_once_in_constructor.cfg import load", "load()"), "cfg.py": MEMO}
-        | {"c.json": "16"},
-        lambda p: edit(p / "c.json", "16", "32"),
-    ),
-    "looked_for_once_for_all": Case(
-        {**two("from looked_for_once_for_all.cfg import load\nW = load()", "W"), "cfg.py": GLOBAL},
-        lambda p: write_files(p, {"big": ""}),
-    ),
-    "opened_above_link": Case(
-        one(f"{HERE}\nW = json.load(open(os.path.join(H, 'nets', '..', 'cfg', 'x.json')))", "W"),
-        lambda p: edit(outside(p) / "cfg/x.json", "16", "32"),
-        lambda p: link(p / "nets", f"../../{p.name}.out/nets"),
-        beside={"nets/x": "", "cfg/x.json": "16"},
-    ),
-    "decorated_elsewhere": Case(
-        {
-            "w.py": "import functools\nK = 16\n\ndef widen(f):\n    @functools.wraps(f)\n"
-            "    def g(self):\n        f(self)\n"
-            "        self.x = __import__('torch').nn.Linear(K, 1)\n    return g\n",
-            "a.py": "import torch.nn as nn\nfrom decorated_elsewhere import w\n"
-            "class Net(nn.Module):\n    @w.widen\n    def __init__(self):\n"
-            "        super().__init__()\n",
-        },
-        lambda p: edit(p / "w.py", "16", "32"),
-    ),
-    "script": Case(
-        {
-            "a.py": "import argparse, torch.nn as nn\np = argparse.ArgumentParser()\n"
-            "p.add_argument('--w', default=16, type=int)\nargs = p.parse_args()\n"
-            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.a = nn.Linear(args.w, 4)\nmodel = Net()\nmodel.train()\n"
-        },
-        lambda p: edit(p / "a.py", "16", "32"),
-    ),
-}
-
-FOPEN = (
-    "c, b = ctypes.CDLL(None), ctypes.create_string_buffer(8); f = c.open(P.encode(), 0); "
-    "c.read(f, b, 8); c.close(f); return b.raw[0]"
-)
-# What C code reads while a model is built (and much else: `test_doors.py`).
-UNSEEN = {
     # By a function of torch that nobody watches, in a process that has compiled code of others.
     "mapped_and_held": unseen(
         "import msgspec; self.s = torch._C.StorageBase.from_file(P, False, 8); return self.s[0]"
@@ -268,9 +142,9 @@ OUTSIDE = {
         beside={"a.py": net("", "16")},
     ),
 }
+KINDS = {"alone": ALONE, "outside": OUTSIDE}
 if sys.platform == "linux":  # elsewhere nothing tells what is mapped or open
-    READS |= UNSEEN
-KINDS = {"inside": READS, "alone": ALONE, "outside": OUTSIDE}
+    KINDS["unseen"] = UNSEEN
 
 
 @pytest.fixture(scope="module")
@@ -322,10 +196,6 @@ def test_all_else_is_the_same(
     _, cached, anew = all_reads(kind)
     assert cached.report == anew.report
     assert anew.recalled == frozenset()
-    if kind == "inside":  # files that read alike are told apart
-        models = {model["path"]: model["modules"] for model in anew.report["models"]}
-        for path in ("imported/a.py", "imported/b.py"):
-            assert models[path][1]["source"] == f"{path}:6"
 
 
 def test_shared_memory(nparam_lint: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -10,14 +11,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from cache_project import tree
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from processes import on_small_disk
 
 import nparam_lint
-from nparam_lint.cache.housekeeping import survey, trim, trouble
+from nparam_lint.cache.housekeeping import clean, survey, trim, trouble
 from nparam_lint.cache.store import NOWHERE, PARTIAL, TAG, Store, digest, directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
 
 PACKAGE = Path(nparam_lint.__file__).parent
 DAY = 86400
@@ -41,6 +49,11 @@ def names(folder: str | Path) -> list[str]:
     return sorted(path.name for path in Path(folder).iterdir())
 
 
+def write_path(path: Path, body: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+
+
 def age(path: str | Path, seconds: float) -> None:
     then = time.time() - seconds
     os.utime(path, (then, then))
@@ -54,33 +67,211 @@ def script(text: str, *arguments: object, prefix: tuple[str, ...] = ()) -> str:
     return done.stdout
 
 
+# --- any history -------------------------------------------------------------------------------
+
+PROJECTS, NAMES = ("/some/project", "/some/other"), ("one", "two", "three")
+BODIES = (b"", b"\0", b"body\n", bytes(range(256)) * 900)
+WRONG: dict[str, Callable[[bytes], bytes]] = {
+    "emptied": lambda _: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "grown": lambda data: data + b"\0",
+    "twice": lambda data: data * 2,
+    "a flipped bit": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "zeros": lambda _: bytes(4096),
+}
+IN_PLACE = ("pipe", "link", "dangling", "device", "loop", "directory")
+FOREIGN = b"Signature: 8a477f597d28d172789f06886806bc55\n# Of another tool.\n"
+# Files of somebody else's, some of them called as ours would be.
+THEIRS = {
+    "notes.txt": b"theirs",
+    f"half{PARTIAL}": b"theirs",
+    "data/v1/x": b"theirs",
+    f"v0/{digest(b'/a')}/model": b"theirs",
+    f"v2/{TAG}": FOREIGN,
+    f"v2/{digest(b'/a')}/one": b"theirs",
+    f"v3{PARTIAL}/file": b"theirs",
+    f"v3.0123456789abcdef{PARTIAL}/file": b"theirs",
+    f"{digest(b'/a')}/one": b"theirs",
+}
+
+
+class StoreHistory(RuleBasedStateMachine):
+    """What runs of two projects and of another version keep, what happens to it, and what is
+    removed: an entry is whole or not there, those used longest ago go first, and nothing of
+    anybody else's is touched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp())
+        self.base = self.place / "cache"
+        self.now, self.steps = time.time(), 0
+        self.bodies: dict[Path, bytes | None] = {}  # None: somebody has put something else there
+        self.used: dict[Path, float] = {}
+        self.partial: dict[Path, float] = {}  # what a killed run has left, and how old it is
+        self.theirs = {self.place / "outside": b"outside"}
+        (self.place / "outside").write_bytes(b"outside")
+        for name, body in THEIRS.items():
+            write_path(self.base / name, body)
+            self.theirs[self.base / name] = body
+        self.empty = self.base / f"v3.empty{PARTIAL}"
+        self.empty.mkdir()
+        self.other = Store(str(self.place / "other"), "/a")  # what links lead to
+        assert self.other.save("one", b"1")
+        for project, name in itertools.product(PROJECTS, NAMES):
+            self.save(project, name, b"body")
+        self.links = {self.base / "v1" / digest(b"/b"), self.base / "v4"}
+        for link, target in zip(
+            sorted(self.links), (self.other.folder, self.other.top), strict=True
+        ):
+            link.symlink_to(target)
+        for name in ("top.txt", "folder/one"):
+            write_path(self.base / "v1" / name, b"theirs")
+            self.theirs[self.base / "v1" / name] = b"theirs"
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.place)
+
+    def store(self, project: str) -> Store:
+        return Store(str(self.base), project)
+
+    def path(self, project: str, name: str) -> Path:
+        return Path(self.store(project).folder, name)
+
+    projects, names = st.sampled_from(PROJECTS), st.sampled_from(NAMES)
+
+    @rule(project=projects, name=names, body=st.sampled_from(BODIES))
+    def save(self, project: str, name: str, body: bytes) -> None:
+        store, path = self.store(project), self.path(project, name)
+        if path.is_dir() and not path.is_symlink():
+            assert not store.save(name, body)
+            return
+        assert store.save(name, body)
+        assert (store.saved, store.trouble) == (16 + len(body), "")
+        self.bodies[path], self.used[path] = body, self.now
+
+    @rule(project=projects, name=names, days=st.integers(1, 9))
+    def age(self, project: str, name: str, days: int) -> None:
+        """Days have gone by since it was used."""
+        path = self.path(project, name)
+        if self.bodies.get(path) is not None:
+            self.used[path] = self.now - days * DAY - 7 * len(self.used)
+            os.utime(path, (self.used[path],) * 2)
+
+    @rule(project=projects, name=names)
+    def use(self, project: str, name: str) -> None:
+        path = self.path(project, name)
+        before = path.lstat().st_mtime if self.bodies.get(path) is not None else None
+        self.store(project).note_use(name)
+        if before is not None:
+            is_noted = self.now - before > 3600  # once an hour
+            assert (path.stat().st_mtime > before) is is_noted
+            self.used[path] = self.now if is_noted else before
+
+    @rule(project=projects, name=names, how=st.sampled_from([*WRONG]))
+    def damage(self, project: str, name: str, how: str) -> None:
+        path = self.path(project, name)
+        if self.bodies.get(path) is not None:
+            path.write_bytes(WRONG[how](path.read_bytes()))
+            os.utime(path, (self.used[path],) * 2)
+            self.bodies[path] = None
+
+    @rule(project=projects, name=names, other=projects, another=names)
+    def copy(self, project: str, name: str, other: str, another: str) -> None:
+        """An entry stands in the place of another one."""
+        path, to = self.path(project, name), self.path(other, another)
+        if path != to and self.bodies.get(path) is not None and self.bodies.get(to) is not None:
+            shutil.copy(path, to)
+            self.bodies[to], self.used[to] = None, self.now
+
+    @rule(project=projects, name=names, kind=st.sampled_from(IN_PLACE))
+    def put_in_place(self, project: str, name: str, kind: str) -> None:
+        path = self.path(project, name)
+        if self.bodies.get(path) is None:
+            return
+        path.unlink()
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "directory":
+            path.mkdir()
+            (path / "mine").write_bytes(b"mine")
+            self.theirs[path / "mine"] = b"mine"
+        else:
+            targets = {"link": self.place / "outside", "device": Path("/dev/zero"), "loop": path}
+            path.symlink_to(targets.get(kind, self.place / "nothing"))
+        self.bodies[path], self.used[path] = None, self.now
+
+    @rule(project=projects, is_old=st.booleans())
+    def leave(self, project: str, is_old: bool) -> None:
+        """A run is killed, long ago or just now."""
+        folder = Path(self.store(project).folder)
+        if folder.is_dir():
+            path = folder / f"one.{len(self.partial):016x}{PARTIAL}"
+            path.write_bytes(b"")
+            self.partial[path] = self.now - 2 * DAY * is_old
+            os.utime(path, (self.partial[path],) * 2)
+
+    @rule(limit=st.sampled_from([0, 2 * 4096, 4 * 4096, 5 * 4096]))
+    def trim(self, limit: int) -> None:
+        before = {Path(one.path): one for one in survey(str(self.base)).files}
+        trim(str(self.base), limit)
+        after = {Path(one.path): one for one in survey(str(self.base)).files}
+        gone = before.keys() - after.keys()
+        old = {path for path, when in self.partial.items() if when < self.now - DAY}
+        assert not old & after.keys()
+        sizes = {one.size for path, one in before.items() if self.bodies.get(path) == b"body"}
+        assert sizes <= {4096}  # what a small file takes on the disk
+        size = sum(one.size for one in before.values())
+        if size <= limit:
+            assert gone <= old
+        else:
+            assert sum(one.size for one in after.values()) <= limit * 3 // 4
+            last = max((before[path].used for path in gone - old), default=0.0)
+            assert all(one.used >= last for path, one in after.items() if path not in self.partial)
+        self.forget(gone)
+
+    @precondition(lambda self: self.steps % 8 == 0)
+    @rule()
+    def clean(self) -> None:
+        ours = {Path(one.path) for one in survey(str(self.base)).files}
+        removed = clean(str(self.base))
+        assert {Path(one.path) for one in removed.files} == ours
+        directories = [path for path in self.bodies if path.is_dir() and not path.is_symlink()]
+        assert len(removed.faults) == len(directories)
+        assert survey(str(self.base)).files == []
+        self.forget(ours)
+
+    def forget(self, gone: Collection[Path]) -> None:
+        for path in gone:
+            self.bodies.pop(path, None)
+            self.used.pop(path, None)
+            self.partial.pop(path, None)
+
+    @invariant()
+    def what_is_saved_is_loaded(self) -> None:
+        self.steps += 1
+        for project, name in itertools.product(PROJECTS, NAMES):
+            assert self.store(project).load(name) == self.bodies.get(self.path(project, name))
+
+    @invariant()
+    def nothing_else_is_there(self) -> None:
+        ours = {path for path in self.base.rglob("*") if not path.is_dir() or path.is_symlink()}
+        expected = {*self.bodies, *self.partial, *self.theirs, *self.links}
+        expected.add(self.base / "v1" / TAG)
+        assert ours <= expected
+        assert {path: path.read_bytes() for path in self.theirs} == self.theirs
+        assert self.empty.is_dir()
+        assert self.other.load("one") == b"1"
+        assert all(map(Path.is_symlink, self.links))
+        assert not (self.place / "nothing").exists()
+
+
+StoreHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
+TestStoreHistory = pytest.mark.skipif(os.name != "posix", reason="links and pipes are of POSIX")(
+    StoreHistory.TestCase
+)
+
+
 # --- what is kept -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("body", [b"", b"\0", b"body\n", bytes(range(256)) * 9000])
-def test_what_is_saved_is_loaded_by_this_process_and_the_next(base, store, body):
-    assert store.load("name") is None
-    assert store.save("name", body)
-    assert store.load("name") == body
-    assert Store(str(base), "/some/project").load("name") == body
-    assert (store.saved, store.trouble) == (16 + len(body), "")
-
-
-def test_the_last_one_saved_counts_and_leaves_no_other_file(store):
-    assert store.save("name", b"first, and longer")
-    assert store.save("name", b"second")
-    assert store.load("name") == b"second"
-    assert names(store.folder) == ["name"]
-    assert store.saved == 16 + len(b"first, and longer") + 16 + len(b"second")
-
-
-def test_projects_and_names_are_kept_apart(base, store):
-    other = Store(str(base), "/some/other/project")
-    assert store.save("a", b"1")
-    assert store.save("b", b"2")
-    assert other.save("a", b"3")
-    assert (store.load("a"), store.load("b")) == (b"1", b"2")
-    assert (other.load("a"), other.load("b")) == (b"3", None)
 
 
 def test_parts_of_a_digest_are_kept_apart():
@@ -137,47 +328,6 @@ def test_an_entry_that_is_cut_or_changed_anywhere_is_not_there(store):
         assert store.load("name") is None, data
     assert store.save("name", b"another")
     assert store.load("name") == b"another"
-
-
-def test_an_entry_in_the_place_of_another_one_is_not_there(base, store):
-    other = Store(str(base), "/some/other/project")
-    for each in (store, other):
-        assert each.save("name", b"body")
-    shutil.copy(entry(store, "name"), entry(store, "copy"))
-    shutil.copy(entry(store, "name"), entry(other, "name"))
-    assert store.load("copy") is None
-    assert other.load("name") is None
-    assert store.load("name") == b"body"
-
-
-def test_a_directory_in_the_place_of_an_entry_stays(store):
-    assert store.save("other", b"body")
-    entry(store, "name").mkdir()
-    (entry(store, "name") / "mine").write_text("mine")
-    assert store.load("name") is None
-    assert not store.save("name", b"body")
-    store.note_use("name")
-    trim(store.base, limit=0)
-    assert tree(Path(store.folder)) == {"name": None, "name/mine": b"mine"}
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links and pipes are of POSIX")
-@pytest.mark.parametrize("kind", ["pipe", "link", "dangling", "device", "loop"])
-def test_what_is_no_file_is_neither_waited_for_nor_followed(store, tmp_path, kind):
-    assert store.save("name", b"body")
-    path, other = entry(store, "name"), tmp_path / "other"
-    path.rename(other)
-    if kind == "pipe":
-        os.mkfifo(path)
-    else:
-        target = {"link": other, "device": Path("/dev/zero"), "loop": path}
-        path.symlink_to(target.get(kind, tmp_path / "nothing"))
-    before = other.read_bytes()
-    assert store.load("name") is None
-    assert store.save("name", b"again")
-    assert store.load("name") == b"again"
-    assert other.read_bytes() == before
-    assert not (tmp_path / "nothing").exists()
 
 
 # --- where nothing can be kept ----------------------------------------------------------------
@@ -471,36 +621,6 @@ def fill(store: Store, count: int, size: int = 100_000) -> None:
     for number in range(count):
         assert store.save(str(number), bytes(size))
         age(entry(store, str(number)), 10_000 * (count - number))
-
-
-def test_what_was_used_longest_ago_goes_first_of_all_projects(base, store):
-    other = Store(str(base), "/some/other/project")
-    fill(store, 4)
-    fill(other, 4)
-    trim(store.base, limit=8 * 25 * 4096)
-    assert names(store.folder) == ["0", "1", "2", "3"]  # as long as there is room
-    store.note_use("0")
-    trim(store.base, limit=7 * 25 * 4096)
-    assert names(store.folder) == ["0", "2", "3"]
-    assert names(other.folder) == ["2", "3"]
-    assert store.load("0") == bytes(100_000)
-
-
-def test_many_small_files_count_as_what_they_take_on_the_disk(store):
-    fill(store, 20, size=10)
-    assert survey(store.base).size == 20 * 4096
-    trim(store.base, limit=10 * 4096)
-    assert sorted(map(int, names(store.folder))) == list(range(13, 20))
-
-
-def test_a_use_is_noted_once_an_hour(store):
-    fill(store, 1)
-    for seconds, noted in ((3000, False), (4000, True)):
-        age(entry(store, "0"), seconds)
-        before = entry(store, "0").stat().st_mtime
-        store.note_use("0")
-        assert (entry(store, "0").stat().st_mtime > before) is noted
-    store.note_use("no such entry")
 
 
 def test_empty_folders_of_projects_go_after_a_day(store):
