@@ -65,8 +65,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 # Those that take longest begin first, so that all processes end at about the same time.
 _LONGEST = (
     "hooks/test_pre_commit.py",
-    "cache/test_recall.py",
     "cache/test_properties.py",
+    "count/test_answers.py",
     "count/test_survival.py",
     "api/test_pytest_plugin.py",
     "hooks/test_projects.py",

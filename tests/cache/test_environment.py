@@ -5,94 +5,38 @@ from __future__ import annotations
 
 import os
 import subprocess
-from textwrap import indent
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from cache_project import Answer, Checker, net
+from cache_project import Answer, Checker
+from case_books import Book
 
 from nparam_lint.cache import decides, is_read_by_c, value_of
 from nparam_lint.count.reasons import NEVER
 from nparam_lint.count.worker_environment import worker_environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Command
 
 
-def reading(statements: str, width: object = "w") -> str:
-    """A model whose constructor does that, and is as wide as the statements or an expression say.
-    (What is read while modules are imported counts for all models of a run.)"""
-    body = indent(statements, "    ")
-    return net(
-        f"import ctypes, os, subprocess\ndef width():\n{body}\n    return {width}", "width()"
-    )
-
-
-# Ways to ask for WIDE, whose value is the width of a model; 4 without it.
-ASKING = {
-    "get": reading("w = os.environ.get('WIDE', 4)", "int(w)"),
-    "getenv": reading("w = os.getenv('WIDE') or 4", "int(w)"),
-    "contains": reading("w = 8 if 'WIDE' in os.environ else 4"),
-    "item": reading("try:\n    w = int(os.environ['WIDE'])\nexcept KeyError:\n    w = 4"),
-    "bytes": reading("w = int(os.environb.get(b'WIDE', b'4'))"),
-    "pop": reading("w = int(os.environ.pop('WIDE', 4))"),
-    "setdefault": reading("w = int(os.environ.setdefault('WIDE', '4'))"),
-    "expanded": reading("w = int(os.path.expandvars('$WIDE').replace('$WIDE', '4'))"),
-    "early_name": reading("from os import environ as E\nw = int(E.get('WIDE', 4))"),
-    "empty": reading("w = 4 if os.getenv('EMPTY') is None else 8"),
-}
-# What lists the environment, and so depends on all of it.
-LISTING = {
-    "dict": reading("w = int(dict(os.environ).get('WIDE', 4))"),
-    "items": reading("w = int(next((v for k, v in os.environ.items() if k == 'WIDE'), 4))"),
-    "copy": reading("w = int(os.environ.copy().get('WIDE', 4))"),
-    "union": reading("w = int(({'WIDE': 4} | os.environ)['WIDE'])"),
-}
-OTHERS = {
-    "nothing": net("", 4),
-    # tqdm, which torch imports, lists the environment for its own variables; so does wandb.
-    "prefix": reading("from wandb.sdk.wandb_settings import W\nw = 8 if W else 4"),
-    # What code has set itself is not the user's; whether it was there is asked.
-    "own": reading(
-        "os.environ['SIZE'] = '4'\nos.environ.pop('WIDER', None)",
-        "int(os.environ['SIZE']) + ('WIDER' in os.environ)",
-    ),
-    # A program has the variables that C code sees, and no other, unless it is given some.
-    "program": reading("subprocess.run(['uname'], capture_output=True)", 4),
-    "program_with_all": reading(
-        "subprocess.run(['uname'], env=os.environ.copy(), capture_output=True)", 4
-    ),
-    # It is not there, and cannot matter. (What was read by ctypes is never kept.)
-    "ctypes": reading("w = 8 if ctypes.CDLL(None).getenv(b'WIDE') else 4"),
-}
-MODELS = ASKING | LISTING | OTHERS
-WANDB = {
-    "wandb/__init__.py": "",
-    "wandb/sdk/__init__.py": "",
-    "wandb/sdk/wandb_settings.py": (
-        "import os\nW = [v for k, v in os.environ.items() if k.startswith('WANDB_W')]\n"
-    ),
-}
+BOOK = Book(Path(__file__).with_name("environment.txt"))
+KINDS = {case.answer.partition(" ")[0]: case.answer.partition(" ")[2] for case in BOOK.cases}
+NAMES = {case.target: case.answer.partition(" ")[0] for case in BOOK.cases}
+ASKING, LISTING = ({name for name in KINDS if KINDS[name] == kind} for kind in ("asks", "lists"))
 ALWAYS = {"ctypes"}
-LISTERS = LISTING.keys() | ALWAYS | {"program_with_all"}
-
-
-def name_of(target: str) -> str:
-    return target.removeprefix("of_").removesuffix(".py::Net")
+LISTERS = LISTING | ALWAYS | {"program_with_all"}
 
 
 def widths(answer: Answer) -> dict[str, int | None]:
     """Those of the models, by name."""
-    return {name_of(target): total and (total - 4) // 4 for target, total in answer.totals.items()}
+    return {NAMES[target]: total and (total - 4) // 4 for target, total in answer.totals.items()}
 
 
 @pytest.mark.thorough
 def test_exactly_what_a_model_may_see_of_a_change(nparam_lint: Command, tmp_path: Path) -> None:
-    files = {f"of_{name}.py": source for name, source in MODELS.items()} | WANDB
-    checker = Checker.of(files, nparam_lint, tmp_path)
-    four = dict.fromkeys(MODELS, 4)
+    checker = Checker.of(BOOK.files, nparam_lint, tmp_path)
+    four = dict.fromkeys(KINDS, 4)
     whys: set[str] = set()
 
     def built(expected: dict[str, int], *more: str, **variables: str) -> set[str]:
@@ -101,14 +45,14 @@ def test_exactly_what_a_model_may_see_of_a_change(nparam_lint: Command, tmp_path
         answer = checker.check(*more)
         assert widths(answer) == expected
         whys.update(m["why_built"] for m in answer.report["models"] if "why_built" in m)
-        return expected.keys() - set(map(name_of, answer.recalled))
+        return expected.keys() - set(map(NAMES.__getitem__, answer.recalled))
 
-    assert built(four) == MODELS.keys()
+    assert built(four) == KINDS.keys()
     eight = four | dict.fromkeys((*ASKING, *LISTING), 8)
-    assert built(eight, WIDE="8", EMPTY="") == LISTERS | ASKING.keys()
+    assert built(eight, WIDE="8", EMPTY="") == LISTERS | ASKING
     checker.agree()
     assert built(four | {"prefix": 8}, WANDB_W="1", WIDER="1") == LISTERS | {"prefix", "own"}
-    assert built(four, "--why-built", MKL_CBWR="AVX2") == MODELS.keys()  # C code may read it
+    assert built(four, "--why-built", MKL_CBWR="AVX2") == KINDS.keys()  # C code may read it
     assert whys == {"the environment variable MKL_CBWR is set", NEVER}
     assert built(four) == ALWAYS
 

@@ -7,48 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from case_books import Book
+from sample_files import write_files
 
 from nparam_lint.worker.building.kernel_guard import landlock_version
 
 pytestmark = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 
-# What an ordinary constructor does. May only grow.
-SHARED = {
-    "Lock": "mp.Lock()",
-    "RLock": "mp.get_context('spawn').RLock()",
-    "Event": "mp.Event()",
-    "Queue": "mp.Queue()",
-    "SimpleQueue": "torch.multiprocessing.SimpleQueue()",
-    "Value": "mp.Value('i', 3)",
-    "Array": "mp.Array('d', 8)",
-    "SharedMemory": "shared_memory.SharedMemory(create=True, size=64)",
-    "Tensor": "torch.zeros(3, device='cpu').share_memory_()",
-    "Module": "nn.Linear(2, 2, device='cpu').share_memory() and 0",
-    "File": "open('/dev/shm/nparam-lint-new', 'w').write('x')",
-}
-# What would change the user's file there.
-WRITING = {
-    "Open": "open(VICTIM, 'w').write('changed')",
-    "Remove": "os.remove(VICTIM)",
-    "Truncate": "os.truncate(VICTIM, 0)",
-    "InC": "ctypes.CDLL(None).truncate(VICTIM.encode(), 1)",
-    "RemoveInC": "ctypes.CDLL(None).unlink(VICTIM.encode())",
-    "MappedInC": "torch.from_file(VICTIM, shared=True, size=1, dtype=torch.uint8).fill_(7)",
-}
-HEAD = """\
-import ctypes, os, torch
-import torch.multiprocessing
-import multiprocessing as mp
-from multiprocessing import shared_memory
-from torch import nn
-VICTIM = {victim!r}
-"""
+BOOK = Book(Path(__file__).with_name("guards.txt"))
 NET = """
-class {name}(nn.Module):
+class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.layer = nn.Linear(10, 10)
-        {what}
 """
 # Puts as many rules on itself as are asked for, and goes on as Python. A process with 15 may mount
 # nothing; one with 16 gets no more rules.
@@ -66,14 +37,6 @@ os.execv("{python}", ["{python}", *sys.argv[1:]])
 """
 
 
-def project(root, whats, victim=""):
-    nets = (
-        NET.format(name=name, what=f"self.held = [{what}]" if name in SHARED else what)
-        for name, what in whats.items()
-    )
-    (root / "nets.py").write_text(HEAD.format(victim=victim) + "".join(nets))
-
-
 def stacked(root, number):
     python = root / "python"
     python.write_text(STACK.format(python=sys.executable, number=number))
@@ -88,7 +51,8 @@ def told(nparam_lint, tmp_path_factory):
     victim = Path(f"/dev/shm/nparam-lint-test-{os.getpid()}")
     victim.write_text("mine")
     before = {path.name for path in victim.parent.iterdir()}
-    project(root, SHARED | WRITING, str(victim))
+    nets = BOOK.files["nets.py"].replace("THERE", str(victim))
+    write_files(root, {"nets.py": nets})
     try:
         done = nparam_lint("--device", "meta", "--format", "json", cwd=root)
         content = victim.exists() and victim.read_text()
@@ -98,7 +62,7 @@ def told(nparam_lint, tmp_path_factory):
     report = json.loads(done.stdout)
     again = json.loads(nparam_lint("--device", "meta", "--format", "json", cwd=root).stdout)
     report["again"] = again["environment"]["guards"]
-    counted = {m["target"].partition("::")[2]: m["counts"]["total"] for m in report["models"]}
+    counted = {m["target"]: m["counts"]["total"] for m in report["models"]}
     return report, counted, content, {name for name in left if "nparam" in name}
 
 
@@ -107,9 +71,9 @@ def test_what_was_there_is_not_changed_and_nothing_is_left(told):
     assert (content, left) == ("mine", set())
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_what_is_shared_between_processes_can_be_made(told, name):
-    assert told[1].get(name) == 110, told[0]["skipped"]
+@pytest.mark.parametrize("case", [c for c in BOOK.cases if c.answer == "110"], ids=lambda c: c.name)
+def test_what_is_shared_between_processes_can_be_made(told, case):
+    assert told[1].get(case.target) == 110, told[0]["skipped"]
 
 
 def test_the_report_says_which_guards_were_on(told):
@@ -123,13 +87,11 @@ def test_the_report_says_which_guards_were_on(told):
 
 @pytest.mark.thorough
 def test_where_no_memory_can_be_had_the_refusal_says_what_to_do(nparam_lint, tmp_path):
-    project(tmp_path, {name: SHARED[name] for name in ("Lock", "Value", "Tensor")})
-    (tmp_path / "nparam-lint.toml").write_text(
-        "[budgets]\n"
-        + "".join(f'"nets.py::{name}" = 110\n' for name in ("Lock", "Value", "Tensor"))
-    )
+    first = [BOOK.cases[number].target for number in (0, 5, 8)]  # a lock, a number, a tensor
+    budgets = "".join(f'"{target}" = 110\n' for target in first)
+    write_files(tmp_path, {**BOOK.files, "nparam-lint.toml": f"[budgets]\n{budgets}"})
     python = stacked(tmp_path, 15)
-    done = nparam_lint("--python", python, "--format", "json", cwd=tmp_path)
+    done = nparam_lint("--declared", "--python", python, "--format", "json", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert f"Landlock {landlock_version()}" in report["environment"]["guards"]
     assert {model["cause"] for model in report["models"]} == {"refused"}
@@ -141,7 +103,7 @@ def test_where_no_memory_can_be_had_the_refusal_says_what_to_do(nparam_lint, tmp
 
 
 def test_a_guard_that_cannot_be_put_on_is_told(nparam_lint, tmp_path):
-    project(tmp_path, {"Net": "pass"})
+    write_files(tmp_path, {"net.py": f"from torch import nn\n{NET}"})
     python = stacked(tmp_path, 16)
     doctor = nparam_lint("doctor", "--python", python, cwd=tmp_path).stdout
     (line,) = (line for line in doctor.splitlines() if line.startswith("guards"))

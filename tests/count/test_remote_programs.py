@@ -129,28 +129,18 @@ def test_a_worker_that_hangs_is_not_waited_for(dask, waiting_nets, pipe, environ
             assert_all_right(process)
 
 
-def test_ctrl_c_ends_what_runs_elsewhere(dask, waiting_nets, pipe, environ) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_runs_elsewhere_ends_with_the_run(dask, waiting_nets, pipe, environ, number) -> None:
     dask.add_worker("one")
-    mark = f"MARK={os.urandom(4).hex()}"
-    name, _, value = mark.partition("=")
+    name, value = "MARK", os.urandom(4).hex()
     with started(waiting_nets, {**environ, name: value}, "--on", dask.address) as process:
         wait_until(lambda: has_reader(pipe))
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-        assert process.returncode == 130
-        assert errors == "nparam-lint: interrupted\n"
-        wait_until(lambda: not marked(mark))
+        process.send_signal(number)
+        if number == signal.SIGINT:
+            _, errors = process.communicate(timeout=30)
+            assert (process.returncode, errors) == (130, "nparam-lint: interrupted\n")
+        wait_until(lambda: not marked(f"{name}={value}"))
     assert dask.workers["one"].poll() is None
-
-
-def test_a_run_that_is_killed_leaves_nothing_behind(dask, waiting_nets, pipe, environ) -> None:
-    dask.add_worker("one")
-    mark = f"MARK={os.urandom(4).hex()}"
-    name, _, value = mark.partition("=")
-    with started(waiting_nets, {**environ, name: value}, "--on", dask.address) as process:
-        wait_until(lambda: has_reader(pipe))
-        process.kill()
-        wait_until(lambda: not marked(mark))
 
 
 def test_a_scheduler_that_ends_costs_only_what_is_not_counted(

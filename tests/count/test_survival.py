@@ -147,18 +147,3 @@ def test_nothing_is_written(worlds: dict[str, World]) -> None:
 @on_linux
 def test_no_process_is_left(worlds: dict[str, World]) -> None:
     assert [world.left for world in worlds.values()] == [{}, {}]
-
-
-@pytest.mark.thorough
-def test_spawned_processes_tell_the_same(tmp_path: Path) -> None:
-    """Of some; the tests above do it of all, where they are asked for."""
-    files = {"h.py": HOSTILE.files["h.py"]}
-    root = write_files(tmp_path, files)
-    before, marker = snapshot(root), uuid.uuid4().hex
-    environ = {"NPARAM_LINT_FORK": "0", "TORCH_SURVIVAL_MARKER": marker}
-    done = run(root, ["h.py::Ok", "h.py::ExitsHard"], memory=MEMORY, environ=environ)
-    failure = done.failed("h.py::ExitsHard")
-    assert "ended with exit status 0 while it was built" in failure.reason
-    assert (failure.code, failure.output.strip("x")) == ("NPL005", "\nsaid goodbye")
-    assert done.measured("h.py::Ok").counts.bytes == 36
-    assert (snapshot(root), marked(marker)) == (before, {})
