@@ -5,7 +5,7 @@ What is below a line `===== net.py` stands in that file, after what stands there
 its base is made; if it returns something, it is a function of that name. `===== each net.py` begins
 a template: each item below it is a case, whose text takes the place of `{case}`, a second one that
 of `{more}`, and its number that of `{n}`; `===== case` is a longer one. The model of such a case is
-`Net` of its own file, or `Net{n}`. Two spaces, and the rest of such a line is a comment.
+`Net` of its own file, or `Net{n}`. `#####` begins a heading.
 
 `→` is before the answer: to what is above, or to the item before it in the line, which is a call in
 the file above, or a whole target; a dictionary after it: to an order with these fields. Cases
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-_BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?(?:  .*)?")
+_BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?")
 _ENDS = ("=====", "- `", "- {", "→ ", "#####")  # of a block
 _ITEM = re.compile(r"(?:- )?(?:`(.+?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
 

@@ -149,13 +149,15 @@ class StoreHistory(RuleBasedStateMachine):
         assert (store.saved, store.trouble) == (16 + len(body), "")
         self.bodies[path], self.used[path] = body, self.now
 
-    @rule(project=projects, name=names, days=st.integers(1, 9))
-    def age(self, project: str, name: str, days: int) -> None:
+    @rule(project=projects, name=names, days=st.integers(1, 9), is_used=st.booleans())
+    def age(self, project: str, name: str, days: int, is_used: bool) -> None:
         """Days have gone by since it was used."""
         path = self.path(project, name)
         if self.bodies.get(path) is not None:
             self.used[path] = self.now - days * DAY - 7 * len(self.used)
             os.utime(path, (self.used[path],) * 2)
+        if is_used:
+            self.use(project, name)
 
     @rule(project=projects, name=names)
     def use(self, project: str, name: str) -> None:
@@ -183,8 +185,8 @@ class StoreHistory(RuleBasedStateMachine):
             shutil.copy(path, to)
             self.bodies[to], self.used[to] = None, self.now
 
-    @rule(project=projects, name=names, kind=st.sampled_from(IN_PLACE))
-    def put_in_place(self, project: str, name: str, kind: str) -> None:
+    @rule(project=projects, name=names, kind=st.sampled_from(IN_PLACE), is_saved=st.booleans())
+    def put_in_place(self, project: str, name: str, kind: str, is_saved: bool) -> None:
         path = self.path(project, name)
         if self.bodies.get(path) is None:
             return
@@ -199,6 +201,8 @@ class StoreHistory(RuleBasedStateMachine):
             targets = {"link": self.place / "outside", "device": Path("/dev/zero"), "loop": path}
             path.symlink_to(targets.get(kind, self.place / "nothing"))
         self.bodies[path], self.used[path] = None, self.now
+        if is_saved:
+            self.save(project, name, b"again")
 
     @rule(project=projects, is_old=st.booleans())
     def leave(self, project: str, is_old: bool) -> None:
@@ -265,7 +269,7 @@ class StoreHistory(RuleBasedStateMachine):
         assert not (self.place / "nothing").exists()
 
 
-StoreHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
+StoreHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=20)
 TestStoreHistory = pytest.mark.skipif(os.name != "posix", reason="links and pipes are of POSIX")(
     StoreHistory.TestCase
 )
