@@ -45,7 +45,6 @@ TERMS = 130  # unknowns of one system
 VERIFIED = 6  # points at which the form of a path is verified
 BASE_VERIFIED = 16  # the same, on the path of the call
 PLAIN_BUILDS = 4  # places at which it is held against a plain build, beside literals
-COMPARED = 256  # points at which two forms of one path are compared
 FURTHEST = 4  # times the base, of the values that a form is verified with
 LINE = 9  # points along one lost variable
 GRID, LARGE_GRID = 40, 12  # points in several: for each variable; of a large model
