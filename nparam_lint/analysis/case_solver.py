@@ -83,7 +83,7 @@ class CaseSolver:
         others = {name: u for name, u in unknowns.items() if name not in total.names}
         self.passive = [unknown for name, unknown in others.items() if name in in_rules]
         self.idle = {name: u.base for name, u in others.items() if name not in in_rules}
-        self.constant = int(total.constant_term)
+        self.constant = int(dict(total.terms).get((), 0))
         self.count = compiled(total, [unknown.name for unknown in self.active])
         self.growing = growing(total, {u.name: u.low for u in self.active})
 

@@ -98,12 +98,13 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     for condition in conditions:
         match remainder_of(condition.form):
             case (top, bottom, 0) if condition.operation == "==":
+                if bottom.factors is None or bottom.factors[0] != 1:
+                    continue
                 product = bottom * quotient_of(top, bottom)
                 terms = (Polynomial((term,)) for term in form.terms)
                 shares = ((term, quotient(term, product)) for term in terms)
                 form = Polynomial.sum(
-                    term if share is None or share.denominator > 1 else top * share
-                    for term, share in shares
+                    term if share is None else top * share for term, share in shares
                 )
     return form
 
