@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 PAGE = "claims"
@@ -10,6 +12,16 @@ PAGE = "claims"
 @pytest.mark.parametrize("format", ["github", "sarif", "gitlab", "junit", "markdown", "html"])
 def test_in_every_format(answered, format):
     assert "4,160" in answered("claims", "README.md", "--format", format, code=1).stdout
+
+
+def test_each_place_in_json(answered):
+    stated = json.loads(answered("claims", "--format", "json", code=1).stdout)["claims"]
+    verdicts = [one["verdict"] for one in stated]
+    assert verdicts == ["wrong"] * 7 + ["right"] * 2 + ["unknown"]
+    (first,) = [one for one in stated if (one["path"], one["line"]) == ("README.md", 7)]
+    keys = ("column", "strength", "target", "actual", "because")
+    because = "beside it stands the name Net"
+    assert [first[key] for key in keys] == [9, "certain", "nets.py::Net", 4160, because]
 
 
 def test_update_leaves_line_ends_as_they_are(answered, place):
