@@ -298,8 +298,13 @@ class _Scanner:
         self.aliases: list[tuple[str, str]] = []
         self.exports: set[str] | None = None
         self.names: set[str] = set()
+        self.tables: dict[str, ast.expr] = {}  # of the top level
 
     def scan(self, path: str, tree: ast.Module) -> FileFacts:
+        for statement in tree.body:
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict):
+                names = (name for target in statement.targets for name in bound_names(target))
+                self.tables.update(dict.fromkeys(names, statement.value))
         for statement in flat(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self.imports.extend(imported(statement))
@@ -446,7 +451,7 @@ class _Scanner:
         arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         annotations = (item.annotation for item in arguments if item.arg in required)
         takes = (name for annotation in annotations for name in annotation_names(annotation))
-        returned, plain = returned_calls(node)
+        returned, plain = returned_calls(node, self.tables)
         inner = [item for item in flat(node.body) if isinstance(item, (ast.Import, ast.ImportFrom))]
         return replace(
             facts,

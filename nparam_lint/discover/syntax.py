@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -145,9 +145,13 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
+def returned_calls(
+    node: Function, tables: Mapping[str, ast.expr] | None = None
+) -> tuple[tuple[str, ...], frozenset[str]]:
     """The calls that create the returned values, and the plain names that are returned; of a tuple
-    or a dictionary (model, optimizer) those of each of its values."""
+    or a dictionary (model, optimizer) those of each of its values. `tables`: those of the file,
+    whose entries may be called."""
+    tables = tables or {}
     assigned: dict[str, list[ast.expr]] = {}
     returned: list[ast.expr] = []
     if isinstance(node, ast.AsyncFunctionDef):
@@ -176,10 +180,18 @@ def returned_calls(node: Function) -> tuple[tuple[str, ...], frozenset[str]]:
                 names.add(source.id)
                 returned += assigned.get(source.id, [])
             elif isinstance(source, ast.Call):
-                # `kind = Wide if wide else Net`, and `return kind(3)`
-                made = (source.func, *assigned.get(dotted_name(source.func), ()))
-                kinds = (kind for value in made for kind in choices(value))
-                callees |= dict.fromkeys(filter(None, map(dotted_name, kinds)))
+                called = [source.func]
+                while called:
+                    for kind in choices(called.pop(0)):
+                        name = dotted_name(kind)
+                        if not name or name in callees:
+                            continue
+                        callees[name] = None
+                        # `kind = Wide if wide else Net`, and `return kind(3)`
+                        values = assigned.get(name, [tables[name]] if name in tables else [])
+                        if isinstance(kind, ast.Subscript):  # `nets[name](3)`
+                            values = [ast.Subscript(value, kind.slice) for value in values]
+                        called += values
     return tuple(callees), frozenset(names)
 
 

@@ -175,10 +175,15 @@ def test_imports_and_aliases() -> None:
         ("kind = A if x else b.B\n    return kind(3)", {"kind", "A", "b.B"}),
         ("kind = {'a': A, 'b': b.B}[x]\n    return kind(3)", {"kind", "A", "b.B"}),
         ("return {'a': A, 'b': b.B}[x](3)", {"A", "b.B"}),
+        ("kinds = {'a': A, 'b': b.B}\n    return kinds[x](3)", {"kinds", "A", "b.B"}),
+        ("return KINDS[x](3)", {"KINDS", "C"}),
+        ("kind = KINDS[x]\n    return kind(3)", {"kind", "KINDS", "C"}),
+        ("return KINDS(3)", {"KINDS"}),
     ],
 )
 def test_returned_calls(body: str, returned: set[str]) -> None:
-    (facts,) = scan_source("m.py", f"def f(x):\n    {body}\n".encode()).functions
+    source = f"def f(x):\n    {body}\nKINDS = {{'c': C}}\n"
+    (facts,) = scan_source("m.py", source.encode()).functions
     assert set(facts.returned) == returned
 
 

@@ -384,6 +384,7 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "p.add_argument('--d', default=3)\nbuild(p.parse_args())\n",
             },
             [
+                "p = argparse.ArgumentParser() >> build(p.parse_args())",
                 "…['--name', 'net']…nets[args.name](args.d)  # with --name net",
                 "…['--name', 'big']…nets[args.name](args.d)  # with --name big",
             ],
