@@ -13,7 +13,7 @@ from .building.call_target import MISSING_ARGUMENTS, Call, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, SKIPPING, rung
 from .building.devices import DEVICES, take_turn
-from .building.downloads import Download
+from .building.downloads import Download, shapes_of
 from .building.partial_exec import explain, partial_file_of
 from .building.plain_gpu import answering, asked, gpu_notes, imported_anew, may_help, other_gpus
 from .building.project_import import cause_of
@@ -84,6 +84,7 @@ class ModelBuild:
     def __post_init__(self):
         self.origins, self.recipe = OriginLines(), self.job.build.recipe
         self.call, self.text = None, self.job.label  # none was made
+        self.weightless = []  # notes of the arguments for weights that were left out
         self.on_gpus = {}  # results of other machines that differ
         # Another process has built it, and once more with another result: constructors change what
         # is around them. This one has built nothing yet, and builds it as that did then.
@@ -107,6 +108,7 @@ class ModelBuild:
                 self.compare(result)
             result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
             result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
+            result["notes"] += self.weightless
         except Failure as failure:
             record_held()  # as long as what failed is there
             result = dict(failure.result, notes=failure.result.get("notes") or STATE.refusals)
@@ -205,7 +207,7 @@ class ModelBuild:
         script = without_effects(self.torch, self.left_out) if is_way else nothing
         with around, within or nothing, script:
             if is_way:
-                model, call = without_loaders(self.make_call, self.torch, self.left_out)
+                model, call = self.make_way()
             else:
                 model, call = self.make_call()
             model = only_module(self.torch, model, call.text)
@@ -213,9 +215,26 @@ class ModelBuild:
                 self.forward(model)
         return model, call
 
+    def make_way(self):
+        """The same of a way: where it fails for lack of weights, from then on without the arguments
+        that ask for them."""
+        try:
+            return without_loaders(self.make_call, self.torch, self.left_out)
+        except Exception as error:
+            failure, plain, text = error, self.call and self.call.plain, self.text
+            if not plain or plain.text is None:
+                raise
+        recipe, self.recipe = self.recipe, dataclasses.replace(self.recipe, call=plain.text)
+        model, call = without_loaders(self.make_call, self.torch, self.left_out)
+        if plain.shapes - shapes_of([only_module(self.torch, model, call.text)]):
+            self.recipe, self.text = recipe, text
+            raise failure
+        self.weightless = [plain.note]
+        return model, call
+
     def make_call(self):
         """(what the call gives, call)."""
-        call = self.call = Call(self.job, self.module)
+        call = self.call = Call(self.job, self.module, self.recipe)
         self.text = call.text
         STATE.constructions = {} if self.traced else None
         STATE.origins = self.origins
@@ -226,7 +245,7 @@ class ModelBuild:
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""
-        names = Call(self.job, self.module).namespace()
+        names = Call(self.job, self.module, self.recipe).namespace()
         names.setdefault("torch", self.torch)
         value = eval(compile(self.recipe.input, "<nparam input>", "eval"), names)
         model.eval()

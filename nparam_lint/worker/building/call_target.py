@@ -20,6 +20,7 @@ from ..tracing.failures import Failure, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
 from .call_arguments import Calls, element, parted, parts, takes_any
 from .config_objects import PLAIN, SYMBOL, TracedValue
+from .downloads import PlainCall
 from .partial_exec import Loss, loss_of, partial_file_of
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
@@ -43,12 +44,13 @@ class Call:
     """A call of the target, as text, evaluated in its module's namespace; remembers the arguments
     with which the callable was really called, because formulas refer to them."""
 
-    def __init__(self, job, module):
-        self.module, self.job, self.recipe = module, job, job.build.recipe
+    def __init__(self, job, module, recipe):
+        self.module, self.job, self.recipe = module, job, recipe
         # A way names none: what is called at last is known when it is called.
         self.function = self.find(job.build.callable) if job.build.callable else None
         self.arguments = {}
         self.names = {}  # what the call was evaluated in
+        self.plain = None  # without weights, if it failed
         self.text = job.build.callable or self.recipe.call
 
     def find(self, qualname):
@@ -135,7 +137,12 @@ class Call:
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
                 self.calls.change({n: TracedValue(n, v) for n, v in STATE.trace.point})
-        return self.evaluate(tree, names)
+        try:
+            return self.evaluate(tree, names)
+        except Exception as error:
+            with contextlib.suppress(Exception):  # as long as the names are there
+                self.plain = PlainCall(error, self.text, names) if self.job.build.is_way else None
+            raise
 
     def evaluate(self, tree, names):
         names["__nparam_call__"] = self.record
