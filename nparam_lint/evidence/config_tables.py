@@ -12,7 +12,6 @@ from nparam_lint.evidence.literal_tables import keys_of
 from nparam_lint.evidence.statements import calls_in
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -33,8 +32,7 @@ _TABLE = re.compile(
 
 def of_size(target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> Evidence:
     """That an entry of a table in the file at `path` is a size of a model."""
-    at = Position(path, entry.node.lineno, entry.node.col_offset + 1)
-    return Evidence(target, Way("size", at, entry.name), file, recipe)
+    return Evidence(target, entry.way(path), file, recipe)
 
 
 class ConfigTables:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from nparam_lint.discover.syntax import dotted_name, flat, tail, text_of
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,10 @@ class Entry(NamedTuple):
     def text(self) -> str:
         """As it is written in a call."""
         return json.dumps(self.key, ensure_ascii=False)
+
+    def way(self, path: str) -> Way:
+        """That it is a size; `path`: the file that it stands in."""
+        return Way("size", Position(path, self.node.lineno, self.node.col_offset + 1), self.name)
 
 
 class SizeTable(NamedTuple):

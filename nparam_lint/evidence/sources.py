@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
 from nparam_lint.evidence.option_objects import find_option_objects
+from nparam_lint.evidence.other_names import OtherNames
 from nparam_lint.evidence.sizes import find_sizes
 from nparam_lint.evidence.texts import find_texts
 
@@ -31,8 +33,10 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     tried."""
     with rare_collection():
         declared = [evidence for find in DECLARED for evidence in find(query)]
-        every = sorted([*declared, *called(query)], key=lambda evidence: evidence.rank)
-    yield from every
+        every = sorted([*declared, *called(query)], key=attrgetter("rank"))
+        sized = {evidence.target for evidence in declared if evidence.way.kind == "size"}
+        every += [*OtherNames(query, sized).of(every)]
+    yield from sorted(every, key=attrgetter("rank"))
 
 
 def called(query: EvidenceQuery) -> Iterator[Evidence]:
