@@ -186,8 +186,9 @@ class Slice(StatementSlice):
         statements = self.attributes(function, above, attributes, need, depth) if attributes else []
         names = parameter_names(function.args)
         local = {name for node in function.body for name in stores(node)}.difference(names)
-        if unset := need & local:
+        if unset := need & local - self.conditional:
             raise NoWay(f"{sorted(unset)[0]} is not known")
+        need -= local & self.conditional  # without a branch that sets it the script would fail, too
         parameters = [name for name in names if name in need]
         if parameters or variables(need):
             need -= set(parameters)
@@ -311,6 +312,8 @@ class Slice(StatementSlice):
                 statement = bound_method(owner.name, methods[attribute])
             elif attribute in fields:
                 statement = ast.parse(f"{item} = {owner.name}.{attribute}").body[0]
+            elif item in self.conditional:
+                continue
             else:
                 raise NoWay(f"{item} is not known")
             need.add(owner.name)

@@ -57,6 +57,7 @@ class StatementSlice(Struct):
     # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name)
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()  # names whose values only what is not run would give
+    conditional: set[str] = field(default_factory=set)  # names that a branch that is kept sets
 
     def check(self, *nodes: ast.AST) -> None:
         """Raise NoWay where running these would do more than make values."""
@@ -212,6 +213,7 @@ class StatementSlice(Struct):
             return []
         need.clear()
         need |= first.need | second.need | (loads(node.test) - BUILTINS)
+        self.conditional.update(*map(stores, (*first.statements, *second.statements)))
         return [ast.If(node.test, first.body() or [ast.Pass()], second.body())]
 
     def without_data(self, branch: _Branch, other: _Branch, at: str) -> _Branch:

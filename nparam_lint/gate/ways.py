@@ -18,9 +18,11 @@ from nparam_lint.ground.orders import Build
 from nparam_lint.ground.paths import within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from nparam_lint.evidence import Evidence
     from nparam_lint.gate.candidates import ProjectSource
+    from nparam_lint.ground.values import Position
 
 
 def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
@@ -48,22 +50,21 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     read_file = reader(session.root)
     session.inputs.add_source(str(session.home), paths, lambda at: digest(read_file(at)))
     definitions = {candidate.target: candidate.definitions for candidate in source.candidates}
-    candidates: list[Candidate] = []
-    counts: Counter[Target] = Counter()
-    untried: Counter[str] = Counter()
-    builds: set[object] = set()
     query = EvidenceQuery(source.discovery, undeclared, paths, read_file)
+    distinct: dict[object, Evidence] = {}
     for evidence in sources.find_evidence(query):
+        is_file = not evidence.target.callable and evidence.target not in targets
+        if is_file or evidence.target in undeclared:
+            key = (evidence.target, evidence.file, evidence.recipe)
+            distinct.setdefault(key, evidence)
+    tried = _tried([*distinct.values()], session.settings.ways)
+    candidates: list[Candidate] = []
+    untried: Counter[str] = Counter()
+    for evidence, is_tried in zip(distinct.values(), tried, strict=True):
         target, way = evidence.target, evidence.way
-        build_key = (target, evidence.file, evidence.recipe)
-        is_file = not target.callable and target not in targets
-        if not (is_file or target in undeclared) or build_key in builds:
-            continue
-        builds.add(build_key)
-        if counts[target] >= session.settings.ways > 0:
+        if not is_tried:
             untried[str(target)] += 1
             continue
-        counts[target] += 1
         position = source.discovery.positions.get((target.location, target.callable), way.position)
         device = session.settings.for_file(target.location).device
         recipe = dataclasses.replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
@@ -78,6 +79,23 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         gaps=query.gaps,
         findings=[*selection.findings, *map(unreadable, query.problems)],
     )
+
+
+def _tried(ways: Sequence[Evidence], most: int) -> list[bool]:
+    """Which of the ways are tried: as many of each target as the limit says, 0 for all. The first
+    of each place comes before the second of any: a script that is run in many ways leaves some for
+    the others."""
+    of_place: Counter[tuple[Target, Position]] = Counter()
+    numbers: list[int] = []
+    for evidence in ways:
+        of_place[evidence.target, evidence.way.position] += 1
+        numbers.append(of_place[evidence.target, evidence.way.position])
+    tried = [False] * len(ways)
+    of_target: Counter[Target] = Counter()
+    for at in sorted(range(len(ways)), key=numbers.__getitem__):
+        tried[at] = of_target[ways[at].target] < most or most == 0
+        of_target[ways[at].target] += 1
+    return tried
 
 
 def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
