@@ -21,6 +21,7 @@ from nparam_lint.discover.syntax import (
     words_in,
 )
 from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.commands import UNKNOWN
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
 from nparam_lint.evidence.statement_slices import LOCAL
@@ -33,7 +34,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS
+from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS, RUN_SETTING
 from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
@@ -270,6 +271,21 @@ class CallSearch:
         extending = (other for other, text in self.extending.items() if imports.search(text))
         scripts = dict.fromkeys((path, *extending))
         return [command for script in scripts for command in self.query.commands.of(script)]
+
+    def whole_commands_of(self, path: str) -> list[Command]:
+        """The commands of a script that reads their words itself; of those that differ in what a
+        model does not depend on, the first."""
+        commands: dict[tuple[str, ...], Command] = {}
+        for command in self.commands_of(path):
+            pairs = [
+                (word, re.split(r"[.-]", word.partition("=")[0])[-1]) for word in command.words
+            ]
+            of_model = (
+                word for word, name in pairs if "=" not in word or not RUN_SETTING.match(name)
+            )
+            if command.words and not any(map(UNKNOWN.search, command.words)):
+                commands.setdefault(tuple(of_model), command)
+        return [*commands.values()]
 
     @cached_property
     def extending(self) -> dict[str, bytes]:

@@ -31,7 +31,7 @@ _VARIABLE = re.compile(
     r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
-_UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
 _TO_FILL_IN = re.compile(r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]")
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
@@ -67,7 +67,7 @@ class Command(NamedTuple):
             else:
                 name = None
         pairs = words_of_option.items()
-        return {name: words for name, words in pairs if not any(map(_UNKNOWN.search, words))}
+        return {name: words for name, words in pairs if not any(map(UNKNOWN.search, words))}
 
 
 class Commands:

@@ -23,6 +23,7 @@ from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_
 from nparam_lint.evidence.named_models import LOOKED_UP, ChosenModel, named_models
 from nparam_lint.evidence.options import (
     NeedsCommand,
+    arguments_of_script,
     contradicts,
     default_text,
     parsed_names,
@@ -41,17 +42,20 @@ from nparam_lint.evidence.statements import (
     NotRun,
     NoWay,
     assign,
+    calls_in,
     changes,
     does_work,
     is_harmless_outside,
     is_of_data,
     loads,
+    source_of,
     stores,
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
     IN_TABLE,
     READS_CONFIG,
+    READS_WORDS,
     RUN_SETTING,
     SCRIPT_FILE,
     TEST_FILE,
@@ -354,6 +358,13 @@ class FileCalls:
             used_by = [call, *cut.read]
             return with_defaults(statements, used_by, text.options, cut.unknown, text.stored, words)
 
+        if (reader := cut.home.reader_of_words([*statements, ast.Expr(call)])) is not None:
+            whole = self.search.whole_commands_of(cut.home.path)
+            for command in whole:
+                command_line = arguments_of_script(command.words)
+                yield [*command_line, *reader, *filled()], f"as in {command.place}"
+            if whole and not reader:
+                return
         lacking: NeedsCommand | None = None
         try:
             yield filled(), " ".join(["with", *chosen[named.option]]) if named and chosen else ""
@@ -394,6 +405,21 @@ class FileCalls:
                 raise lacking
             words = words_for(text.options[lacking.option], value)
             yield filled({lacking.option: words}), f"with {' '.join(words)}"
+
+    def reader_of_words(self, statements: Sequence[ast.stmt]) -> list[ast.stmt] | None:
+        """What has to run before for a script that reads the words of its command itself: nothing;
+        or what sets its globals, which have defaults. None: it does not read them."""
+        for node in self.tree.body:
+            text = ast.unparse(node) if isinstance(node, ast.Expr) else ""
+            if text.startswith("exec(open("):  # as nanoGPT does it
+                return [node]
+        calls = {dotted_name(c.func) for node in statements for c in calls_in(node)}
+        for symbol in (self.resolve(name) for name in calls if name and self.is_bound(name)):
+            if symbol and symbol.kind == "function":
+                function = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+                if function and READS_WORDS.search(ast.unparse(function)):
+                    return []
+        return [] if READS_WORDS.search(source_of(statements)) else None
 
     def value(self, option: str, chosen: Mapping[str, Sequence[str]]) -> str | None:
         """The one that an option has: by these words, or its default."""

@@ -220,7 +220,7 @@ class SourceText(Struct, dict=True):
             elif isinstance(node, (ast.Assign, ast.AnnAssign)) and stores(node):
                 is_once = sure.isdisjoint(stores(node)) and node in top
                 is_plain = not any(calls_in(node)) or not self.flags.isdisjoint(stores(node))
-                is_simple = is_once and is_plain and loads(node) <= sure
+                is_simple = is_once and is_plain and loads(node) <= sure - {"sys"}
                 (sure if is_simple else often).update(stores(node))
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
                 often |= stores(node) | changes(node)

@@ -14,6 +14,7 @@ CONFIG_OPTION = re.compile(
     r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
     r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
 )
+READS_WORDS = re.compile(r"\bsys\.argv\b|\bfrom_cli\(\)")  # those of its command, without a parser
 # Settings of a run: a model does not depend on them.
 RUN_SETTING = re.compile(
     r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"

@@ -366,6 +366,14 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "from runner import Net >> Net(self.d, h=self.h)"
             ],
         ),
+        # What a branch sets is known where the branch is taken, as in the script.
+        (
+            {
+                "a.py": f"{USE}def fit(kind):\n    if kind == 'a':\n        d = 3\n"
+                "    elif kind == 'b':\n        d = 4\n    Net(d)\nfit('b')\n"
+            },
+            ["if 'b' == 'a':\n    d = 3\nelif 'b' == 'b':\n    d = 4 >> Net(d)"],
+        ),
         # What a function sets of itself before.
         (
             {

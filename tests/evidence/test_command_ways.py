@@ -190,6 +190,30 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
             },
             {"": "", "['--d', '4']": "as in README.md:1"},
         ),
+        # A script that reads its words itself gets them all: each command once for the model.
+        *(
+            (
+                f"import sys\nfrom omegaconf import OmegaConf\nfrom words import get\n{USE}{read}",
+                {
+                    "words.py": "from omegaconf import OmegaConf\ndef get():\n"
+                    "    return OmegaConf.from_cli().d\n",
+                    "README.md": "python fit.py d=2\npython fit.py d=2 train.lr=3\n"
+                    "python fit.py d=$D\n",
+                },
+                {"['d=2']": "as in README.md:1"},
+            )
+            for read in (
+                "Net(OmegaConf.from_cli().d)\n",
+                "Net(get())\n",
+                "d = sys.argv[1]\nNet(d)\n",
+            )
+        ),
+        # So does one whose globals a file changes, which has its defaults, too.
+        (
+            f"{USE}d = 3\nexec(open('configurator.py').read())\nNet(d)\n",
+            {"README.md": "python fit.py --d=2\n"},
+            {"['--d=2']": "as in README.md:1", "": ""},
+        ),
         # Options of docopt are those that commands give.
         (
             DOCOPT,
