@@ -14,7 +14,8 @@ from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, SKIPPING, rung
 from .building.devices import DEVICES, take_turn
 from .building.downloads import Download, shapes_of
-from .building.partial_exec import explain, partial_file_of
+from .building.partial_exec import loss_behind, partial_file_of
+from .building.placeholders import check_model
 from .building.plain_gpu import answering, asked, gpu_notes, imported_anew, may_help, other_gpus
 from .building.project_import import cause_of
 from .building.script_effects import without_effects, without_loaders
@@ -124,7 +125,8 @@ class ModelBuild:
             result = self.build_on(name)
         except (Failure, NextRung):
             raise
-        except BaseException as error:
+        except BaseException as raised:
+            error = STATE.refused or raised  # code in C says something else of its arguments
             record = {"device": device, "reason": describe(error)}
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
@@ -170,9 +172,9 @@ class ModelBuild:
         reason = f"{self.text} {verb}{describe(error)}"
         is_early = isinstance(error, AttributeError) and BEFORE_SUPER.search(reason)
         is_denied = is_refusal(error) and not STATE.refusals  # by the kernel, which says no more
-        lost, loss = explain(root_cause(error))
+        loss = loss_behind(root_cause(error))
         package = (loss and loss.package) or missing_package(error)
-        line = error.line if isinstance(error, LostName) else loss and loss.line
+        lost = f" ({loss.first})" if loss and not isinstance(error, LostName) else ""
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(reason)
         cause = cause_of(error, "arguments_missing" if is_short else "raised")
         unknown = self.call.unknown_argument(error) if self.call else None
@@ -191,7 +193,7 @@ class ModelBuild:
             reason + lost,
             package=package,
             hint=hint,
-            source=line or line_of_error(error),
+            source=(loss and loss.line) or line_of_error(error),
             devices=devices,
             missing=missing,
             notes=self.partial_note(),
@@ -210,9 +212,11 @@ class ModelBuild:
                 model, call = self.make_way()
             else:
                 model, call = self.make_call()
+            check_model(model)
             model = only_module(self.torch, model, call.text)
             if self.recipe.input:
                 self.forward(model)
+                check_model(model)
         return model, call
 
     def make_way(self):

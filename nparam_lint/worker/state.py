@@ -73,6 +73,7 @@ class State:
         self.running = []  # files of the project that are being run, the innermost last
         self.foreign = None  # the package outside of the project that is being run, if any
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
+        self.placeholders = {}  # dotted name of what is not installed -> what stands for it
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         self.begin_model()
 
@@ -91,6 +92,7 @@ class State:
         self.gpu_import_questions.update(self.gpu_questions)
         self.gpu_questions = {}
         self.refusals = []  # what the guard refused, in words
+        self.refused = None  # the error of the first placeholder of which a value was needed
         self.read_values = False  # whether the build has read a value of a tensor
         self.saw_meta = None  # the line of the project that could tell that it is built on meta
         self.constructions = None  # id of a module -> its Construction, while one is built

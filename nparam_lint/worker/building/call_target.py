@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import inspect
 import operator
-import os
 import re
 import sys
 import types
@@ -16,12 +15,13 @@ from ...ground.nearest import did_you_mean
 from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
-from ..tracing.failures import Failure, describe, install, missing_package
+from ..tracing.failures import Failure, Loss, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
 from .call_arguments import Calls, element, parted, parts, takes_any
 from .config_objects import PLAIN, SYMBOL, TracedValue
 from .downloads import PlainCall
-from .partial_exec import Loss, loss_of, partial_file_of
+from .partial_exec import partial_file_of
+from .placeholders import check_imported, is_placeholder
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
@@ -57,9 +57,11 @@ class Call:
         target, where = self.module, self.module.__name__
         for part in qualname.split("."):
             try:
-                target = getattr(target, part)
+                value = getattr(target, part)
+                check_imported(value)
             except Exception as error:
                 raise self.missing(target, where, part, error) from None
+            target = value
             where += "." + part
         if not callable(target):
             reason = f"{qualname} is {type(target)}, not a class or function"
@@ -70,9 +72,9 @@ class Call:
         """The Failure for a name that its holder does not have, or for which its `__getattr__`
         failed, which may import something."""
         reason, loss = f"{where} has no {name!r}", None
-        if holder is self.module:  # its file, or one that it star-imports, was read in part
+        if holder is self.module:
             part = partial_file_of(self.module)
-            _, loss = loss_of(name, os.path.realpath(getattr(self.module, "__file__", None) or ""))
+            loss = getattr(error, "loss", None)
             loss = loss or (Loss(describe(part.failure)) if part and part.failure else None)
         if loss is None and not is_about(error, holder, name):
             loss = Loss(describe(error), line_of_error(error), missing_package(error))
@@ -227,7 +229,8 @@ class Call:
             }
             only = next(iter(classes.values())) if len(classes) == 1 else None
             candidate = classes.get(self.job.build.callable.split(".")[-1] + "Config", only)
-        if isinstance(candidate, type) and not candidate.__module__.startswith(NO_CONFIG):
+        is_class = isinstance(candidate, type) and not is_placeholder(candidate)
+        if is_class and not candidate.__module__.startswith(NO_CONFIG):
             with contextlib.suppress(Exception):
                 candidate()
                 return candidate

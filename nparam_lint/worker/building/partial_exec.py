@@ -15,7 +15,6 @@ import sys
 import textwrap
 import types
 from traceback import walk_tb
-from typing import NamedTuple
 
 from ...ground.script_words import (
     FILE_FUNCTIONS,
@@ -29,12 +28,11 @@ from ...ground.script_words import (
     WORK_NAMES,
 )
 from ..state import STATE
-from ..tracing.failures import LostName, NotTracked, describe, missing_package
+from ..tracing.failures import Loss, LostName, NotTracked, describe, missing_package
 from ..tracing.project_paths import is_ours, is_project, relative
 from . import downloads
+from .placeholders import CHECK, import_handler, is_placeholder, placeholder, without_values
 
-OF_MODULE = r"(partially initialized )?module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
-FROM_MODULE = r"cannot import name '(?P<name>\w+)' from (.* )?'(?P<module>[\w.]+)'"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
@@ -155,20 +153,10 @@ def may_be_elsewhere(error):
     if not isinstance(error, ImportError) or STATE.tolerates_imports:
         return False
     if not isinstance(error, ModuleNotFoundError):  # lost in a file read in part
-        return error.path not in STATE.partial_files and not explain(error)[0]
+        return error.path not in STATE.partial_files
     missing = (error.name or "").split(".")[0]
     STATE.record.shared.facts["importable", missing] = str(missing in STATE.names)
     return missing in STATE.names or missing in sys.modules
-
-
-class Loss(NamedTuple):
-    """Why a name is missing, and the missing package that caused it. `first`: the loss that this
-    follows from, in words; `line`: where it was lost first."""
-
-    why: str
-    line: str | None = None
-    package: str | None = None
-    first: str | None = None
 
 
 class PartialFile:
@@ -201,7 +189,7 @@ class PartialFile:
             self.own_getattr, names["__getattr__"] = names.get("__getattr__"), explain
         exports = names.get("__all__")
         if isinstance(exports, (list, tuple)):  # `from … import *` gets what there is
-            names["__all__"] = [name for name in exports if name not in self.lost]
+            names["__all__"] = [name for name in exports if name in names or name not in self.lost]
 
     def explain_loss(self, name):
         """The module's `__getattr__`: tells another file why it cannot have a name."""
@@ -212,10 +200,7 @@ class PartialFile:
         if loss is None:
             module = self.namespace["__name__"]
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        error = LostName(f"{relative(self.path)} has no {name!r}: {loss.why}", name=loss.package)
-        error.first, _ = loss_of(name, self.path)
-        error.line = loss.line
-        raise error
+        raise LostName(f"{relative(self.path)} has no {name!r}: {loss.why}", loss)
 
     def run(self, body):
         for node in body:
@@ -224,13 +209,28 @@ class PartialFile:
             if isinstance(node, ast.If):
                 self.condition(node)
             elif isinstance(node, ast.Try) and not self.is_kept(node):
-                self.run(
-                    [*node.body, *node.orelse, *node.finalbody]
-                )  # not what it does if it fails
+                self.attempt(node)
             elif self.is_kept(node):
                 self.execute(node)
             else:
                 self.skip(node, "set at line {} by work that nparam-lint does not run")
+
+    def attempt(self, node):
+        """Run the parts of a `try` statement that are not skipped: not what it does if it fails,
+        unless it then goes on without a package."""
+        handler, parts = import_handler(node), [*node.body, *node.orelse]
+        imports = [part for part in node.body if isinstance(part, IMPORTS) or is_check(part)]
+        with contextlib.suppress(Exception, SystemExit):  # another is told when it is run below
+            try:
+                self.exec(imports if handler else [])
+            except ImportError:
+                parts = handler.body
+        self.run([*parts, *node.finalbody])
+
+    def exec(self, body):
+        code = compile(ast.Module(body, []), self.path, "exec", self.flags, True)
+        with without_values():
+            exec(code, self.namespace)
 
     def condition(self, node):
         if not self.harmless(node.test):
@@ -238,10 +238,11 @@ class PartialFile:
             return
         code = compile(ast.Expression(node.test), self.path, "eval", self.flags, True)
         try:
-            branch = node.body if eval(code, self.namespace) else node.orelse
+            with without_values():
+                branch = node.body if eval(code, self.namespace) else node.orelse
         except Exception as error:
             why = "set under a condition at line {} that failed (" + downloads.explain(error) + ")"
-            self.lose(node, why)
+            self.lose(node, why, before=loss_behind(error))
         else:
             self.run(branch)
 
@@ -279,7 +280,10 @@ class PartialFile:
         if isinstance(value, type) and getattr(value, "__module__", "") == module:
             # A class of this file: a config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in value.__mro__)
-        return name in FILE_FUNCTIONS
+        return name in FILE_FUNCTIONS or name == CHECK
+
+    def is_lost(self, name):
+        return name in self.lost or is_placeholder(self.namespace.get(name))
 
     def unregistered(self, node):
         """A definition without the decorators of a registry that could not be imported
@@ -288,7 +292,7 @@ class PartialFile:
             item
             for item in node.decorator_list
             if not REGISTERS.search(name := dotted(getattr(item, "func", item)))
-            or name.partition(".")[0] not in self.lost
+            or not self.is_lost(name.partition(".")[0])
         ]
         if len(decorators) < len(node.decorator_list):
             node = copy.copy(node)
@@ -296,51 +300,64 @@ class PartialFile:
         return node
 
     def execute(self, node):
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            node = self.unregistered(node)
-        code = compile(ast.Module([node], []), self.path, "exec", self.flags, True)
+        is_definition = isinstance(node, (*FUNCTIONS, ast.ClassDef))
         try:
-            exec(code, self.namespace)
+            self.exec([self.unregistered(node) if is_definition else node])
         except (Exception, SystemExit) as error:
             is_own = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
             refused = isinstance(node, ast.Raise) or (isinstance(error, AssertionError) and is_own)
             if may_be_elsewhere(error) or refused:
                 raise
-            is_import = isinstance(node, ast.ImportFrom) and isinstance(error, ImportError)
+            is_import = isinstance(node, IMPORTS) and isinstance(error, ImportError)
             if is_import and len(node.names) > 1:  # the others may be there
                 for alias in node.names:
                     one = copy.copy(node)
                     one.names = [alias]
                     self.execute(one)
                 return
-            why, package, line = "line {} failed", missing_package(error), None
-            if isinstance(error, LostName):
-                first, line = error.first, error.line
-            else:
+            why, before, package = "line {} failed", loss_behind(error), missing_package(error)
+            if not isinstance(error, LostName):
                 why += ": " + downloads.explain(error)
-                first, loss = loss_of(*absent(error))
-                if loss:
-                    package, line = package or loss.package, loss.line
-            self.lose(node, f"{why} ({first})" if first else why, package, first, line)
+            self.lose(node, f"{why} ({before.first})" if before else why, package, before)
+            if is_definition or isinstance(node, IMPORTS):
+                self.stand_in(node)
         else:
             for name in bound_names(node):
                 self.lost.pop(name, None)
+
+    def stand_in(self, node):
+        """Bind a placeholder to the name of a definition that failed for a missing package, or of
+        what an import would have had. (Another value might have been None.)"""
+        path = f"{self.namespace['__name__']}.{getattr(node, 'name', '')}"
+        if isinstance(node, IMPORTS):
+            alias, module = node.names[0], getattr(node, "module", None)
+            path = f"{module}.{alias.name}" if module else alias.name
+            top = path.partition(".")[0]
+            if top in STATE.names or getattr(node, "level", 0) or alias.name == "*":
+                return  # a file of the project
+            path = path if module or alias.asname else top
+        for name in bound_names(node) & set(self.lost):
+            if self.lost[name].package:
+                self.namespace[name] = placeholder(path, name, self.lost[name])
 
     def skip(self, node, why):
         if self.failure is not None:  # else it would have been run with the rest
             why += f", since the file failed ({describe(self.failure)})"
         self.lose(node, why, missing_package(self.failure))
 
-    def lose(self, node, why, package=None, first=None, line=None):
+    def lose(self, node, why, package=None, before=None):
+        """Take away the names that a statement sets. `before`: the Loss that it failed for."""
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             for call in calls_in(node):
                 names |= changed_by(call, self.namespace, self.functions, set())
-        line = line or f"{relative(self.path)}:{node.lineno}"
+        why, file = why.replace("{}", str(node.lineno), 1), relative(self.path)
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
                 self.namespace.pop(name, None)
-                loss = Loss(why.replace("{}", str(node.lineno), 1), line, package, first)
+                loss = Loss(why, f"{file}:{node.lineno}", package, f"{name!r} in {file}: {why}")
+                if before:
+                    loss = before._replace(why=why, package=package or before.package)
                 self.lost.setdefault(name, loss)
 
 
@@ -428,42 +445,19 @@ def definition_of(code):
     return None
 
 
-def explain(error):
-    """(text, Loss): if an exception is about a name that was lost when a file was read in part, why
-    it was lost; ("", None) of another."""
-    words, loss = loss_of(*absent(error))
-    return (f" ({words})" if loss else "", loss)
+def is_check(node):
+    return isinstance(node, ast.Expr) and dotted(getattr(node.value, "func", node)) == CHECK
 
 
-def absent(error):
-    """The missing name that an exception is about, and the file that should have it."""
-    if isinstance(error, NameError):
-        *_, (frame, _) = walk_tb(error.__traceback__)
-        file = frame.f_code.co_filename
-        if file.startswith("<nparam "):  # a call, which has the names of its module
-            file = frame.f_globals.get("__file__") or file
-        name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
-        return name, os.path.realpath(file)
-    pattern = OF_MODULE if isinstance(error, AttributeError) else FROM_MODULE
-    is_lookup = isinstance(error, (AttributeError, ImportError))
-    match = re.match(pattern, str(error)) if is_lookup else None
-    module = sys.modules.get(match["module"]) if match else None
-    path = getattr(module, "__file__", None)
-    return (match["name"], os.path.realpath(path)) if path else ("", "")
-
-
-def loss_of(name, path):
-    """(words, Loss) of a name that the file at `path` lost when it was read in part, or that it
-    would have imported by `from … import *` from a file that lost it; (None, None) if there is
-    none. The words describe the original loss."""
-    todo, visited = [path], set()
-    while todo:
-        file = todo.pop(0)
-        if file not in visited:
-            visited.add(file)
-            part, record = STATE.partial_files.get(file), STATE.record.files.get(file)
-            if part is not None and name in part.lost:
-                loss = part.lost[name]
-                return loss.first or f"{name!r} in {relative(file)}: {loss.why}", loss
-            todo += sorted(record.imports) if record else ()
-    return None, None
+def loss_behind(error):
+    """The Loss that an exception follows from: of a placeholder, of a name that another file has
+    lost, or of one that is undefined where it is used; None where it is about anything else."""
+    if not isinstance(error, NameError) or hasattr(error, "loss"):
+        return getattr(error, "loss", None)
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    file = frame.f_code.co_filename
+    if file.startswith("<nparam "):  # a call, which has the names of its module
+        file = frame.f_globals.get("__file__") or file
+    name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
+    part = STATE.partial_files.get(os.path.realpath(file))
+    return part.lost.get(name) if part else None

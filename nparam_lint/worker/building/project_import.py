@@ -34,6 +34,7 @@ from . import tokenizers
 from .definitions import mark_definitions
 from .downloads import explain
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
+from .placeholders import guard_imports, without_values
 from .plain_gpu import may_help
 from .side_effect_guard import is_refusal
 
@@ -229,6 +230,7 @@ def compiled(source, path):
         tree = ast.parse(source, path)
         is_script = would_work(tree)
         mark_definitions(tree, path)
+        guard_imports(tree)
         return tree, is_script, compile(tree, path, "exec", dont_inherit=True)
     except (RecursionError, MemoryError):
         return None, False, compile(source, path, "exec", dont_inherit=True)
@@ -246,7 +248,8 @@ def run_project(module, tree, is_script, code, path):
     if tree is None or (path not in STATE.suspects and not is_script):
         clean = dict(names)
         try:
-            exec(code, names)
+            with without_values():
+                exec(code, names)
             return
         except (Exception, SystemExit) as error:
             if tree is None or may_be_elsewhere(error):

@@ -104,9 +104,22 @@ class NotTracked(ModuleNotFoundError):
         super().__init__(text.format(file, shlex.quote(file)))
 
 
+class Loss(NamedTuple):
+    """Why a name is missing in a file that was read in part, and the missing package that caused
+    it. `first`: the same of the name that was lost first, in words; `line`: where that was."""
+
+    why: str
+    line: Optional[str] = None
+    package: Optional[str] = None
+    first: str = ""
+
+
 class LostName(ModuleNotFoundError):
-    """A name that another file needs from a file that was read in part, and that was lost there.
-    `name`: the missing package that caused it, or None; `line`: where that was."""
+    """A name that another file needs from a file that was read in part, and that was lost there."""
+
+    def __init__(self, text, loss):
+        super().__init__(text, name=loss.package)
+        self.loss = loss
 
 
 class Failure(Exception):
