@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def steady(text: str, cwd: Path) -> str:
         (rf"{re.escape(str(cwd.parent))}(?=\W)", "ABOVE"),
         (re.escape(sys.executable), "PYTHON"),
         (re.escape(sys.prefix), "PREFIX"),
-        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*$", "INTERPRETER"),
+        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*(\n(· )?meta)?$", "INTERPRETER"),
         (r" · [0-9.]+ s · PYTHON \(.*?\) · torch [^<]*", " · INTERPRETER"),
         (r" \([0-9]+ from the cache\)| · [0-9]+ from the cache|, from the cache", ""),
         (r"(?m)\s·\s+[0-9.]+\s+s(?=$|<)|^[0-9.]+ s\n", ""),
@@ -76,7 +77,8 @@ class PageRun:
         if config.getoption("update"):
             page.write_text(written, "utf-8", newline="")
         else:
-            assert written.split("\n") == text.split("\n")
+            pages = text.splitlines(), written.splitlines()
+            assert written == text, "\n".join(unified_diff(*pages, "page", "now", lineterm=""))
 
     def block(self, found: re.Match[str]) -> str:
         marks, kind, path, content = found.groups()
