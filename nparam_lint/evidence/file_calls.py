@@ -21,19 +21,7 @@ from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
 from nparam_lint.evidence.named_models import LOOKED_UP, ChosenModel, named_models
-from nparam_lint.evidence.options import (
-    NeedsCommand,
-    arguments_of_script,
-    contradicts,
-    default_text,
-    parsed_names,
-    tested,
-    uses,
-    value_in,
-    variants,
-    with_defaults,
-    words_for,
-)
+from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import NeedsCaller, Slice
@@ -42,28 +30,24 @@ from nparam_lint.evidence.statements import (
     NotRun,
     NoWay,
     assign,
-    calls_in,
     changes,
     does_work,
     is_harmless_outside,
     is_of_data,
     loads,
-    source_of,
     stores,
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
     IN_TABLE,
     READS_CONFIG,
-    READS_WORDS,
-    RUN_SETTING,
     SCRIPT_FILE,
     TEST_FILE,
 )
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.scan import Import
     from nparam_lint.discover.syntax import Function
@@ -72,8 +56,6 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _FILES = 3  # other files through which arguments are followed
-_FLAGS = "__import__('absl.flags').flags.FLAGS"
-_FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 _ENTRIES = 3  # of a table that a loop runs over
 
 
@@ -308,7 +290,7 @@ class FileCalls:
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 # What a factory says of other sizes, the calls of that say too.
                 most = 1 if rank == FACTORY else None
-                filled = [*islice(self.with_options(cut, call, target, named), most)]
+                filled = [*islice(OptionWays(self, cut, call, target, named), most)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
@@ -333,100 +315,6 @@ class FileCalls:
             return False
         changed = {name.id for name in self.changed_imports} | self.text.changing
         return not changed.isdisjoint(loads(node))
-
-    def with_options(
-        self, cut: Cut, call: ast.Call, target: Target, named: ChosenModel | None
-    ) -> Iterator[tuple[list[ast.stmt], str]]:
-        """The statements with the options that they use: with their defaults, as each command says
-        what the model depends on, and with each other value that an option offers. Where one has no
-        default, and no command gives it a value, the first value that it is compared with. And a
-        note, which that is. `named`: the option by which the call says which model it gives."""
-        text, statements = cut.home.text, cut.statements
-        flags = text.flags if not text.flags.isdisjoint(loads(*statements, call)) else set()
-        if flags:
-            statements = [*ast.parse(_FLAGS_ARE_PARSED).body, *statements]
-        # With another value than its own, an option that names the model gives another one.
-        naming = {node.attr for node in ast.walk(call.func) if isinstance(node, ast.Attribute)}
-        chosen: dict[str, tuple[str, ...]] = {}
-        if named:
-            naming.add(named.option)
-            chosen_words = named.words_in(text.options)
-            chosen = {named.option: chosen_words} if chosen_words else {}
-
-        def filled(command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
-            words = {**chosen, **(command or {})}
-            used_by = [call, *cut.read]
-            return with_defaults(statements, used_by, text.options, cut.unknown, text.stored, words)
-
-        if (reader := cut.home.reader_of_words([*statements, ast.Expr(call)])) is not None:
-            whole = self.search.whole_commands_of(cut.home.path)
-            for command in whole:
-                command_line = arguments_of_script(command.words)
-                yield [*command_line, *reader, *filled()], f"as in {command.place}"
-            if whole and not reader:
-                return
-        lacking: NeedsCommand | None = None
-        try:
-            yield filled(), " ".join(["with", *chosen[named.option]]) if named and chosen else ""
-        except NeedsCommand as why:
-            lacking = why
-        names, is_whole = uses([*statements, call, *cut.read], parsed_names(statements) | flags)
-        tried: set[object] = set()
-        for command in self.search.commands_of(cut.home.path):
-            by_option = command.by_option(text.options)
-            is_other = any(self.value(n, by_option) != self.value(n, chosen) for n in naming)
-            if is_other or contradicts(by_option, statements):
-                continue
-            read = {
-                n for n in by_option if n in names or (is_whole and self.search.reads(target, n))
-            }
-            key = frozenset((name, by_option[name]) for name in read - naming)
-            if not key or key in tried:
-                continue
-            with suppress(NoWay):
-                if flags:
-                    values = {name: value_in(by_option[name]) for name in read & names}
-                    lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
-                    commanded = [*ast.parse("\n".join(lines)).body, *filled()]
-                else:
-                    commanded = filled(by_option)
-                yield commanded, f"as in {command.place}"
-                tried.add(key)
-        if lacking is None:
-            is_alone = named is not None and not self.search.needs_arguments(target)
-            for name, option in text.options.items() if not is_alone else ():
-                is_direct = name in names - naming and not is_whole
-                is_used = is_direct or (is_whole and self.search.decides(target, name))
-                for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
-                    with suppress(NoWay):
-                        yield filled({name: words}), f"with {' '.join(words)}"
-        elif not tried:
-            if (value := next(tested(lacking.option, statements), None)) is None:
-                raise lacking
-            words = words_for(text.options[lacking.option], value)
-            yield filled({lacking.option: words}), f"with {' '.join(words)}"
-
-    def reader_of_words(self, statements: Sequence[ast.stmt]) -> list[ast.stmt] | None:
-        """What has to run before for a script that reads the words of its command itself: nothing;
-        or what sets its globals, which have defaults. None: it does not read them."""
-        for node in self.tree.body:
-            text = ast.unparse(node) if isinstance(node, ast.Expr) else ""
-            if text.startswith("exec(open("):  # as nanoGPT does it
-                return [node]
-        calls = {dotted_name(c.func) for node in statements for c in calls_in(node)}
-        for symbol in (self.resolve(name) for name in calls if name and self.is_bound(name)):
-            if symbol and symbol.kind == "function":
-                function = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
-                if function and READS_WORDS.search(ast.unparse(function)):
-                    return []
-        return [] if READS_WORDS.search(source_of(statements)) else None
-
-    def value(self, option: str, chosen: Mapping[str, Sequence[str]]) -> str | None:
-        """The one that an option has: by these words, or its default."""
-        if option in chosen:
-            return value_in(chosen[option])
-        call = self.text.options.get(option)
-        return default_text(call) if call else None
 
     def cut_with_globals(
         self, place: Place, target: Target, nodes: list[ast.AST], entry: int

@@ -1,0 +1,165 @@
+"""The ways that the options of a script make of one call: by their defaults, by commands, by the
+values that they offer."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.evidence.options import (
+    NeedsCommand,
+    arguments_of_script,
+    contradicts,
+    default_text,
+    parsed_names,
+    tested,
+    uses,
+    value_in,
+    variants,
+    with_defaults,
+    words_for,
+)
+from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
+from nparam_lint.ground.script_words import READS_WORDS, RUN_SETTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.evidence.file_calls import Cut, FileCalls
+    from nparam_lint.evidence.named_models import ChosenModel
+    from nparam_lint.ground.notation import Target
+
+    # The statements before the call, and a note.
+    FilledIn = tuple[list[ast.stmt], str]
+
+_FLAGS = "__import__('absl.flags').flags.FLAGS"
+_FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
+
+
+class OptionWays:
+    """What stands before a call, with the options that it uses. `cut`: its statements; `named`: the
+    option by which the call says which model it gives. Raises NoWay where one has no value."""
+
+    def __init__(
+        self,
+        calls: FileCalls,
+        cut: Cut,
+        call: ast.Call,
+        target: Target,
+        named: ChosenModel | None,
+    ) -> None:
+        self.search, self.home = calls.search, cut.home
+        self.cut, self.call, self.target, self.named = cut, call, target, named
+        self.options_of_call, self.options = calls.text.options, cut.home.text.options
+        flags = cut.home.text.flags
+        self.flags = set() if flags.isdisjoint(loads(*cut.statements, call)) else flags
+        start = ast.parse(_FLAGS_ARE_PARSED).body if self.flags else []
+        self.statements = [*start, *cut.statements]
+        # With another value than its own, an option that names the model gives another one.
+        self.naming = {node.attr for node in ast.walk(call.func) if isinstance(node, ast.Attribute)}
+        self.chosen: dict[str, tuple[str, ...]] = {}
+        if named:
+            self.naming.add(named.option)
+            words = named.words_in(self.options)
+            self.chosen = {named.option: words} if words else {}
+        used_by = [*self.statements, call, *cut.read]
+        self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
+
+    def __iter__(self) -> Iterator[FilledIn]:
+        """With the defaults, as each command says what the model depends on, and with each other
+        value that an option offers. Where an option has no default, and no command gives it a
+        value, the first value that it is compared with."""
+        reader = self.reader_of_words()
+        whole = self.search.whole_commands_of(self.home.path) if reader is not None else ()
+        for command in whole:
+            command_line = arguments_of_script(command.words)
+            yield [*command_line, *(reader or ()), *self.filled()], f"as in {command.place}"
+        if whole and not reader:
+            return
+        lacking: NeedsCommand | None = None
+        try:
+            chosen = [word for words in self.chosen.values() for word in words]
+            yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
+        except NeedsCommand as why:
+            lacking = why
+        commanded = [*self.of_commands()]
+        yield from commanded
+        if lacking is None:
+            yield from self.offered()
+        elif not commanded:
+            if (value := next(tested(lacking.option, self.statements), None)) is None:
+                raise lacking
+            words = words_for(self.options[lacking.option], value)
+            yield self.filled({lacking.option: words}), f"with {' '.join(words)}"
+
+    def filled(self, command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
+        text, words = self.home.text, {**self.chosen, **(command or {})}
+        used_by = [self.call, *self.cut.read]
+        unknown = self.cut.unknown
+        return with_defaults(self.statements, used_by, self.options, unknown, text.stored, words)
+
+    def of_commands(self) -> Iterator[FilledIn]:
+        """As each command says it that gives another model than those before."""
+        tried: set[object] = set()
+        for command in self.search.commands_of(self.home.path):
+            by_option = command.by_option(self.options)
+            names_other = any(
+                self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
+            )
+            if names_other or contradicts(by_option, self.statements):
+                continue
+            read = {name for name in by_option if self.is_read(name)}
+            key = frozenset((name, by_option[name]) for name in read - self.naming)
+            if key and key not in tried:
+                with suppress(NoWay):
+                    yield self.as_command_says(by_option, read), f"as in {command.place}"
+                    tried.add(key)
+
+    def as_command_says(
+        self, by_option: Mapping[str, Sequence[str]], read: set[str]
+    ) -> list[ast.stmt]:
+        if not self.flags:
+            return self.filled(by_option)
+        values = {name: value_in(by_option[name]) for name in read & self.names}
+        lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
+        return [*ast.parse("\n".join(lines)).body, *self.filled()]
+
+    def offered(self) -> Iterator[FilledIn]:
+        """With each value that an option offers beside its default."""
+        is_alone = self.named is not None and not self.search.needs_arguments(self.target)
+        for name, option in self.options.items() if not is_alone else ():
+            is_direct = name in self.names - self.naming and not self.is_whole
+            is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
+            for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
+                with suppress(NoWay):
+                    yield self.filled({name: words}), f"with {' '.join(words)}"
+
+    def is_read(self, name: str) -> bool:
+        """Whether the model may depend on an option."""
+        return name in self.names or (self.is_whole and self.search.reads(self.target, name))
+
+    def value(self, option: str, chosen: Mapping[str, Sequence[str]]) -> str | None:
+        """The one that an option has: by these words, or its default."""
+        if option in chosen:
+            return value_in(chosen[option])
+        call = self.options_of_call.get(option)
+        return default_text(call) if call else None
+
+    def reader_of_words(self) -> list[ast.stmt] | None:
+        """What has to run before in a script that reads the words of its command itself: nothing;
+        or what sets its globals, which have defaults. None: it does not read them."""
+        for node in self.home.tree.body:
+            text = ast.unparse(node) if isinstance(node, ast.Expr) else ""
+            if text.startswith("exec(open("):  # as nanoGPT does it
+                return [node]
+        nodes = [*self.statements, ast.Expr(self.call)]
+        names = {dotted_name(inner.func) for node in nodes for inner in calls_in(node)}
+        for name in names - {""}:
+            symbol = self.home.resolve(name) if self.home.is_bound(name) else None
+            if symbol and symbol.kind == "function":
+                function = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+                if function and READS_WORDS.search(ast.unparse(function)):
+                    return []
+        return [] if READS_WORDS.search(source_of(nodes)) else None
