@@ -49,7 +49,7 @@ def steady(text: str, cwd: Path) -> str:
         (rf"{re.escape(str(cwd.parent))}(?=\W)", "ABOVE"),
         (re.escape(sys.executable), "PYTHON"),
         (re.escape(sys.prefix), "PREFIX"),
-        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*(\n(· )?meta)?$", "INTERPRETER"),
+        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch .*?(?=\n\n|\n?\Z)", "INTERPRETER"),
         (r" · [0-9.]+ s · PYTHON \(.*?\) · torch [^<]*", " · INTERPRETER"),
         (r" \([0-9]+ from the cache\)| · [0-9]+ from the cache|, from the cache", ""),
         (r"(?m)\s·\s+[0-9.]+\s+s(?=$|<)|^[0-9.]+ s\n", ""),
