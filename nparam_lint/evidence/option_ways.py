@@ -52,6 +52,7 @@ class OptionWays:
     ) -> None:
         self.search, self.home = calls.search, cut.home
         self.cut, self.call, self.target, self.named = cut, call, target, named
+        self.text_of_call = calls.text.text
         self.options_of_call, self.options = calls.text.options, cut.home.text.options
         flags = cut.home.text.flags
         self.flags = set() if flags.isdisjoint(loads(*cut.statements, call)) else flags
@@ -150,16 +151,19 @@ class OptionWays:
     def reader_of_words(self) -> list[ast.stmt] | None:
         """What has to run before in a script that reads the words of its command itself: nothing;
         or what sets its globals, which have defaults. None: it does not read them."""
-        for node in self.home.tree.body:
-            text = ast.unparse(node) if isinstance(node, ast.Expr) else ""
-            if text.startswith("exec(open("):  # as nanoGPT does it
-                return [node]
+        for node in self.home.tree.body if "exec(open(" in self.home.text.text else ():
+            if isinstance(node, ast.Expr) and ast.unparse(node).startswith("exec(open("):
+                return [node]  # as nanoGPT does it
         nodes = [*self.statements, ast.Expr(self.call)]
         names = {dotted_name(inner.func) for node in nodes for inner in calls_in(node)}
         for name in names - {""}:
             symbol = self.home.resolve(name) if self.home.is_bound(name) else None
             if symbol and symbol.kind == "function":
-                function = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+                text = self.search.file_calls(symbol.where).text
+                may_read = READS_WORDS.search(text.text)
+                function = text.definitions.get(symbol.name) if may_read else None
                 if function and READS_WORDS.search(ast.unparse(function)):
                     return []
+        if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
+            return None
         return [] if READS_WORDS.search(source_of(nodes)) else None
