@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
 
     from nparam_lint.discover import Discovery
-    from nparam_lint.discover.definitions import Problem
+    from nparam_lint.discover.definitions import Parameter, Problem
     from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Way
@@ -69,6 +69,12 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
             raise statements.NoWay(f"{path} is not imported from {user}")
         relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
         return relative.removesuffix("/__init__").replace("/", ".")
+
+    @cached_property
+    def parameters(self) -> dict[tuple[str, str], Sequence[Parameter]]:
+        """Those of each definition, by its file and name."""
+        definitions = self.discovery.definitions
+        return {(item.path, item.qualname): item.parameters or () for item in definitions}
 
     @cached_property
     def readme(self) -> bytes:

@@ -76,9 +76,6 @@ class CallSearch:
         self.builders = self.find_builders()
         self.words = {name.encode() for name in self.by_name}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
-        self.parameters = {
-            (d.path, d.qualname): d.parameters or () for d in self.discovery.definitions
-        }
 
     def find_builders(self) -> dict[tuple[Symbol, str], Target]:
         """The methods of config classes that give a wanted model each: `Config().build()`."""
@@ -208,7 +205,7 @@ class CallSearch:
         return self.has_argument(target, option) or is_read(option, conditions)
 
     def has_argument(self, target: Target, name: str) -> bool:
-        parameters = self.parameters.get((target.location, target.callable), ())
+        parameters = self.query.parameters.get((target.location, target.callable), ())
         return any(parameter.name == name for parameter in parameters)
 
     def text_of(self, target: Target) -> str:
@@ -237,7 +234,7 @@ class CallSearch:
         setup = source_of(statements)
         recipe = Recipe(setup=setup or None, call=ast.unparse(call) + part)
         # The arguments by name, as far as names are known.
-        parameters = self.parameters.get((target.location, target.callable), ())
+        parameters = self.query.parameters.get((target.location, target.callable), ())
         names = [p.name for p in parameters if p.kind == "positional"]
         positional = [*names, *range(len(names), len(call.args))]
         pairs = zip(positional, call.args, strict=False)
@@ -296,7 +293,7 @@ class CallSearch:
 
     def needs_arguments(self, target: Target) -> bool:
         """Whether a model cannot be built by its name alone."""
-        parameters = self.parameters.get((target.location, target.callable), ())
+        parameters = self.query.parameters.get((target.location, target.callable), ())
         return any(parameter.required for parameter in parameters)
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
@@ -80,21 +81,24 @@ class ConfigCommands:
                     commands.append(ConfigCommand(script, path, words[at + 1 :], place))
         return commands
 
+    @cached_property
+    def every(self) -> list[ConfigCommand]:
+        """Those of all scripts: any may be one of a library that reads configs."""
+        scripts = sorted(self.files.discovery.tree.files)
+        return [command for script in scripts for command in self.of(script)]
+
     def options_for(self, node: ModelNode) -> list[tuple[dict[str, str], str]]:
         """None where the file gives all that the model needs, then those of the commands that name
         it; each with a note. What is needed, and nothing gives, is as a command gives it for a file
         beside this one."""
-        definitions = self.files.discovery.definitions
         place = (node.symbol.where, node.symbol.name)
-        lists = (item.parameters for item in definitions if (item.path, item.qualname) == place)
-        required = {item.name for item in next(lists, None) or () if item.required}
+        parameters = self.files.query.parameters.get(place, ())
+        required = {item.name for item in parameters if item.required}
         required -= {str(keys[1]) for keys, _ in self.files.values_below(node) if len(keys) > 1}
 
         own: list[tuple[dict[str, str], str]] = [] if required else [({}, "")]
         beside: list[tuple[dict[str, str], str]] = []
-        # Any script may be one of such a library.
-        scripts = sorted(self.files.discovery.tree.files)
-        for command in (command for script in scripts for command in self.of(script)):
+        for command in self.every:
             options = command.options_below(node.keys)
             needed = {name: value for name, value in options.items() if name in required}
             if len(needed) < len(required):

@@ -75,9 +75,8 @@ def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
     """The models of a table that is written out: `{"a": A, "b": B}[args.model]`."""
     written = node.value
     if isinstance(written, ast.Name):
-        assigned = (n for n in ast.walk(calls.tree) if isinstance(n, ast.Assign))
-        values = [n.value for n in assigned if written.id in stores(n)]
-        written = values[0] if len(values) == 1 else written
+        assigned = _assignments(calls, written.id)
+        written = assigned[0].value if len(assigned) == 1 else written
     table = read_table(written, {})
     if table and isinstance(node.slice, ast.Attribute):
         for entry in table.entries:
@@ -93,8 +92,7 @@ def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:
     if isinstance(function, ast.Attribute) and _IMPORTS_IN_TEXT.search(calls.text.text):
         module = function.value
         if isinstance(module, ast.Name):
-            assigned = (n for n in ast.walk(calls.tree) if isinstance(n, ast.Assign))
-            before = [n for n in assigned if module.id in stores(n) and n.lineno <= call.lineno]
+            before = [n for n in _assignments(calls, module.id) if n.lineno <= call.lineno]
             module = before[-1].value if before else module
         if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
             return next(iter(module.args), None), function.attr
@@ -104,6 +102,12 @@ def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:
         return function.slice, ""
     given = function.args[1:] if isinstance(function, ast.Call) else call.args
     return next(iter([*given, *(item.value for item in call.keywords)]), None), ""
+
+
+def _assignments(calls: FileCalls, name: str) -> list[ast.Assign]:
+    """Those anywhere in the file that give a name a value."""
+    nodes = (node for node in ast.walk(calls.tree) if isinstance(node, ast.Assign))
+    return [node for node in nodes if name in stores(node)]
 
 
 def _folded(node: ast.expr, option: str, value: str) -> str | None:

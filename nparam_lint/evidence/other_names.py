@@ -44,9 +44,6 @@ class OtherNames:
         self.query = query
         self.sized = sized
         self.tables = NamedParameters(query)
-        self.parameters = {
-            (d.path, d.qualname): d.parameters or () for d in query.discovery.definitions
-        }
         self.used: set[str] = set()  # directories: one call gets all names of each
 
     def of(self, every: Iterable[Evidence]) -> Iterator[Evidence]:
@@ -59,7 +56,7 @@ class OtherNames:
                 continue
             if tail(dotted_name(call.func)) != tail(target.callable):
                 continue
-            parameters = self.parameters.get((target.location, target.callable), ())
+            parameters = self.query.parameters.get((target.location, target.callable), ())
             for name, node in _arguments(call, parameters):
                 if not isinstance(node, ast.Constant) or WEIGHTS_KEY.search(name):
                     continue
