@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from conftest import Command
 
 BLOCK = re.compile(r"^(`{3,})(\w*)(?: ([^\n]+))?\n(.*?)^\1\n", re.MULTILINE | re.DOTALL)
+# What may stand in the next line of what is said of the interpreter, if its path is long.
+WRAPPED = r"(\n(· )?(meta|cpu|tolerance [0-9.]+%)(, \w+)*( ·[^\n]*)?)?"
 CUT = re.compile("<!-- cut behind: (.*) -->")
 DATES = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-01T12:00:00+0000")
 PROJECTS = Path(__file__).with_name("projects")
@@ -49,7 +51,7 @@ def steady(text: str, cwd: Path) -> str:
         (rf"{re.escape(str(cwd.parent))}(?=\W)", "ABOVE"),
         (re.escape(sys.executable), "PYTHON"),
         (re.escape(sys.prefix), "PREFIX"),
-        (r"(?ms)^PYTHON \(.*?\)\s(· )?torch .*?(?=\n\n|\n?\Z)", "INTERPRETER"),
+        (rf"(?ms)^PYTHON \(.*?\)\s(· )?torch [^\n]*{WRAPPED}$", "INTERPRETER"),
         (r" · [0-9.]+ s · PYTHON \(.*?\) · torch [^<]*", " · INTERPRETER"),
         (r" \([0-9]+ from the cache\)| · [0-9]+ from the cache|, from the cache", ""),
         (r"(?m)\s·\s+[0-9.]+\s+s(?=$|<)|^[0-9.]+ s\n", ""),
