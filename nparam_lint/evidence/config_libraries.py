@@ -4,14 +4,17 @@ here is only how its use is recognised."""
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import dotted_name, tail, text_of
+from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.ground.paths import parent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from nparam_lint.discover.syntax import Function
 
 # What may be run for the arguments of a model.
@@ -27,36 +30,61 @@ BUILDS_IN_TEXT = (r"\b(?:fdl|fiddle)\.build\(", r"\binstantiate\(")
 BINDS = re.compile(r"(^|\.)gin\.(parse_config\w*|bind_parameter)$")
 BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
+# Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
+HYDRA_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
+_COMPOSE = "__import__('hydra').compose"
 
 
 def parameter_values(function: Function, path: str) -> list[ast.stmt]:
     """The statements that give the first parameter of a function in the file at `path` its value,
     where a decorator does: `@hydra.main(config_path="conf", config_name="a")`, `@draccus.wrap()`.
-    Empty where none does, or where it is not written out which config that is."""
+    Empty where none does."""
     if not function.args.args:
         return []
     first = function.args.args[0]
     for item in function.decorator_list:
         name = dotted_name(getattr(item, "func", item))
         if tail(name) in ("main", "hydra_main") and "hydra" in name and isinstance(item, ast.Call):
-            words = {"config_path": "", "config_name": "config"}
-            arguments = dict(zip(words, item.args, strict=False))
-            arguments |= {word.arg: word.value for word in item.keywords if word.arg in words}
-            for word, value in arguments.items():
-                if not isinstance(value, ast.Constant):
-                    return []
-                words[word] = text_of(value) or ""
-            folder = normpath(f"/{parent(path)}/{words['config_path']}").lstrip("/")
-            start = "initialize(None"
-            if words["config_path"]:
-                start = f"initialize_config_dir(__import__('os').path.abspath({folder!r})"
-            plain = ["hydra/job_logging=default", "hydra/hydra_logging=default"]
-            config = words["config_name"].removesuffix(".yaml")
-            text = f"with __import__('hydra').{start}, version_base=None):\n"
-            text += f"    {first.arg} = __import__('hydra').compose({config!r}, overrides={plain})"
-            return ast.parse(text).body
+            return _composed(first.arg, item, path)
         library, _, word = name.partition(".")
         if library in ("draccus", "pyrallis") and word == "wrap" and first.annotation:
             config = ast.unparse(first.annotation)
             return ast.parse(f"{first.arg} = {library}.parse({config}, args=[])").body
     return []
+
+
+def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
+    """What Hydra does before it runs the decorated function."""
+    words: dict[str, ast.expr] = dict(zip(("config_path", "config_name"), call.args, strict=False))
+    words |= {word.arg: word.value for word in call.keywords if word.arg}
+    folder = words.get("config_path", ast.Constant(None))
+    name = words.get("config_name", ast.Constant("config"))
+    if isinstance(folder, ast.Constant) and isinstance(folder.value, str):
+        folder = ast.Constant(normpath(f"/{parent(path)}/{folder.value}").lstrip("/"))
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        name = ast.Constant(name.value.removesuffix(".yaml"))
+    start = "initialize(None"
+    if ast.unparse(folder) != "None":
+        start = f"initialize_config_dir(__import__('os').path.abspath({ast.unparse(folder)})"
+    overrides = ["hydra/job_logging=default", "hydra/hydra_logging=default"]
+    return ast.parse(
+        f"with __import__('hydra').{start}, version_base=None):\n"
+        f"    {parameter} = {_COMPOSE}({ast.unparse(name)}, overrides={overrides})"
+    ).body
+
+
+def composes(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
+    """The calls in statements that compose a config of Hydra."""
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    return (n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == _COMPOSE)
+
+
+def composed_as_said(statements: Sequence[ast.stmt], words: Sequence[str]) -> list[ast.stmt]:
+    """The same, with the config and the overrides that the words of a command give."""
+    changed = copy.deepcopy([*statements])
+    name = dict(HYDRA_OPTION.findall(" ".join(words))).get("n")
+    overrides = [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
+    for call in composes(changed):
+        call.args = [ast.Constant(name.removesuffix(".yaml"))] if name else call.args
+        call.keywords[0].value.elts[:0] = map(ast.Constant, overrides)  # type: ignore[attr-defined]
+    return changed

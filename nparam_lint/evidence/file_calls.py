@@ -30,6 +30,7 @@ from nparam_lint.evidence.statements import (
     NotRun,
     NoWay,
     assign,
+    calls_in,
     changes,
     does_work,
     is_harmless_outside,
@@ -137,6 +138,24 @@ class FileCalls:
         return self.search.names.resolve(self.path, dotted, local=self.imports)
 
     def is_harmless(self, call: ast.Call) -> bool:
+        """Whether a call only makes a value: by the names of what is called, or what it does."""
+        return self.is_harmless_by_name(call) or self.is_plain(dotted_name(call.func))
+
+    @cached_method
+    def is_plain(self, name: str) -> bool:
+        """Whether this is a function of the project that calls nothing but what only makes values,
+        and reads files."""
+        symbol = self.resolve(name) if name and self.is_bound(name) else None
+        if symbol is None or symbol.kind != "function":
+            return False
+        calls = self.search.file_calls(symbol.where)
+        node = calls.text.definitions.get(symbol.name)
+        return isinstance(node, ast.FunctionDef) and all(
+            dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
+            for inner in calls_in(node)
+        )
+
+    def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
         if READS_CONFIG.search(name) or name == "eval":  # of Python: what it gives is looked up
             return True
@@ -146,7 +165,7 @@ class FileCalls:
         if does_work(name):
             return False
         if not self.is_bound(name):  # a method of a value, or a function of Python
-            return "." in name or is_harmless_outside(name)
+            return "." in name or name in self.assigned or is_harmless_outside(name)
         symbol = self.resolve(name)
         is_dotted = symbol is not None and symbol.kind == "outside" and "." in symbol.name
         if symbol and is_dotted and not self.is_from_project(name):
@@ -160,9 +179,10 @@ class FileCalls:
 
     @cached_property
     def assigned(self) -> set[str]:
-        """The names that anything in the file is assigned to."""
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
-        return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        """The names that anything in the file is assigned to, or given as."""
+        nodes = [*ast.walk(self.tree)]
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
     def is_part(self, call: ast.Call) -> bool:
         """Whether this makes an object of a class of another package."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from nparam_lint.discover.syntax import tail
+from nparam_lint.evidence.config_libraries import HYDRA_OPTION
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
 
@@ -28,8 +29,6 @@ _INITIALISES = re.compile(
     r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
 )
 _LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
-# Of a command: p, n or d, and the value of this option.
-_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
 
 
 class _Main(NamedTuple):
@@ -64,7 +63,7 @@ class HydraConfigs:
             for match in _MAIN.finditer(self.files.query.text(path)):
                 said = match[1] or match[2] or ""
                 for command in (None, *commands):
-                    given = dict(_OPTION.findall(" ".join(command.words if command else ())))
+                    given = dict(HYDRA_OPTION.findall(" ".join(command.words if command else ())))
                     folder = given.get("p") or _argument("config_path", said)
                     name = given.get("n") or _argument("config_name", said) or "config"
                     if folder is not None and "d" not in given:

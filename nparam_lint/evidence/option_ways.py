@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.evidence.config_libraries import composed_as_said, composes
 from nparam_lint.evidence.options import (
     NeedsCommand,
     arguments_of_script,
@@ -79,6 +80,14 @@ class OptionWays:
             yield [*command_line, *(reader or ()), *self.filled()], f"as in {command.place}"
         if whole and not reader:
             return
+        if compose := next(composes(self.statements), None):
+            commands = self.search.whole_commands_of(self.home.path)
+            for command in commands:
+                yield composed_as_said(self.filled(), command.words), f"as in {command.place}"
+            if ast.unparse(compose.args[0]) == "None":
+                if not commands:
+                    raise NoWay("a command names the config")
+                return
         lacking: NeedsCommand | None = None
         try:
             chosen = [word for words in self.chosen.values() for word in words]

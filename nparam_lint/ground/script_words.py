@@ -115,7 +115,7 @@ PLAIN_MODULES = frozenset(
 )
 SLICE_MODULES = PLAIN_MODULES.union(
     "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
-    "box random datetime importlib configargparse nn F torch_geometric monai mup".split()
+    "box random datetime importlib configargparse hydra nn F torch_geometric monai mup".split()
 )
 FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
 READING_METHODS = frozenset(

@@ -582,6 +582,40 @@ def test_config_libraries_are_asked_themselves(tmp_path, text, setup, call):
     assert [(w.recipe.setup or "", w.recipe.call) for w in found] == [(setup, call)][: bool(call)]
 
 
+def test_commands_say_which_config_hydra_composes(tmp_path):
+    script = (
+        "from importlib.resources import files\nimport hydra\n"
+        "@hydra.main(config_path=str(files('zoo') / 'conf'), config_name=None)\n"
+        "def main(cfg):\n    kind = hydra.utils.get_class(cfg.kind)\n    Net(kind(cfg.d))\n"
+    )
+    readme = "python fit.py --config-name small.yaml lr=3 net.d=4\npython fit.py -cn large -m\n"
+    texts = {"README.md": readme, "fit.py": f"{USE}{script}"}
+    setups = [way.recipe.setup or "" for way in ways(tmp_path, texts)]
+    composed = [setup.partition(".compose(")[2].partition("'hydra/")[0] for setup in setups]
+    assert composed == ["'small', overrides=['lr=3', 'net.d=4', ", "'large', overrides=["]
+    for setup in setups:
+        assert "os').path.abspath(str(files('zoo') / 'conf')), version_base=None)" in setup
+        assert "kind = hydra.utils.get_class(cfg.kind)" in setup
+    assert ways(tmp_path, {"README.md": "", "fit.py": f"{USE}{script}"}) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "is_run"),
+    [
+        ("return {'a': 3, 'b': 4}[name]", True),
+        ("with open(name) as f: return len([line.strip() for line in f])", True),
+        ("return DataLoader(name).size", False),
+        ("return load_vocabulary(name)", False),  # of one function only
+        ("return requests.get(name)", False),
+    ],
+)
+def test_a_function_that_only_makes_a_value_is_run_whatever_its_name(tmp_path, body, is_run):
+    data = f"import requests\ndef load_vocabulary(name):\n    {body}\n"
+    script = "from data.sets import load_vocabulary\nd = load_vocabulary('a')\nNet(d)\n"
+    found = ways(tmp_path, {"data/sets.py": data, "fit.py": f"{USE}{script}"})
+    assert [way.recipe.call for way in found] == ["Net(d)"][:is_run]
+
+
 READS = """
     import os
     from torch import nn
