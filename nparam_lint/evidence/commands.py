@@ -11,7 +11,7 @@ from itertools import islice, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.evidence.options import words_of
+from nparam_lint.evidence.options import values_taken, words_of
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
 
 if TYPE_CHECKING:
@@ -47,25 +47,27 @@ class Command(NamedTuple):
     place: str
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
-        """The words for each of the options that it gives, those that nothing declares among them;
-        if all is known of them."""
-        flags = {
-            flag: name
-            for name, call in options.items()
-            for flag in words_of(call)
-            if flag.startswith("-")
-        }
+        """The words for each of the options that it gives, those that nothing declares among them,
+        and the positional arguments; if all is known of them."""
+        flags = {flag: name for name, call in options.items() for flag in words_of(call)}
         words_of_option: dict[str, tuple[str, ...]] = {}
-        name = None
+        loose: list[str] = []  # words that no flag takes
+        name, most = "", 0
         for word in self.words:
-            flag, _, _ = word.partition("=")
+            flag, is_whole, _ = word.partition("=")
             if flag.startswith("-") and not _VALUE.match(flag):
                 name = flags.get(flag, flag.lstrip("-").replace("-", "_"))
                 words_of_option[name] = (word,)
-            elif name and _VALUE.match(word):
+                most = 0 if is_whole else values_taken(options.get(name))
+            elif most and _VALUE.match(word):
                 words_of_option[name] += (word,)
+                most -= 1
             else:
-                name = None
+                loose.append(word)
+        arguments = [name for flag, name in flags.items() if not flag.startswith("-")]
+        if len(loose) == len(arguments):
+            places = zip(arguments, loose, strict=True)
+            words_of_option = {name: (word,) for name, word in places} | words_of_option
         pairs = words_of_option.items()
         return {name: words for name, words in pairs if not any(map(UNKNOWN.search, words))}
 

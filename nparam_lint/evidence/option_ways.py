@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
@@ -14,6 +15,7 @@ from nparam_lint.evidence.options import (
     arguments_of_script,
     contradicts,
     default_text,
+    lacks_value,
     parsed_names,
     tested,
     uses,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.file_calls import Cut, FileCalls
     from nparam_lint.evidence.named_models import ChosenModel
+    from nparam_lint.evidence.places import SourceText
     from nparam_lint.ground.notation import Target
 
     # The statements before the call, and a note.
@@ -89,12 +92,13 @@ class OptionWays:
                     raise NoWay("a command names the config")
                 return
         lacking: NeedsCommand | None = None
+        commanded = [*self.of_commands()]
         try:
             chosen = [word for words in self.chosen.values() for word in words]
-            yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
+            if not (commanded and any(map(lacks_value, self.options_elsewhere.values()))):
+                yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
         except NeedsCommand as why:
             lacking = why
-        commanded = [*self.of_commands()]
         yield from commanded
         if lacking is None:
             yield from self.offered()
@@ -113,14 +117,15 @@ class OptionWays:
     def of_commands(self) -> Iterator[FilledIn]:
         """As each command says it that gives another model than those before."""
         tried: set[object] = set()
+        needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
         for command in self.search.commands_of(self.home.path):
-            by_option = command.by_option(self.options)
+            by_option = command.by_option(self.options_elsewhere | self.options)
             names_other = any(
                 self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
             )
             if names_other or contradicts(by_option, self.statements):
                 continue
-            read = {name for name in by_option if self.is_read(name)}
+            read = {name for name in by_option if self.is_read(name) or name in needed}
             key = frozenset((name, by_option[name]) for name in read - self.naming)
             if key and key not in tried:
                 with suppress(NoWay):
@@ -163,16 +168,30 @@ class OptionWays:
         for node in self.home.tree.body if "exec(open(" in self.home.text.text else ():
             if isinstance(node, ast.Expr) and ast.unparse(node).startswith("exec(open("):
                 return [node]  # as nanoGPT does it
+        for text, function in self.called:
+            if READS_WORDS.search(text.text) and READS_WORDS.search(ast.unparse(function)):
+                return []
+        if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
+            return None
         nodes = [*self.statements, ast.Expr(self.call)]
-        names = {dotted_name(inner.func) for node in nodes for inner in calls_in(node)}
-        for name in names - {""}:
+        return [] if READS_WORDS.search(source_of(nodes)) else None
+
+    @cached_property
+    def called(self) -> list[tuple[SourceText, ast.stmt]]:
+        """The functions of the project that the statements call, each with the text of its file."""
+        calls = (inner for node in (*self.statements, self.call) for inner in calls_in(node))
+        called: list[tuple[SourceText, ast.stmt]] = []
+        for name in {dotted_name(call.func) for call in calls} - {""}:
             symbol = self.home.resolve(name) if self.home.is_bound(name) else None
             if symbol and symbol.kind == "function":
                 text = self.search.file_calls(symbol.where).text
-                may_read = READS_WORDS.search(text.text)
-                function = text.definitions.get(symbol.name) if may_read else None
-                if function and READS_WORDS.search(ast.unparse(function)):
-                    return []
-        if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
-            return None
-        return [] if READS_WORDS.search(source_of(nodes)) else None
+                if function := text.definitions.get(symbol.name):
+                    called.append((text, function))
+        return called
+
+    @cached_property
+    def options_elsewhere(self) -> dict[str, ast.Call]:
+        """The options that functions of other files parse."""
+        texts = (text for text, _ in self.called if text.path != self.home.path)
+        parsing = (text.options for text in texts if "parse_args(" in text.text)
+        return {name: call for options in parsing for name, call in options.items()}

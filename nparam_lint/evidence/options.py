@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,13 @@ def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
 def words_of(option: ast.Call) -> list[str]:
     """What stands for an option in a command, `-m` and `--model`; the name of an argument."""
     return [str(item.value) for item in option.args if isinstance(item, ast.Constant)]
+
+
+def values_taken(option: ast.Call | None) -> int:
+    """How many words behind its flag an option takes at most; any number where it is not known."""
+    if option is None or keyword(option, "nargs") is not None:
+        return sys.maxsize
+    return int(text_of(keyword(option, "action")) in (None, "store", "append"))
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -600,6 +600,36 @@ def test_commands_say_which_config_hydra_composes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("a.py --lr 3 --name x", "['a.py', '--lr', '3', '--name', 'x']"),
+        ("--lr 3 a.py --best", "['a.py', '--lr', '3', '--best']"),
+        ("--lr 3 --name x", ""),
+        ("fit a.py", ""),  # which is which is not known
+    ],
+)
+def test_a_command_gives_arguments_that_another_file_parses(tmp_path, words, expected):
+    options = """
+    import argparse
+    def merged():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("config")
+        parser.add_argument("--lr", type=float)
+        parser.add_argument("--best", action="store_true")
+        parser.add_argument("--name")
+        args = parser.parse_args()
+        return args, read(args.config)
+    """
+    script = "from options import merged\nargs, config = merged()\nNet(config.d)\n"
+    readme = f"python fit.py {words}"
+    texts = {"options.py": options, "fit.py": f"{USE}{script}", "README.md": readme}
+    found = [way for way in told(tmp_path, texts) if "README" in way]
+    lines = [way.replace("\nargs, config = merged() >> Net(config.d)", "") for way in found]
+    whole = f"import sys\nsys.argv[1:] = {expected}  # as in README.md:1"
+    assert lines == [whole][: bool(expected)]
+
+
+@pytest.mark.parametrize(
     ("body", "is_run"),
     [
         ("return {'a': 3, 'b': 4}[name]", True),

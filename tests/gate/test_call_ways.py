@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from nparam_lint.worker.building.script_effects import plain_entrypoint, without_effects
@@ -23,8 +27,12 @@ def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
         build(depth=5)
 
 
-def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path):
+def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
+    own = tmp_path / "temporary"
+    own.mkdir()
+    monkeypatch.setattr(STATE, "temporary", str(own))
+    monkeypatch.setattr(tempfile, "tempdir", str(own))
     there, absent = tmp_path / "there", tmp_path / "absent"
     there.write_text("as it was")
     with without_effects(torch, []):
@@ -34,5 +42,13 @@ def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path
         there.open("w").write("new")
         with there.open("r+") as file:
             assert file.read() == "as it was"
+        (absent / "of results").mkdir(parents=True)
+        with tempfile.TemporaryDirectory() as directory:  # as mmcv reads a config
+            with tempfile.NamedTemporaryFile(dir=directory, suffix=".py") as file:
+                name = Path(file.name).name
+            inner = Path(directory, "a", "b")
+            inner.mkdir(parents=True)
+            copied = Path(shutil.copyfile(there, inner / name))
+            assert copied.read_text() == "as it was"
     assert not absent.exists()
     assert there.read_text() == "as it was"

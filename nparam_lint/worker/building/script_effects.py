@@ -16,7 +16,7 @@ import sys
 
 from ..state import STATE
 from .downloads import Download
-from .side_effect_guard import RefusedAction
+from .side_effect_guard import RefusedAction, may_write
 
 # What a method calls that adds something to its module.
 _ADDS = frozenset(
@@ -99,18 +99,22 @@ def without_effects(torch, addresses):
 
     def open_known(file, mode="r", *args, **kwargs):
         """What is written, such as the options of a run, goes nowhere; a file that is read as well
-        (`r+`, `a+`) is opened as it is."""
+        (`r+`, `a+`), or a temporary one, is opened as it is."""
         is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
-        if is_written and isinstance(file, (str, bytes, os.PathLike)):
+        if is_written and isinstance(file, (str, bytes, os.PathLike)) and not may_write(file):
             return io.BytesIO() if "b" in mode else io.StringIO()
         return open_file(file, mode, *args, **kwargs)
+
+    def make_temporary(make, path, *args, **kwargs):
+        if may_write(path):
+            make(path, *args, **kwargs)
 
     changes = [
         (vars(builtins), "open", open_known),
         (vars(io), "open", open_known),
         (vars(subprocess), "run", run_none),
-        (vars(os), "mkdir", do_nothing),
-        (vars(os), "makedirs", do_nothing),
+        (vars(os), "mkdir", functools.partial(make_temporary, os.mkdir)),
+        (vars(os), "makedirs", functools.partial(make_temporary, os.makedirs)),
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
         (vars(torch), "load", read_known),
     ]

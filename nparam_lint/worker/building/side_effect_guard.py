@@ -80,7 +80,7 @@ _AF_UNIX = 1
 _READ_ONLY = "attempt to write a readonly database"  # SQLite's words
 
 
-def _may_write(path, directory=-1):
+def may_write(path, directory=-1):
     """`path`: or the descriptor of what is open, perhaps for reading alone."""
     if isinstance(path, int):
         try:
@@ -140,7 +140,7 @@ def _changes_database(name):
         path = urllib.parse.unquote(parts.path)
         mode = "ro" if options.get("immutable") == ["1"] else options.get("mode", [""])[0]
     is_read_only = STATE.is_kernel_guarded and answer("stat", path) is not None
-    return not (mode in ("ro", "memory") or is_read_only or _may_write(path))
+    return not (mode in ("ro", "memory") or is_read_only or may_write(path))
 
 
 def _harmful_program(program, arguments):
@@ -160,7 +160,7 @@ def _harmful_program(program, arguments):
     if base not in HARMLESS_PROGRAMS or folder not in ("", *SYSTEM):
         return base or name
     path = os.path.abspath(shutil.which(name) or "/")
-    if is_project(path) or (_may_write(path) and not _is_device(path)):  # it was made here
+    if is_project(path) or (may_write(path) and not _is_device(path)):  # it was made here
         return base
     changes = HARMLESS_PROGRAMS[base].match
     return " ".join((base, *words[1:])) if any(map(changes, words[1:])) else None
@@ -224,7 +224,7 @@ def _is_local(a_socket, address):
     name that no file has. None: of a socket that is connected."""
     if isinstance(address, (str, bytes)) and a_socket.family == _AF_UNIX:
         name = os.fsdecode(address)
-        return not name or name.startswith("\0") or _may_write(name)
+        return not name or name.startswith("\0") or may_write(name)
     return address is None
 
 
@@ -253,14 +253,14 @@ def guard(event, args):
                 record_unseen(sys._getframe(1))
                 refuse(f"to read {os.fsdecode(path)!r}, which is not as in the commit,")
             record_event(event, args)
-        elif is_below or not (isinstance(path, int) or _may_write(path)):
+        elif is_below or not (isinstance(path, int) or may_write(path)):
             refuse(f"to write {os.fsdecode(path)!r}")
     elif event in ("os.listdir", "os.scandir"):
         record_event(event, args)
     elif event in _PATHS:
         for index, directory in _PATHS[event]:
             is_given = directory is not None and directory < len(args)
-            if not _may_write(args[index], args[directory] if is_given else -1):
+            if not may_write(args[index], args[directory] if is_given else -1):
                 path = args[index]
                 name = "an open file" if isinstance(path, int) else repr(os.fsdecode(path))
                 refuse(f"{event} of {name}")
@@ -294,13 +294,13 @@ def guard(event, args):
 
 def guard_file_writer(target):
     """Refuse what torch.save would write; see `torch_compat.wrap_file_writer`."""
-    if STATE.is_guarded and isinstance(target, (str, bytes)) and not _may_write(target):
+    if STATE.is_guarded and isinstance(target, (str, bytes)) and not may_write(target):
         refuse(f"to write {os.fsdecode(target)!r}")
 
 
 def guard_file_reader(source, is_shared):
     """Note what torch reads or maps in C++; see `torch_compat.wrap_file_readers`."""
     if STATE.is_guarded and (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")):
-        if is_shared and not _may_write(source):
+        if is_shared and not may_write(source):
             refuse(f"to map {os.fsdecode(source)!r} for writing")
         record_read(source)
