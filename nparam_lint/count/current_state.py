@@ -186,12 +186,16 @@ class ProjectState:
         names: Iterable[str],
         variables: Mapping[str, str],
         installed: InstalledFiles,
+        untracked: Iterable[str] = (),
     ) -> None:
         """`names`: under which anything of the project could be imported; `variables`: those that
-        Python code can see."""
+        Python code can see; `untracked`: files that a copy of what git has lacks."""
         self.root = os.path.realpath(root)
         self.importable = frozenset(names)
         self.variables, self.installed = variables, installed
+        self.untracked_names = {
+            name.removesuffix(".py") for path in untracked for name in path.split("/")
+        }
         self._places = dict(installed.places)
         self.answer = cache(self._answer)
         self._entries = cache(self._entries_of)
@@ -221,7 +225,10 @@ class ProjectState:
         if question == "importable":
             return str(place in self.importable)
         if question.startswith("entries/"):
-            return self._entries(place).get(question.removeprefix("entries/"))
+            name = question.removeprefix("entries/")
+            # An import of what git lacks is refused in another way than one of what is nowhere.
+            lacking = f":untracked {name}" if name in self.untracked_names else None
+            return self._entries(place).get(name, lacking)
         if question == "installed":
             return self.installed.digest(self.path(place))
         if question == "env":

@@ -170,10 +170,16 @@ def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[s
             "copy": str(snapshot.directory),
             "original": str(snapshot.home),
             "linked": list(snapshot.linked),
-            "untracked": [path for path in snapshot.untracked if path.endswith(".py")],
+            "untracked": _untracked_source(session),
         },
         "reuse": worker.keeps_imports,
     }
+
+
+def _untracked_source(session: Session) -> list[str]:
+    """Python files that a copy of what git has lacks."""
+    untracked = session.snapshot.untracked if session.snapshot else ()
+    return [path for path in untracked if path.endswith(".py")]
 
 
 def limits(settings: Settings) -> dict[str, Any]:
@@ -191,7 +197,8 @@ def _cache_of(session: Session, names: Set[str]) -> recall.MeasurementCache:
     store = session.store.beside(f"files installed for {python}")
     installed = InstalledFiles(store, places_of(python, session.environ))
     environ = worker_environment(session.environ, "", python)
-    state = ProjectState(session.root, names, environ.visible, installed)
+    untracked = _untracked_source(session)
+    state = ProjectState(session.root, names, environ.visible, installed, untracked)
     return recall.MeasurementCache(session.store, state, python, environ.read_by_c)
 
 

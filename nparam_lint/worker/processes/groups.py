@@ -199,6 +199,7 @@ class Importer(Parent):
                     self.modules[job.module] = import_target(job)
             except Failure as refusal:
                 refusals[job.module] = refusal
+                self.tell_record()  # before: the run may end with this result
                 self.channel.tell(result_event(job.id, refusal.result))
             else:
                 ready.append(job)
