@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 
 def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
-    """What differs from the arguments of the call, for each further call: of two arguments, the
-    other one larger; then beyond each condition on the call's path, and where it just changes.
+    """What differs from the arguments of the call, for each further call: the other value of a
+    boolean; of two numbers, the other one larger; then beyond each condition on the call's path,
+    and where it just changes.
     `traced`: a build with traced numbers at the call's own arguments."""
     rows = [row for row in traced.variables if row.name in traced.names]
+    switched: list[dict[str, NameValue]] = [
+        {row.name: not row.value} for row in rows if isinstance(row.value, bool)
+    ]
     numbers = [variable for variable in map(variable_of, rows) if variable.is_number]
     # Of each two, the smaller one just above the other: what is left of `n` layers after the
     # `first` is less than none then. The larger comes down, so that no depth becomes large.
@@ -40,7 +44,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
     tracer = Tracer(lambda _: [traced.traces], lambda all_: [range(len(all_))], numbers)
     (run,) = tracer.build([{}]) if numbers else (None,)
     if run is None or run.error is not None:
-        return crossings
+        return switched + crossings
     sides: list[dict[str, NameValue]] = []
     for point in _beyond(run, tracer):
         change = {n: value for n, value in point.items() if differs(value, tracer.base[n])}
@@ -48,7 +52,7 @@ def boundaries(traced: Measured) -> list[dict[str, NameValue]]:
             sides.append(change)
         if len(sides) == limits.BOUNDARIES:
             break
-    return crossings + sides
+    return switched + crossings + sides
 
 
 def _beyond(run: Run, tracer: Tracer) -> Iterator[Point]:

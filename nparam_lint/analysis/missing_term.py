@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.derive import derive
 from nparam_lint.analysis.closed_forms.expressions import polynomial_of
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm
@@ -40,11 +42,19 @@ def missing_term(budget: Budget, session: Session) -> str:
         if not isinstance(first, Measured) or model.why_unknown(first):
             return ""
         rows = [row for row in first.variables if row.value is not None or row.choices]
+        # A form is about the booleans of the call.
+        booleans = {
+            row.name: row.value
+            for row in rows
+            if isinstance(row.value, bool) and row.name in formula.names
+        }
+        constants = {name: Polynomial.constant(value) for name, value in booleans.items()}
+        declared = substituted(declared, constants)
         forms = derive(model.history([*map(variable_of, rows)]), model)
     except (UsageError, ArithmeticError):
         return ""
     closed = (form for form in forms if isinstance(form, ClosedForm))
-    form = next((form for form in closed if form.total != declared), None)
+    form = next((form for form in closed if _differs(form, declared)), None)
     if form is None or not formula.names <= {*form.base}:
         return ""
     missing = form.total - declared
@@ -55,5 +65,16 @@ def missing_term(budget: Budget, session: Session) -> str:
         groups[shape.name] += shape.size
         groups[f"all {shape.name.rpartition('.')[2]}"] += shape.size
     whose = next((f" ({name})" for name, size in groups.items() if size == missing), "")
-    where = " and ".join(map(str, form.limits))
+    call = (f"{name}={value}" for name, value in booleans.items())
+    where = " and ".join([*call, *map(str, form.limits)])
     return f"{word}: {text}{whose}" + (f" where {where}" if where else "")
+
+
+def _differs(form: ClosedForm, declared: Polynomial) -> bool:
+    """Whether the form has more, or less, where it holds: of `x` nothing is left at `x == 0`."""
+    difference = form.total - declared
+    for rule in form.limits:
+        for name, value in rule.solutions.items():
+            with suppress(ArithmeticError):
+                difference = substituted(difference, {name: value})
+    return difference != ZERO

@@ -188,6 +188,26 @@ WRONG = {
         "with d=300 it gives 90,050, the model has 90,350: +300",
         "missing: d (wide.bias) where 300 <= d <= 309",
     ),
+    "right_on_the_path_of_the_call": (
+        model(
+            "d*d + x",
+            "d=8, x=0",
+            "self.square = nn.Linear(d, d, bias=False)",
+            "self.more = nn.Linear(x, 1, bias=False) if x else None",
+            "self.large = nn.Linear(2, 1, bias=False) if d > 20 else None",
+        ),
+        "with d=24 it gives 576, the model has 578: +2",
+        "missing: 2 (large.weight) where d > 20",
+    ),
+    "boolean": (
+        model("d*d + d*wide", "d=64, wide=False", "self.a = nn.Linear(d, d + 2 * wide, False)"),
+        "with wide=True it gives 4,160, the model has 4,224: +64",
+    ),
+    "beside_a_boolean": (
+        model("d*d + d + 65*bias", "d=64, bias=True", "self.a = nn.Linear(d, d + 1, bias)"),
+        "with d=128 it gives 16,577, the model has 16,641: +64",
+        "missing: d - 64 where bias=True",
+    ),
     "prime": (
         model(
             "h*(h + 1)",
