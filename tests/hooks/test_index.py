@@ -168,7 +168,9 @@ def test_what_a_commit_would_lack_is_named(repository, staged, nparam_lint):
 def test_a_file_that_is_written_then_added_then_gone(repository, staged):
     """What is remembered of a model rests on what git lacks, too; and of one model alone, whose
     import fails, no other tells what was looked for."""
-    sample = repository({"net.py": importing("from helper import width", first="assert width == 10")})
+    sample = repository(
+        {"net.py": importing("from helper import width", first="assert width == 10")}
+    )
     no = "cannot import net.py: helper.py is not tracked by git; next: git add helper.py"
     for _ in range(2):
         assert "No module named 'helper'" in staged(sample, code=1)
