@@ -4,6 +4,7 @@ left."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -43,6 +44,12 @@ def wait_until(condition: Callable[[], T], seconds: float = 60) -> T:
         assert time.monotonic() < end, f"it did not happen within {seconds} s"
         time.sleep(0.01)
     return found
+
+
+def without_progress(errors: str) -> list[str]:
+    """The lines of standard error but those that tell how far a run is that takes long."""
+    progress = re.compile(r"nparam-lint: (counting \d+/\d+  .*|.*…(  \d+ s)?)")
+    return [line for line in errors.splitlines() if not progress.fullmatch(line)]
 
 
 def reading(pipe: Path) -> str:

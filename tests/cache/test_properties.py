@@ -23,6 +23,7 @@ import pytest
 from cache_project import answer, install, link, net, new_environment, replayed, without_cache
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
+from processes import without_progress
 from sample_files import write_files
 from sample_repository import GIT, Sample
 
@@ -337,10 +338,7 @@ class World:
 
 def _said(done: subprocess.CompletedProcess[str]) -> Any:
     assert "Traceback" not in done.stderr, done.stderr
-    errors = [
-        line for line in done.stderr.splitlines() if ": counting " not in line
-    ]  # how far it is
-    return done.returncode, without_cache(done.stdout), errors
+    return done.returncode, without_cache(done.stdout), without_progress(done.stderr)
 
 
 # --- what may happen -----------------------------------------------------------------------------
