@@ -62,11 +62,12 @@ _ELSEWHERE = {
     "count": "nparam-lint PATH, or nparam-lint show TARGET",
 }
 
+# With the line of a prompt below it, it fills a terminal of 24 lines.
 HELP = """\
 Check the parameter counts that a repository claims for its PyTorch models.
 
 every day   [PATH…]          count the models below PATH, judge their budgets
-            show TARGET      the per-module table of one model
+            show TARGET      the per-module table of nets/vit.py::ViT(depth=24)
             claims [PATH…]   every count that the repository states
             diff REV         what changed since a revision
             update           write current counts into budgets that do not hold
@@ -75,22 +76,17 @@ to begin    init             write a budget for every model that has none
 to explore  compare TARGET…  several models side by side
             annotate FILE    the source, with what each line makes in the margin
             formula TARGET   the closed form of the count, derived and verified
-            solve TARGET…    arguments that come nearest to a budget
-            sweep TARGET     the count of each of many configurations
             history TARGET   the count of one model at each commit
+to size     solve TARGET…    arguments that come nearest to a budget
+            sweep TARGET     the count of each of many configurations
 to repair   rule CODE        what a finding means, by example
             doctor           which interpreter, torch and config are used, why
-            clean            delete the cache
-machinery   merge, lsp, completion, schema, --version
-
-A budget is a line in a model's docstring, `nparam: 86.6M`, or a key of
-[tool.nparam-lint.budgets]: "nets/vit.py::ViT" = "86.6M". A TARGET is
-nets/vit.py::ViT(depth=24) or timm::create_model('resnet50').
+machinery   clean, merge, lsp, completion, schema, --version
 """
 
 EPILOG = """\
 exit codes: 0 no errors (perhaps warnings), 1 errors, 2 the check could not run
-the options of a command: nparam-lint help check, nparam-lint help show
+a budget is a line in a docstring, `nparam: 86.6M`, or a key of the config
 """
 
 
