@@ -282,6 +282,7 @@ def test_without_a_script_the_essential_is_there(show):
 
 def test_a_diff_shows_both_sides_with_what_changed(show):
     with show(changed()) as page:
+        assert "<wbr>" not in page.locator("h1", has_text="+2,400").inner_html()
         assert page.locator(".pane h3").all_inner_texts() == ["before", "after"]
         before, after = page.locator(".pane").all()
         texts = {

@@ -48,9 +48,9 @@ function listTools(list) {
   list.before(tools);
 }
 
-/** Long names break where a reader would break them. */
+/** Long names break where a reader would break them, and numbers nowhere. */
 function makeBreakable(element) {
-  const pieces = element.textContent.split(/(?<=[._/(,:])(?=\w)/);
+  const pieces = element.textContent.split(/(?<=[._/(,:])(?=\w)(?<!\d[.,](?=\d))/);
   if (pieces.length < 2 || element.children.length) return;
   element.replaceChildren(...pieces.flatMap((piece, i) => (i ? [make("wbr"), piece] : [piece])));
 }
