@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import random
 import re
 import sys
@@ -14,7 +15,7 @@ from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, SKIPPING, rung
 from .building.devices import DEVICES, take_turn
 from .building.downloads import Download, shapes_of
-from .building.partial_exec import loss_behind, partial_file_of
+from .building.partial_exec import loss_behind
 from .building.placeholders import check_model
 from .building.plain_gpu import answering, asked, gpu_notes, imported_anew, may_help, other_gpus
 from .building.project_import import cause_of
@@ -107,7 +108,7 @@ class ModelBuild:
             self.traced = False  # what is noted holds a parameter that another has replaced
             with answering(None):
                 self.compare(result)
-            result["notes"] = result["notes"] + STATE.refusals + self.partial_note() + gpu_notes()
+            result["notes"] = result["notes"] + STATE.refusals + self.partial_notes() + gpu_notes()
             result["notes"] += [f"the weights from {url} are left out" for url in self.left_out]
             result["notes"] += self.weightless
         except Failure as failure:
@@ -141,13 +142,23 @@ class ModelBuild:
         result["devices"].update(self.on_gpus)
         return result
 
-    def partial_note(self):
-        part = partial_file_of(self.module)
-        if part is None:
-            return []
-        failure = part.failure
-        why = f"it failed as a whole: {describe(failure)}" if failure else "it is a script"
-        return [f"{relative(part.path)} was read in part ({why})"]
+    def partial_notes(self):
+        """Of the model's own file; and of those that it imports which end a process that runs them
+        whole, as its program would end."""
+        notes, own = [], os.path.realpath(getattr(self.module, "__file__", None) or "")
+        paths, files = [own], STATE.record.files
+        for path in paths:  # and what that imports in turn
+            paths += sorted(files[path].imports.difference(paths)) if path in files else []
+        for path in STATE.partial_files.keys() & paths:
+            failure = STATE.partial_files[path].failure
+            if path in STATE.suspects:
+                why = "it failed as a whole: its process ended, or time was over"
+            elif path == own:
+                why = f"it failed as a whole: {describe(failure)}" if failure else "it is a script"
+            else:
+                continue
+            notes.append(f"{relative(path)} was read in part ({why})")
+        return sorted(notes)
 
     def failed(self, error, devices):
         if isinstance(error, MemoryError):
@@ -196,7 +207,7 @@ class ModelBuild:
             source=(loss and loss.line) or line_of_error(error),
             devices=devices,
             missing=missing,
-            notes=self.partial_note(),
+            notes=self.partial_notes(),
         )
 
     def build(self, around, within=None):
