@@ -250,7 +250,7 @@ def details(finding: Finding, width: int = _WIDTH) -> list[str]:
         delta = style.signed(sum(change.delta for change in hidden))
         rows.append((f"  … {len(hidden):,} more", "", "", delta, ""))
     lines = [f"{clean(finding.since)}:" if rows else clean(finding.since)]
-    if any(sum(map(len, row)) + 2 * len(row) - 2 > width for row in rows):
+    if any(sum(map(style.columns, row)) + 2 * len(row) - 2 > width for row in rows):
         rows = [(*row[:4], row[4].rpartition("/")[2]) for row in rows]
     yielding = ((0, 24), (1, 24), (0, 14), (1, 14))
     return [*lines, *_in_columns(rows, "me>>m", yielding, width), *finding.detail]
@@ -262,7 +262,7 @@ def _in_columns(
     """Rows below each other, those that are empty everywhere left out. `kinds`, of columns: cut in
     the middle (`m`), at the end (`e`), or whole, at either side (`<`, `>`). `yielding`: which give
     way first where there is no room, and how many characters they keep."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(style.columns, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
     for at, least in yielding:
         if widths and excess > 0:
@@ -274,7 +274,7 @@ def _in_columns(
         cells = []
         for text, kind, room in zip(row, kinds, widths, strict=True):
             shown = cuts[kind](text, room) if kind in cuts else text
-            cells += [shown.rjust(room) if kind == ">" else shown.ljust(room)] if room else []
+            cells += [style.padded(shown, room, ">" if kind == ">" else "<")] if room else []
         lines.append("  ".join(cells).rstrip())
     return lines
 

@@ -30,6 +30,7 @@ from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import BudgetResult
 from nparam_lint.report import Listing, ListingLine, style
 from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, counts_words, worst
+from nparam_lint.report.style import columns, padded
 
 if TYPE_CHECKING:
     from nparam_lint.report.budget_outcomes import JudgedBudget, ModelBudgets
@@ -95,9 +96,10 @@ def _laid_out(groups: Sequence[Sequence[_Line]], width: int, paint: Paint) -> It
     table = [line for lines in groups for line in lines if line.name or line.count]
     counts = max((len(line.count) for line in table), default=0)
     room = width - counts - 4
-    longest = max((line.start + len(line.name) for line in table), default=0)
+    longest = max((line.start + columns(line.name) for line in table), default=0)
     needed = (
-        0 if line.formula else min(len(line.verdict), _VERDICT) + len(line.tail) for line in table
+        0 if line.formula else min(columns(line.verdict), _VERDICT) + len(line.tail)
+        for line in table
     )
     labels = min(longest, max(room - max(needed, default=0), room // 2))
     for lines in groups:
@@ -114,7 +116,7 @@ def _text(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) ->
     labels, counts, width = widths
     tone = "green" if line.mark == "✓" else style.MARK_TONES[line.mark]
     lead = " " * (line.start - 2) + paint(tone, line.mark)
-    head = f"{lead} {name:<{labels - line.start}}  {line.count:>{counts}}"
+    head = f"{lead} {padded(name, labels - line.start)}  {line.count:>{counts}}"
 
     def verdict(room: int) -> str:
         text = style.elide_end(line.verdict, room - len(line.tail)) + line.tail
@@ -125,7 +127,7 @@ def _text(line: _Line, name: str, widths: tuple[int, int, int], paint: Paint) ->
     length, room = len(line.verdict) + len(line.tail), width - labels - counts - 4
     if not line.formula or length <= room:
         return [f"{head}  {verdict(room)}".rstrip()]
-    gap = labels - line.start - len(name) - 1 - length
+    gap = labels - line.start - columns(name) - 1 - length
     if gap >= 0:
         return [f"{lead} {name} {verdict(length)}{' ' * gap}  {line.count:>{counts}}"]
     return [head, " " * (line.start + 2) + verdict(width - line.start - 2)]
@@ -208,12 +210,12 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
 
 
 def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
-    columns = _Columns([entry for _, entries in listing.files for entry in entries], width - 2)
+    laid_out = _Columns([entry for _, entries in listing.files for entry in entries], width - 2)
     text = []
     for place, entries in listing.files:
         text.append(paint("bold", style.elide_middle(place, width)))
         lines = (
-            _reasons(entries, width, paint) if listing.reasons else columns.render(entries, paint)
+            _reasons(entries, width, paint) if listing.reasons else laid_out.render(entries, paint)
         )
         text += [f"  {line}" for line in lines]
     return text
@@ -221,20 +223,20 @@ def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
 
 def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:
     """A name that is too long for its column has a line for itself."""
-    names = [len(entry.name) for entry in entries]
+    names = [columns(entry.name) for entry in entries]
     column = max((name for name in names if name <= width // 3), default=_NAME)
     text = []
     for entry in entries:
         head = f"{paint(entry.tone, entry.mark)} "
         hang = column + 4
-        if len(entry.name) > column:
+        if columns(entry.name) > column:
             name, *more = style.wrap(entry.name, width - 4)
             text += [head + name, *(f"  {part}" for part in more)]
             hang = _HANG
             lines = style.wrap(entry.verdict, width - hang - 2)
         else:
             first, *lines = style.wrap(entry.verdict, width - hang - 2)
-            text.append(f"{head}{entry.name:<{column}}  {paint(entry.tone, first)}")
+            text.append(f"{head}{padded(entry.name, column)}  {paint(entry.tone, first)}")
         text += [" " * hang + paint(entry.tone, line) for line in lines]
     return text
 
@@ -272,7 +274,7 @@ class _Columns:
 
     def _count_lines(self, entry: ListingLine, name: str, paint: Paint) -> list[str]:
         arrow = " → " if entry.before and entry.after else " " * self.arrow
-        head = f"{paint(entry.tone, entry.mark)} {name:<{self.names}}"
+        head = f"{paint(entry.tone, entry.mark)} {padded(name, self.names)}"
         head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
         start, verdict = self.start, entry.verdict
         if entry.delta and self.delta:
@@ -281,7 +283,7 @@ class _Columns:
         elif entry.delta:
             verdict = f"{entry.delta} {verdict}"
         below = [(entry.tone, verdict), ("dim", entry.below)]
-        if start + len(verdict) <= self.width:
+        if start + columns(verdict) <= self.width:
             head += f"  {paint(*below.pop(0))}"
         parts = [
             paint(tone, part)
@@ -293,4 +295,4 @@ class _Columns:
 
 
 def _widest(texts: Iterable[str]) -> int:
-    return max(map(len, texts), default=0)
+    return max(map(columns, texts), default=0)

@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -97,41 +98,53 @@ def first(texts: Sequence[str], most: int) -> list[str]:
 def elide_middle(text: str, width: int) -> str:
     """`some/very/long/path.py::Class` as `some/ve…h.py::Class`: the end says most, so more of it
     stays."""
-    if len(text) <= width:
+    if columns(text) <= width:
         return text
     if width < 2:
         return "…"[:width]
     tail = (width - 1) * 2 // 3
-    return text[: width - 1 - tail] + "…" + (text[-tail:] if tail else "")
+    return "…".join(_ends(text, width - 1 - tail, tail))
 
 
 def elide_target(target: str, width: int) -> str:
     """`models/…/resnet.py::ResNet`: of a target, the path is cut first."""
     path, sep, name = target.partition("::")
-    room = width - len(sep) - len(name)
+    room = width - len(sep) - columns(name)
     return elide_middle(path, room) + sep + name if room > 0 else elide_middle(target, width)
 
 
 def elide_end(text: str, width: int) -> str:
     if columns(text) <= width:
         return text
-    while text and columns(text) >= width:
-        text = text[: max(width - 1, 0)] if len(text) >= width else text[:-1]
-    return text.rstrip() + "…"
+    return _ends(text, width - 1, 0)[0].rstrip() + "…"
 
 
 def columns(text: str) -> int:
     """How much of a line a text takes: a Chinese character takes two columns."""
+    return len(_widened(text))
+
+
+def padded(text: str, width: int, side: str = "<") -> str:
+    """As `format(text, f"{side}{width}")`, in columns."""
+    return format(_widened(text), f"{side}{width}").replace(_FILLER, "")
+
+
+_FILLER = "\N{ZERO WIDTH NO-BREAK SPACE}"  # `clean` leaves none in a text
+
+
+def _widened(text: str) -> str:
+    """With as many characters as it takes columns."""
     if text.isascii():
-        return len(text)
-    return len(text) + sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+        return text
+    wide = (unicodedata.east_asian_width(character) in "WF" for character in text)
+    return "".join(c + _FILLER if w else c for c, w in zip(text, wide, strict=True))
 
 
 def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
     """Each text in at most `width`, cut so that it can still be distinguished from the others: as
     `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
     short = {text: elide_end(text, width) for text in texts}
-    alike = [text for text in short if len(text) > width >= 2]
+    alike = [text for text in short if columns(text) > width >= 2]
     for tail in range(width if alike else 0):
         head = width - 1 - tail
         times = Counter(_ends(text, head, tail) for text in short)
@@ -146,12 +159,19 @@ def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
         near = ordered[max(place[text] - 1, 0) : place[text] + 2]
         differs = max(_common(text, other) for other in near if other != text)
         name = text[: min(text.find("(") + 1, width // 2)]
-        short[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - len(name))
+        short[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - columns(name))
     return short
 
 
 def _ends(text: str, head: int, tail: int) -> tuple[str, str]:
-    return text[:head], text[max(len(text) - tail, 0) :]
+    """As much of both as takes no more columns."""
+    if text.isascii():
+        return text[: max(head, 0)], text[max(len(text) - tail, 0) :]
+    parts = []
+    for part, width in ((text, head), (text[::-1], tail)):
+        taken = sum(end <= width for end in accumulate(map(columns, part)))
+        parts.append(part[:taken])
+    return parts[0], parts[1][::-1]
 
 
 def _common(text: str, neighbour: str) -> int:
@@ -166,7 +186,7 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
     width = max(width, 20)
     lines: list[str] = []
     for line in textwrap.wrap(
-        text.replace(" %", "\N{NO-BREAK SPACE}%"),
+        _widened(text.replace(" %", "\N{NO-BREAK SPACE}%")),
         width,
         initial_indent=indent,
         subsequent_indent=hang,
@@ -178,7 +198,7 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
             lines.append(line[:end])
             line = hang + line[end:]
         lines.append(line)
-    return lines or [""]
+    return [line.replace(_FILLER, "") for line in lines] or [""]
 
 
 _COMMAND = re.compile(r": (?=(cd \S+ && )?nparam-lint )")
@@ -192,7 +212,7 @@ def as_laid_out(text: str, width: int, indent: str = "") -> list[str]:
         line = clean(line)
         start = indent + " " * (len(line) - len(line.lstrip()))
         *about, command = _COMMAND.sub("\n", line.strip(), count=1).split("\n")
-        if len(indent) + len(line) <= width:
+        if len(indent) + columns(line) <= width:
             lines.append(indent + line)
         elif about:
             lines += wrap(about[0] + ":", width, start, start + "  ")
@@ -206,11 +226,11 @@ def wrap_formula(text: str, width: int, indent: str = "", hang: str = "") -> lis
     """Lines of at most `width` where a formula can be broken: after a comma, a plus or a minus
     rather than between factors, and outside rather than inside of brackets."""
     lines: list[str] = []
-    start = indent
+    start, text = indent, _widened(text)
     while len(start) + len(text) > width and (cut := _cut(text, width - len(start))):
         lines.append(start + text[:cut].rstrip())
         text, start = text[cut:], hang
-    return [*lines, start + text]
+    return [line.replace(_FILLER, "") for line in (*lines, start + text)]
 
 
 _BREAKS = re.compile(r"[()]|, | [+-] |(?<![\w*])\d+\*(?!\*)|(?<!\*)\*(?!\*)")
@@ -233,7 +253,7 @@ def _cut(text: str, room: int) -> int:
 
 def wrap_target(target: str, width: int) -> list[str]:
     """In full: the file on a line of its own where the call does not fit behind it."""
-    if len(target) <= width:
+    if columns(target) <= width:
         return [target]
     path, sep, call = target.partition("::")
     return [path + sep, *wrap(call, width, hang="  ")]
@@ -245,9 +265,9 @@ def wrap_path(path: str, width: int) -> list[str]:
     indent = path[: len(path) - len(path.lstrip())]
     lines, room = [""], width - len(indent)
     for part in re.findall(r"[^.]*\.|[^.]+$", path.lstrip()):
-        if lines[-1].strip() and len(lines[-1]) + len(part) > room:
+        if lines[-1].strip() and columns(lines[-1] + part) > room:
             lines.append("  ")
-        lines[-1] += elide_middle(part, room - len(lines[-1]))
+        lines[-1] += elide_middle(part, room - columns(lines[-1]))
     return [indent + line for line in lines]
 
 

@@ -33,7 +33,10 @@ from nparam_lint.report.folded_modules import make_tree
 from nparam_lint.report.style import (
     bar,
     clean,
+    columns,
     drift,
+    elide_apart,
+    elide_middle,
     elide_target,
     human_bytes,
     share,
@@ -300,6 +303,38 @@ def test_a_hostile_message_cannot_touch_the_terminal():
 
 
 # --- words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_wide_character_is_laid_out_as_two_narrow_ones(width):
+    def pages(sign: str) -> list[str]:
+        leaves = [(f"{sign}.{i}.fc_{sign}", f"{sign}Linear", 1_000) for i in range(3)]
+        measurement = measured(rows([*leaves, (f"{sign * 2}head", "Linear", 24)]))
+        place = Position(f"{sign}/{sign * 2}.py", 12, 5)
+        target = f"{place.path}::Net_{sign}"
+        broken = budget(3_024, 3_000, 3_000, at=place)
+        message = " ".join(["is", sign * 9, f"{sign}(a,b),"] * 7)
+        said = Finding("NPL001", "error", place, message, target)
+        net = model(target, measurement, budgets=(broken,), findings=(said,))
+        failed = NotMeasured("NPL004", "raised", f"{sign * 20} {message}")
+        skipped = [(f"{place.path}::{sign}{n}", failed) for n in ("", "b")]
+        value = replace(report(net, tiny()), skipped=skipped)
+        return [
+            text(value, width=width, verbose=1),
+            render_show(net, Options(width=width)),
+            *wrap_formula(f"{sign}*(n + {sign}**2) - " * 9, width),
+            *wrap_path(f"{sign}layers." * 30, width),
+        ]
+
+    assert [page.replace("网", "ww") for page in pages("网")] == pages("ww")
+
+
+@pytest.mark.parametrize("width", range(2, 12))
+def test_what_is_cut_takes_no_more_than_its_columns(width):
+    names = ["网络模型一二三", "网络模型一二四", "a网b络c模", "abcdefghijkl"]
+    short = [*elide_apart(names, width).values(), *(elide_middle(name, width) for name in names)]
+    assert all(columns(name) <= width for name in short)
+
 
 FORMULA = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
 # Between factors only where nothing else is left; a number stays with what it multiplies.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nparam_lint.report import Block, Cell, Document, Options, Section, Step, TableBlock
 
 NARROWEST = 40
+_Spec = tuple[int, str]  # how wide a column is, and at which side its texts are (`<`, `>`)
 _BETWEEN = 2  # columns
 _LEAST = {"path": 12, "formula": 12, "words": 16}  # characters of a column that is broken
 _BAR = 10  # characters of a bar, where there is room
@@ -101,12 +102,12 @@ def _text(block: Text, width: int, paint: Paint) -> list[str]:
 
 def _facts(block: Facts, width: int, paint: Paint) -> list[str]:
     """Names, then numbers where there are any, then words that hang below their start."""
-    names = max(len(fact.name) for fact in block.facts)
+    names = max(style.columns(fact.name) for fact in block.facts)
     numbers = max(len(fact.count or "") for fact in block.facts)
     hang = len(block.indent) + names + 2
     lines = []
     for fact in block.facts:
-        head = f"{block.indent}{paint(block.tone, fact.name.ljust(names))}  "
+        head = f"{block.indent}{paint(block.tone, style.padded(fact.name, names))}  "
         if fact.count is not None:
             number = paint(fact.tone, fact.count.rjust(numbers))
             lines.append(f"{head}{number}  {paint('dim', clean(fact.text))}".rstrip())
@@ -132,13 +133,13 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
     lines: list[str] = []
     column = 0
     for tone, text in block.parts:
-        if lines and column + 3 + len(text) <= width:
+        if lines and column + 3 + style.columns(text) <= width:
             lines[-1] += paint(block.tone, " · ") + paint(tone, text)
-            column += 3 + len(text)
+            column += 3 + style.columns(text)
         else:
             pieces = style.wrap(text, width)
             lines += [paint(tone, piece) for piece in pieces]
-            column = len(pieces[-1])
+            column = style.columns(pieces[-1])
     return lines
 
 
@@ -180,7 +181,7 @@ class _Grid:
         self.measure()
         for at, step in self.cut.items():
             cut = style.elide_end if step.what == "cut" else style.elide_middle
-            room = max(max(len(row[at]) for row in self.cells) - self.excess, step.least)
+            room = max(max(style.columns(row[at]) for row in self.cells) - self.excess, step.least)
             for row in self.cells:
                 name = row[at].lstrip()
                 indent = row[at][: len(row[at]) - len(name)]
@@ -230,7 +231,7 @@ class _Grid:
             reserve = sum(min(widths[j], room // 2) for j in broken[place:])
             rooms[i] = max(room - reserve, _LEAST[self.table.columns[i].kind])
             lines = [line for row in self.cells for line in self._broken(row[i], i, rooms[i])]
-            room -= max([len(self.table.columns[i].name) + 2, *map(len, lines)])
+            room -= _width(self.table.columns[i].name, lines)
         return rooms
 
     def lines(self, row: Sequence[str], rooms: Mapping[int, int]) -> list[list[str]]:
@@ -252,7 +253,7 @@ def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list
     table = grid.table
     widths = _widths(grid.headers, [line for lines in rows for line in lines])
     sides = (">" if table.columns[i].kind == "number" else "<" for i in grid.shown)
-    specs = [f"{side}{width}" for side, width in zip(sides, widths, strict=True)]
+    specs = [*zip(widths, sides, strict=True)]
     text = _head(grid.headers, specs, paint)
     for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
         tones = [row.full[i].tone or table.columns[i].tone for i in grid.shown]
@@ -268,19 +269,23 @@ def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list
 
 
 def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [_width(header, [row[i] for row in rows]) for i, header in enumerate(headers)]
+
+
+def _width(header: str, cells: Sequence[str]) -> int:
     """A column is at least two wider than its header, so that a line of headers is easy to read."""
-    return [max([len(h) + 2, *(len(row[i]) for row in rows)]) for i, h in enumerate(headers)]
+    return max([style.columns(header) + 2, *map(style.columns, cells)])
 
 
-def _head(headers: Sequence[str], specs: Sequence[str], paint: Paint) -> list[str]:
-    """The headers, and the line below them. `specs`: side and width of each column (`>12`)."""
+def _head(headers: Sequence[str], specs: Sequence[_Spec], paint: Paint) -> list[str]:
+    """The headers, and the line below them."""
     names = _line(headers, specs, [""] * len(headers), paint)
-    rule = (" " * _BETWEEN).join(format("", f"─{spec}") for spec in specs)
+    rule = (" " * _BETWEEN).join("─" * width for width, _ in specs)
     return [paint("dim", names), paint("dim", rule)]
 
 
-def _line(cells: Sequence[str], specs: Sequence[str], tones: Sequence[str], paint: Paint) -> str:
-    padded = map(format, cells, specs)
+def _line(cells: Sequence[str], specs: Sequence[_Spec], tones: Sequence[str], paint: Paint) -> str:
+    padded = (style.padded(cell, *spec) for cell, spec in zip(cells, specs, strict=True))
     texts = (_painted(tone, cell, paint) for tone, cell in zip(tones, padded, strict=True))
     return (" " * _BETWEEN).join(texts).rstrip()
 
@@ -307,13 +312,13 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     """With shares where these fit beside the counts, else without; else as many tables as it
     takes, with a blank line between."""
     labels = [clean(row.texts[0]) for row in table.rows]
-    label = max(map(len, labels))
+    label = max(map(style.columns, labels))
     for least in (_HEADING, _SHORT):
         columns = [
             _with_shares([row.full[i] for row in table.rows], least == _HEADING)
             for i in range(1, len(table.columns))
         ]
-        widths = [max(least, *map(len, column)) for column in columns]
+        widths = [max(least, *map(style.columns, column)) for column in columns]
         bands: list[list[int]] = []
         room = 0
         for number, wide in enumerate(widths):
@@ -327,7 +332,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
     text: list[str] = []
     for band in bands:
         names = [style.elide_middle(table.columns[i + 1].name, widths[i]) for i in band]
-        specs = [f"<{label}", *(f">{widths[i]}" for i in band)]
+        specs = [(label, "<"), *((widths[i], ">") for i in band)]
         head = _head(["", *names], specs, paint)
         text += ["", *head] if text else head
         for number, row in enumerate(table.rows):
@@ -343,7 +348,9 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
 def _with_shares(cells: Sequence[Cell], shares: bool) -> list[str]:
     """The cells of one column; below each other, counts and shares are right-aligned."""
     texts = [clean(cell.text) for cell in cells]
-    left = max(map(len, texts))
+    left = max(map(style.columns, texts))
     right = max(len(cell.share) for cell in cells) if shares else 0
     columns = zip(texts, cells, strict=True)
-    return [f"{t:>{left}}" + (f"  {c.share:>{right}}" if right else "") for t, c in columns]
+    return [
+        style.padded(t, left, ">") + (f"  {c.share:>{right}}" if right else "") for t, c in columns
+    ]
