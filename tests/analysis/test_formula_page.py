@@ -67,7 +67,11 @@ NETS = NET.result(
         ("h.*.weight", "depth", "d", "d"),
         ("h.*.bias", "depth", "d"),
         ("words.weight", "1", "100", "d"),
-        rules=[*NEEDS, *limits("d != heads"), pinned_rule("heads", 4)],
+        rules=[
+            *NEEDS,
+            *limits("d != heads and depth % 2 != 0 and d != 1 and d != 3"),
+            pinned_rule("heads", 4),
+        ],
         idle=("drop", "path"),
         distinct={"d": 7, "depth": 5},
         unproved=("depth: a key of a table",),
@@ -84,7 +88,7 @@ net.py::Net
   value       18,880 with d=64, depth=3
   expanded    d**2*depth + d*depth + 100*d
   needs       d is even, max(drop, path) <= 1
-  holds for   d != heads, heads=4 (its value)
+  holds for   d != heads, depth is odd, heads=4 (its value), d not in (1, 3)
   no effect   drop, path
   matter too  mode: --vary mode shows how
   verified    at 8 other places (d: 7 values, depth: 5 values)

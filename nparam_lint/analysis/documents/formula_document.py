@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown
 _LIMIT = re.compile(r"(?P<name>[\w.\[\]']+) (?P<sign>[<>]=?) (?P<end>\S+)")
-_EVEN = re.compile(r"^([\w.\[\]']+) % 2 == 0$")
+_OTHER = re.compile(r"(?P<name>[\w.\[\]']+) != (?P<end>-?[\d.]+)")
+_PARITY = {"== 0": "even", "!= 1": "even", "== 1": "odd", "!= 0": "odd"}
+_HALF = re.compile(rf"(?P<name>[\w.\[\]']+) % 2 (?P<rest>{'|'.join(_PARITY)})")
 _SYMBOLS = "N", "P", "C", r"N_{\mathrm{param}}"  # of the count in LaTeX; the first that is free
 _MANY = 6  # values of names, reasons, … on a line of facts
 
@@ -119,14 +121,22 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
 
 
 def _in_short(rules: Iterable[str]) -> list[str]:
-    """As people would say them: limits that several names have in common once."""
+    """As people would say them: limits that several names have in common once, and once the numbers
+    that a name must not be."""
     texts: list[str] = []
     limited: dict[tuple[str, str], list[str]] = {}
+    excluded: dict[str, list[str]] = {}
     for rule in rules:
         if limit := _LIMIT.fullmatch(rule):
             limited.setdefault((limit["sign"], limit["end"]), []).append(limit["name"])
+        elif other := _OTHER.fullmatch(rule):
+            excluded.setdefault(other["name"], []).append(other["end"])
+        elif half := _HALF.fullmatch(rule):
+            texts.append(f"{half['name']} is {_PARITY[half['rest']]}")
         else:
-            texts.append(_EVEN.sub(r"\1 is even", rule))
+            texts.append(rule)
+    for name, ends in excluded.items():
+        texts.append(f"{name} not in ({', '.join(ends)})" if ends[1:] else f"{name} != {ends[0]}")
     for (sign, end), names in limited.items():
         end_of_all = "max" if sign.startswith("<") else "min"
         left = names[0] if len(names) == 1 else f"{end_of_all}({', '.join(names)})"
