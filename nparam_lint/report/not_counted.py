@@ -29,6 +29,7 @@ from nparam_lint.report.style import clean, elide_end, first, percent, plural, s
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
 _MODELS = 6  # without -v
+_FEW = 3  # models that a run names whose budgets it judges
 _RECIPES = 4
 _LONGEST = 120  # characters of a reason, without -v
 # By its name no model whose count anyone would state.
@@ -57,7 +58,8 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
         models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
         models.sort(key=lambda item: (item[0] not in report.named, item[1].cause == "not_tried"))
         parts = [item for item in skipped if item[0] not in alone]
-        most = len(models) if options.verbose else _MODELS if is_undeclared(report) else 0
+        most = _MODELS if is_undeclared(report) else _FEW if len(models) <= _FEW else 0
+        most = len(models) if options.verbose else most
         shown, them = models[:most], "it" if len(skipped) == 1 else "them"
         lists = f" (-v lists {them})" if not shown else ":" if options.verbose else ""
         yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
