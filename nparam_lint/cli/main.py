@@ -37,6 +37,7 @@ _ALIKE = {
     **dict.fromkeys("▏▎▍", "-"),
     **dict.fromkeys("▌▋▊▉", "="),
     "█": "#",
+    **dict(zip("▁▂▃▄▅▆▇", "__--===", strict=True)),  # a line of counts
     **dict.fromkeys("─–—−", "-"),
     "✓": "+",
     "✗": "x",
