@@ -327,7 +327,7 @@ def _paths(options: Namespace) -> list[Path]:
         return common.checked_paths(options.paths)
     known = (Path.is_file, Path.is_dir, _is_gone)
     unknown = [text for text in options.paths if not any(test(Path(text)) for test in known)]
-    common.checked_paths(unknown, COMMANDS)
+    common.checked_paths(unknown, (*COMMANDS, "help"))
     return [Path(text).absolute() for text in options.paths]
 
 
