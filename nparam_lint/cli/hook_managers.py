@@ -118,7 +118,8 @@ def _framework(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
             f'[[repos]]\nrepo = "{_URL}"\nrev = "{revision(__version__)}"\n'
             f'hooks = [{{ id = "nparam-lint"{quoted} }}]\n'
         )
-        yield Addition(config, lines, f"{before}\n{lines}")
+        is_known = not re.search(r"^\s*repos\s*=", before, re.MULTILINE)  # a list in one piece
+        yield Addition(config, lines, f"{before}\n{lines}" if is_known else None)
         return
     lines = f"- repo: {_URL}\n  rev: {revision(__version__)}\n  hooks:\n    - id: nparam-lint\n"
     lines += f"      stages: {stages}\n" if stages else ""

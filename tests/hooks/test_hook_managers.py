@@ -32,7 +32,7 @@ HUSKY = {
     ),
 }
 PREK = '[[repos]]\nrepo = "builtin"\nhooks = [{ id = "check-yaml" }]\n'
-# A manager, its config, and what is in it; the last three in a way that is not known.
+# A manager, its config, and what is in it; the last four in a way that is not known.
 CONFIGS = [
     ("lefthook", "lefthook.yml", "# mine"),
     (
@@ -57,6 +57,7 @@ CONFIGS = [
     ("lefthook", "lefthook.yml", "pre-commit: {commands: {a: {run: x}}}\n"),
     ("lefthook", "lefthook.toml", "[pre-commit.commands.a]\nrun = 'x'\n"),
     ("pre-commit", ".pre-commit-config.yaml", "repos: [{repo: a, hooks: []}]\n"),
+    ("prek", "prek.toml", "repos = [{ repo = 'builtin', hooks = [] }]\n"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -220,3 +221,25 @@ def test_cuda_is_required_by_the_hook_that_is_called_so(judged):
         assert done.returncode == 0, done.stdout
     else:
         refused(done, "net.py:4:1 NPL006", "cuda")
+
+
+@pytest.mark.thorough
+def test_prek_runs_what_install_hook_writes(repository, published, nparam_lint, home):
+    """With this checkout in place of the forge."""
+    prek = Path(sys.executable).with_name("prek")
+    if not prek.exists():
+        pytest.skip("there is no prek")
+    sample = repository({"net.py": model(10), "prek.toml": "# mine\n"})
+    sample.environ = sample.environ | {"PREK_HOME": str(home / "prek")}
+    types = ["--hook-type", "pre-commit", "--hook-type", "pre-merge-commit"]
+    install = [prek, "install", *types]
+    subprocess.run(install, cwd=sample.path, env=sample.environ, check=True, timeout=60)
+    done = nparam_lint("install-hook", "--write", cwd=sample.path, **sample.environ)
+    assert done.stdout == f"added to prek.toml\nthen: prek install {' '.join(types)}\n"
+    config = (sample.path / "prek.toml").read_text()
+    config = re.sub(r'repo = ".*"', f'repo = "{published.path}"', config)
+    config = re.sub(r'rev = ".*"', f'rev = "{published.git("rev-parse", "HEAD")}"', config)
+    sample.add({"net.py": model(10, UNREADABLE), "prek.toml": config})
+    refused(sample.attempt("commit", "-m", "x"), *REFUSED)
+    sample.add({"net.py": model(10, 110)})
+    accepted(sample.attempt("commit", "-m", "x"), "nparam-lint")
