@@ -240,6 +240,14 @@ def test_the_guide_names_every_folder_of_the_package():
     assert folders == set(re.findall(r"^\| `(\w+)/` \|", guide, re.MULTILINE))
 
 
+def test_what_the_design_names_of_the_code_is_there():
+    code = [path for ending in ("py", "js", "toml") for path in ROOT.rglob(f"*.{ending}")]
+    words = {word for path in code for word in re.findall(r"\w+", path.read_text("utf-8"))}
+    words |= {word for path in ROOT.rglob("*") for word in re.findall(r"\w+", path.name)}
+    names = re.findall(r"`([A-Za-z_][\w./]*)`", (ROOT / "docs/design.md").read_text("utf-8"))
+    assert [name for name in names if not words.issuperset(re.findall(r"\w+", name))] == []
+
+
 # --- the place of the repository --------------------------------------------------------------
 
 PLACE = re.compile(
