@@ -28,7 +28,7 @@ from nparam_lint.analysis.closed_forms.verified_forms import PathForms
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import (
@@ -161,9 +161,13 @@ def derive_all(
     if isinstance(forms[0], NoForm):
         return forms, []
     switches = [v for v in history.variables if not v.is_number and v.choices]
+    # A choice may have an effect on another path alone: `tie and a == b`.
+    places = [form.base for form in forms[: limits.CHOICES_ALONE] if isinstance(form, ClosedForm)]
     # All at once: each time that models are built costs something.
-    history.build([{v.name: value} for v in switches for value in _values(v)])
-    effective = {v.name: _effective_values(history, v) for v in switches}
+    history.build(
+        [{**at, v.name: value} for v in switches for at in places for value in _values(v)]
+    )
+    effective = {v.name: _effective_values(history, v, places) for v in switches}
     switches = [v for v in switches if every_combination or effective[v.name]]
     names = [v.name for v in switches]
     combinations = list(product(*map(_values, switches)))
@@ -193,14 +197,21 @@ def _values(variable: Variable) -> list[Value]:
     return list({repr(value): value for value in (variable.base, *variable.choices)}.values())
 
 
-def _effective_values(history: BuildHistory, switch: Variable) -> list[Value]:
-    """The choices that, alone, give other parameters, whatever those are called."""
-    (_, first), *models = history.build([{switch.name: value} for value in _values(switch)])
-    return [
-        point[switch.name]
-        for point, model in models
-        if isinstance(model, Built) and isinstance(first, Built) and model.sizes != first.sizes
-    ]
+def _effective_values(
+    history: BuildHistory, switch: Variable, places: Iterable[Point]
+) -> list[Value]:
+    """The choices that, alone, give other parameters at one of the places, whatever those are
+    called."""
+    effective: dict[str, Value] = {}
+    for place in places:
+        points = [{**place, switch.name: value} for value in _values(switch)]
+        (_, first), *models = history.build(points)
+        effective |= {
+            repr(point[switch.name]): point[switch.name]
+            for point, model in models
+            if isinstance(model, Built) and isinstance(first, Built) and model.sizes != first.sizes
+        }
+    return list(effective.values())
 
 
 # --- of one case ------------------------------------------------------------------------------
