@@ -34,6 +34,7 @@ _VARIABLE = re.compile(
 UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
 _TO_FILL_IN = re.compile(r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]")
 _USE = re.compile(r"\$\{?(\w+)\}?")
+_OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
@@ -184,7 +185,8 @@ def _value(match: re.Match[str]) -> dict[str, list[str]]:
     """The variable that an assignment sets, or a loop to each of some."""
     if match[3]:
         return {match[3]: [word.strip("'\"") for word in match[4].split()] or [""]}
-    return {match[1]: [match[2].strip("'\"")]}
+    value = match[2].strip("'\"")
+    return {match[1]: [_OR_ELSE.sub(lambda m: m[2] if m[1] == match[1] else m[0], value)]}
 
 
 def _filled(
@@ -212,4 +214,6 @@ def _filled(
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:
+    """With what variables are: `${DEPTH:-3}` is 3 where the text sets none."""
+    line = _OR_ELSE.sub(lambda match: values.get(match[1], match[2]), line)
     return _USE.sub(lambda match: values.get(match[1], match[0]), line)

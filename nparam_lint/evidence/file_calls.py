@@ -309,7 +309,7 @@ class FileCalls:
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 # What a factory says of other sizes, the calls of that say too.
-                most = 1 if rank == FACTORY else None
+                most = 1 if rank == FACTORY and self.is_told(place) else None
                 filled = [*islice(OptionWays(self, cut, call, target, named), most)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
@@ -325,6 +325,11 @@ class FileCalls:
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:
                 return
+
+    def is_told(self, place: Place) -> bool:
+        """Whether a function around the call needs arguments: `main()` parses its own."""
+        factories = (Target(self.path, function.name) for function in place.functions)
+        return any(map(self.search.needs_arguments, factories))
 
     def prepares(self, target: Target) -> bool:
         """Whether a model without arguments depends on what the file does before it calls it."""

@@ -59,6 +59,12 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             [f"run.sh:6 --d {d} --h {h} --name run_5" for d in (1, 2) for h in (3, 4)],
         ),
         ({"run.sh": NOTHING}, "train.py", ["run.sh:2 --h 1 --d"]),
+        # What a variable is where nothing sets it, and where something does.
+        (
+            {"run.sh": 'd=${d:-1}\nh=4\npython a.py --d $d --h ${h:-2} --k "${k-3}" $more\n'},
+            "a.py",
+            ["run.sh:3 --d 1 --h 4 --k 3 $more"],
+        ),
         # What a text says comes first, and then the first of each script.
         (
             {"a.sh": TWICE, "b.sh": TWICE.replace("--d", "--h"), "R.md": "python train.py --x"},
@@ -180,6 +186,13 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
             f"{IMPORTS}{CHOICES}",
             {},
             {"": "", "['--k', '5']": "with --k 5", "['--small']": "with --small"},
+        ),
+        # A function that returns the model, and is called with nothing, is told by commands alone.
+        (
+            f"{IMPORTS}{OPTIONS}\ndef main(argv=None):\n    a = p.parse_args(argv)\n"
+            "    return Net(a.d)\n\nif __name__ == '__main__':\n    main()\n",
+            {"README.md": "python fit.py --d 4\n"},
+            {"": "", "['--d', '4']": "as in README.md:1"},
         ),
         # A script takes over the options of another.
         (
