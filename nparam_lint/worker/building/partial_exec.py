@@ -277,8 +277,9 @@ class PartialFile:
                 return False
             return name.split(".")[0] in FILE_MODULES
         value, module = self.namespace.get(name), self.namespace["__name__"]
-        if isinstance(value, type) and getattr(value, "__module__", "") == module:
-            # A class of this file: a config object is fine, a model is built only when asked for.
+        is_here = getattr(value, "__module__", "") == module
+        if isinstance(value, type) and (is_here or hasattr(value, "__dataclass_fields__")):
+            # A config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in value.__mro__)
         return name in FILE_FUNCTIONS or name == CHECK
 
@@ -381,7 +382,7 @@ def changed_by(call, namespace, functions, callers):
     if function is None and is_elsewhere:
         return names
     if function is None and isinstance(call.func, ast.Attribute):
-        kinds = (types.ModuleType, type, types.FunctionType)
+        kinds = (types.ModuleType, type, types.FunctionType, os.PathLike, str)
         unchanged = call.func.attr in READING_METHODS or isinstance(namespace.get(base), kinds)
         return {base} if base and not unchanged else set()
     if name in ("setattr", "delattr"):
