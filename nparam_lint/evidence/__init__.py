@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.evidence import commands, object_changes, statements
+from nparam_lint.evidence import commands, named_parameters, object_changes, statements
 
 if TYPE_CHECKING:
     import ast
@@ -92,6 +92,11 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     def syntax(self, path: str) -> ast.Module:
         """The tree of a Python file; an empty one where it cannot be parsed."""
         return statements.parsed(self.text(path))
+
+    @cached_property
+    def size_names(self) -> named_parameters.NamedParameters:
+        """The names of sizes that functions take."""
+        return named_parameters.NamedParameters(self)
 
     @cached_property
     def changes(self) -> object_changes.ObjectChanges:

@@ -111,7 +111,7 @@ class ConfigClasses:
                 if symbol and symbol.kind in ("class", "function"):
                     is_same = (symbol.where, symbol.name) == (home, head)
                 else:
-                    is_same = self.size_names.home(path, item.bound) == home
+                    is_same = self.size_names.home(path, item.bound)[0] == home
                 if is_same:
                     return f"{item.bound}{dot}{attributes}"
         return ""

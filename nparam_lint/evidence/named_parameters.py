@@ -236,13 +236,19 @@ class NamedParameters:
         """The table that an expression means, with its file; one of sizes, not of addresses."""
         table, where = read_table(node, local), function.path
         if table is None and isinstance(node, ast.Name):
-            where = self.home(function.path, node.id)
-            table = self.file(where).tables.get(node.id) if where else None
-        elif table is None and isinstance(node, ast.Attribute):  # `self.table`
+            return self.global_table(function.path, node.id)
+        if table is None and isinstance(node, ast.Attribute):  # `self.table`
             table = self.file(where).class_tables.get((function.owner, node.attr))
         if where and table and table.by_key and self.is_sized(where, table):
             return where, table.entries
         return None
+
+    def global_table(self, path: str, name: str) -> tuple[str, tuple[Entry, ...]] | None:
+        """The table of sizes that a name of a file means, with the file that it stands in."""
+        where, name = self.home(path, name)
+        table = self.file(where).tables.get(name) if where else None
+        is_sized = table and table.by_key and self.is_sized(where, table)
+        return (where, table.entries) if table and is_sized else None
 
     def _tested(
         self, function: FoundFunction, node: ast.Compare, local: dict[str, SizeTable]
@@ -276,8 +282,9 @@ class NamedParameters:
             return symbol is not None and symbol.kind != "outside"
         return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
 
-    def home(self, path: str, name: str) -> str:
-        """The file in which a global name gets its value, as far as imports tell."""
+    def home(self, path: str, name: str) -> tuple[str, str]:
+        """The file in which a global name gets its value, and its name there, as far as imports
+        tell."""
         for item in self.names.tree.facts(path).imports:
             if item.bound == name and item.name:
                 prefix = (
@@ -285,8 +292,8 @@ class NamedParameters:
                     if item.level
                     else (self.names.tree.locate(path, item.module) or ("", None))[1]
                 )
-                return (prefix and self.names.tree.module_file(prefix)) or ""
-        return path
+                return (prefix and self.names.tree.module_file(prefix)) or "", item.name
+        return path, name
 
 
 def _is(node: ast.expr, name: str) -> bool:

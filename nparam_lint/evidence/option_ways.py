@@ -147,9 +147,24 @@ class OptionWays:
         for name, option in self.options.items() if not is_alone else ():
             is_direct = name in self.names - self.naming and not self.is_whole
             is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
-            for words in variants(option) if is_used and not RUN_SETTING.match(name) else ():
+            if not is_used:
+                continue
+            choices = () if RUN_SETTING.match(name) else variants(option)
+            for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
                 with suppress(NoWay):
                     yield self.filled({name: words}), f"with {' '.join(words)}"
+
+    def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+        """The words for the other keys of a table that an option is one of: `SIZES[args.size]`."""
+        nodes = [inner for node in (*self.statements, self.call) for inner in ast.walk(node)]
+        for node in nodes:
+            if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
+                continue
+            if isinstance(node.slice, ast.Attribute) and node.slice.attr == name:
+                table = self.search.query.size_names.global_table(self.home.path, node.value.id)
+                keys = [entry.name for entry in table[1]] if table else []
+                if default_text(option) in keys:
+                    yield from (words_for(option, k) for k in keys if k != default_text(option))
 
     def is_read(self, name: str) -> bool:
         """Whether the model may depend on an option."""

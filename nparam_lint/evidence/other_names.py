@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
-from nparam_lint.evidence.named_parameters import NamedParameters
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.script_words import WEIGHTS_KEY
 from nparam_lint.ground.values import Position, Way
@@ -43,7 +42,6 @@ class OtherNames:
     def __init__(self, query: EvidenceQuery, sized: set[Target]) -> None:
         self.query = query
         self.sized = sized
-        self.tables = NamedParameters(query)
         self.used: set[str] = set()  # directories: one call gets all names of each
 
     def of(self, every: Iterable[Evidence]) -> Iterator[Evidence]:
@@ -74,7 +72,7 @@ class OtherNames:
     def names(self, evidence: Evidence, parameter: str, first: object) -> Iterator[Name]:
         """The names that an argument may have, the first among them."""
         location = evidence.target.location
-        table = self.tables.of(location, evidence.target.callable)
+        table = self.query.size_names.of(location, evidence.target.callable)
         if table and table.parameter == parameter and evidence.target not in self.sized:
             entries = [entry for entry in table.entries if entry.value]
             if first in [entry.key for entry in entries]:

@@ -11,7 +11,7 @@ from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
 from nparam_lint.evidence.config_tables import ConfigTables, of_size
-from nparam_lint.evidence.named_parameters import KIND_OF_NAME, NamedParameters, takes_name
+from nparam_lint.evidence.named_parameters import KIND_OF_NAME, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.evidence.statements import does_work
 from nparam_lint.ground.notation import Target
@@ -48,7 +48,7 @@ class _Sizes:
         self.source = source
         self.discovery = source.discovery
         self.models = source.discovery.models
-        self.size_names = NamedParameters(source)
+        self.size_names = source.size_names
         self.configs = ConfigClasses(source, self.size_names)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
