@@ -8,6 +8,9 @@ it.
 
 from __future__ import annotations
 
+import posixpath
+import re
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Way
+
+
+_WORD = re.compile(r"[\w./+-]+")
 
 
 class Evidence(Struct, frozen=True):
@@ -82,6 +88,18 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         at_root = (path for path in self.other_files if path.lower().startswith("readme"))
         return b"\n".join(self.content(path) for path in at_root if "/" not in path)
 
+    def place_in_readme(self, name: str) -> int:
+        """Where it has a name first, as `ViT-B/16`, `vit_b_16` or `conf/vit-b16.yaml`: the number
+        of the word; behind all words where it has not."""
+        return self._readme_words.get(_plain(name), sys.maxsize)
+
+    @cached_property
+    def _readme_words(self) -> dict[str, int]:
+        words = _WORD.findall(self.readme.decode("utf-8", "replace"))
+        names = (name for word in words for name in (word, posixpath.splitext(word)[0]))
+        names = (part for name in names for part in (name, name.rpartition("/")[2]))
+        return {name: number for number, name in enumerate(dict.fromkeys(map(_plain, names)))}
+
     @cached_method
     def text(self, path: str) -> str:
         """That of a Python file, with the line ends that Python knows."""
@@ -107,3 +125,8 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     def commands(self) -> commands.Commands:
         """Those that texts and shell scripts show."""
         return commands.Commands(self.other_files, self.content)
+
+
+def _plain(name: str) -> str:
+    """The same for all spellings of a name."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())

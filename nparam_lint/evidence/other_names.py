@@ -7,6 +7,7 @@ import ast
 import dataclasses
 import posixpath
 import re
+import sys
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _SEVERAL = 3  # files in a directory of names
 _MOST = 18  # of these that are tried, those that the README names before what scripts build
 _LAST = 50  # rank
-_WORD = re.compile(r"[\w./+-]+")
 _READS = re.compile(rb"\b(json|yaml|toml|tomllib|OmegaConf)\.\w*load")
 
 Name = tuple[str | int, Way, int]  # with its rank
@@ -81,9 +81,11 @@ class OtherNames:
         for directory, names in self.directories.items():
             if first in names and directory not in self.used and self.is_read(location, directory):
                 self.used.add(directory)
-                others = sorted(names, key=lambda name: (name != first, self.place(name)))
+                others = sorted(
+                    names, key=lambda name: (name != first, self.query.place_in_readme(name))
+                )
                 for name in others[:_MOST]:
-                    rank = 0 if self.place(name) < len(self.words) else _LAST
+                    rank = _LAST if self.query.place_in_readme(name) == sys.maxsize else 0
                     yield name, Way("config", Position(names[name]), names[name]), rank
 
     @cached_property
@@ -103,21 +105,6 @@ class OtherNames:
         names = re.compile(rb"[\"'/]%s[\"'/]" % re.escape(posixpath.basename(directory).encode()))
         sources = map(tree.source, tree.run_with([location]))
         return any(names.search(source) and _READS.search(source) for source in sources)
-
-    def place(self, name: str) -> int:
-        """Where the README has it first, behind all its words if nowhere."""
-        return self.words.get(_key(name), len(self.words))
-
-    @cached_property
-    def words(self) -> dict[str, int]:
-        """The words of the README, each with its number."""
-        words = map(_key, _WORD.findall(self.query.readme.decode("utf-8", "replace")))
-        return {word: number for number, word in enumerate(dict.fromkeys(words))}
-
-
-def _key(name: str) -> str:
-    """The same for all spellings of a name: `ViT-B/16`, `vit_b_16`."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _arguments(call: ast.Call, parameters: Sequence[Parameter]) -> Iterable[tuple[str, ast.expr]]:

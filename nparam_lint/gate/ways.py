@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -57,7 +59,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         if is_file or evidence.target in undeclared:
             key = (evidence.target, evidence.file, evidence.recipe)
             distinct.setdefault(key, evidence)
-    tried = _tried([*distinct.values()], session.settings.ways)
+    tried = _tried([*distinct.values()], session.settings.ways, query)
     candidates: list[Candidate] = []
     untried: Counter[str] = Counter()
     for evidence, is_tried in zip(distinct.values(), tried, strict=True):
@@ -81,18 +83,22 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     )
 
 
-def _tried(ways: Sequence[Evidence], most: int) -> list[bool]:
+def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bool]:
     """Which of the ways are tried: as many of each target as the limit says, 0 for all. The first
     of each place comes before the second of any: a script that is run in many ways leaves some for
-    the others."""
+    the others. Of config files and sizes those come first that the README names."""
     of_place: Counter[tuple[Target, Position]] = Counter()
-    numbers: list[int] = []
+    order: list[tuple[int, bool]] = []
     for evidence in ways:
-        of_place[evidence.target, evidence.way.position] += 1
-        numbers.append(of_place[evidence.target, evidence.way.position])
+        way = evidence.way
+        of_place[evidence.target, way.position] += 1
+        stem = posixpath.splitext(posixpath.basename(way.position.path))[0]
+        name = stem if way.kind == "config" else way.name or stem
+        is_unnamed = way.kind != "call" and query.place_in_readme(name) == sys.maxsize
+        order.append((of_place[evidence.target, way.position], is_unnamed))
     tried = [False] * len(ways)
     of_target: Counter[Target] = Counter()
-    for at in sorted(range(len(ways)), key=numbers.__getitem__):
+    for at in sorted(range(len(ways)), key=order.__getitem__):
         tried[at] = of_target[ways[at].target] < most or most == 0
         of_target[ways[at].target] += 1
     return tried
