@@ -14,6 +14,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.claims import suppressions
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
+from nparam_lint.discover.syntax import tail
 from nparam_lint.gate import formula_check, inside
 from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
@@ -86,8 +87,11 @@ class Outcomes(Struct, frozen=True):
             way = model.way
             if way and way.kind == "config" and models_of[way.position.path] == 1:
                 return True  # all that the file builds
-            is_part = model.measurement.type in kinds
-            return not is_part and built_targets.isdisjoint(containment.users.get(model.bare, ()))
+            users = containment.users.get(model.bare, ())
+            is_class = model.bare.endswith(f"::{tail(model.measurement.type)}")
+            if way and way.kind == "size" and not (users or is_class):
+                return True  # what a function gives by name, which no model calls
+            return model.measurement.type not in kinds and built_targets.isdisjoint(users)
 
         reports = [replace(model, top_level=is_top_level(model)) for model in reports]
         # A model whose budgets have arguments may fail without them, which need not be reported;

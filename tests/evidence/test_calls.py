@@ -582,6 +582,19 @@ def test_config_libraries_are_asked_themselves(tmp_path, text, setup, call):
     assert [(w.recipe.setup or "", w.recipe.call) for w in found] == [(setup, call)][: bool(call)]
 
 
+def test_an_option_is_also_the_other_keys_of_the_table_that_it_is_looked_up_in(tmp_path):
+    sizes = "SIZES = {'s': dict(d=1), 'm': dict(d=2), 'l': dict(d=3)}\n"
+    script = (
+        "import argparse\nfrom sizes import SIZES as KNOWN\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--net_name', default='s')\n"
+        "args = parser.parse_args()\nNet(**KNOWN[args.net_name])\n"
+    )
+    found = ways(tmp_path, {"sizes.py": sizes, "fit.py": f"{USE}{script}"})
+    notes = [way.way.note for way in found]
+    assert notes == ["", "with --net_name m", "with --net_name l"]
+
+
 def test_commands_say_which_config_hydra_composes(tmp_path):
     script = (
         "from importlib.resources import files\nimport hydra\n"

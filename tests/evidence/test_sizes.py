@@ -261,6 +261,31 @@ def test_weights_are_not_downloaded(tmp_path: Path) -> None:
     )
 
 
+def test_a_loader_of_one_of_two_classes_is_cut_down_to_what_it_returns(tmp_path: Path) -> None:
+    load = """
+        import torch
+        from m import Net
+        class Other(Net): pass
+        SIZES = {"a": (1, 2), "b": (3, 4)}
+        def load(name, wide=True):
+            if wide:
+                model = Net(*SIZES[name])
+            else:
+                model = Other(*SIZES[name])
+            model.load_state_dict(torch.load(f"{name}.pth"))
+            return model
+        def loaded(name):
+            model = load(name)
+            return model.eval()
+        """
+    ways = sizes(tmp_path, {"m.py": NET, "load.py": load})
+    choice = "if wide:\n    model = Net(*SIZES[name])\nelse:\n    model = Other(*SIZES[name])"
+    lines = {name: line for name, line, _ in built(ways, "load.py::load")}
+    assert lines == {"a": 5, "b": 5}
+    texts = [text for _, _, text in built(ways, "load.py::load")]
+    assert texts == [f'wide = True\nname = "{n}"\n{choice}; model' for n in "ab"]
+
+
 @pytest.mark.parametrize("broken", ["def make(name:\n", "TABLE = {'a': (1, 2}\n", "\0"])
 def test_broken_file(tmp_path: Path, broken: str) -> None:
     good = NET + "def make(name): return Net(*{'a': (1, 2), 'b': (3, 4)}[name])\n"
