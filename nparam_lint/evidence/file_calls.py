@@ -43,6 +43,7 @@ from nparam_lint.ground.script_words import (
     IN_TABLE,
     READS_CONFIG,
     SCRIPT_FILE,
+    SIZE_OF_DATA,
     TEST_FILE,
 )
 from nparam_lint.ground.values import Position
@@ -288,8 +289,14 @@ class FileCalls:
         return None
 
     def built(
-        self, place: Place, target: Target, part: str = "", named: ChosenModel | None = None
+        self,
+        place: Place,
+        target: Target,
+        part: str = "",
+        named: ChosenModel | None = None,
+        default: str = "",
     ) -> Iterator[Evidence]:
+        """The ways that a call is; `default`: what is said of arguments that were left out."""
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
@@ -314,6 +321,11 @@ class FileCalls:
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
+                    plain, left_out = self.without_data(place, target)
+                    names = ", ".join(left_out)
+                    if left_out:
+                        words = f"{names} by default, not as {why.name} ({why.place}) has it"
+                        yield from self.built(plain, target, part, named, words)
                 return
             for statements, command in filled:
                 needed, short = shortened(statements, call)
@@ -321,7 +333,7 @@ class FileCalls:
                     return
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
-                whole_note = "; ".join(filter(None, (note, command)))
+                whole_note = "; ".join(filter(None, (note, default, command)))
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:
                 return
@@ -330,6 +342,25 @@ class FileCalls:
         """Whether a function around the call needs arguments: `main()` parses its own."""
         factories = (Target(self.path, function.name) for function in place.functions)
         return any(map(self.search.needs_arguments, factories))
+
+    def without_data(self, place: Place, target: Target) -> tuple[Place, list[str]]:
+        """A call without the arguments that only what is not run would give, as far as the default
+        is None, or that of a number that data sets have; and their names."""
+        parameters = self.search.query.parameters.get((target.location, target.callable), ())
+        defaults = {item.name: "" if item.required else item.default for item in parameters}
+        left_out: list[str] = []
+        for item in place.call.keywords:
+            default = defaults.get(item.arg or "")
+            if item.arg and (default == "None" or (default != "" and SIZE_OF_DATA.match(item.arg))):
+                try:
+                    self.cut(place, [item], 0)
+                except NotRun:
+                    left_out.append(item.arg)
+                except (NoWay, RecursionError):
+                    pass
+        call = copy.copy(place.call)
+        call.keywords = [item for item in call.keywords if item.arg not in left_out]
+        return replace(place, call=call), left_out
 
     def prepares(self, target: Target) -> bool:
         """Whether a model without arguments depends on what the file does before it calls it."""
@@ -391,8 +422,12 @@ class FileCalls:
                 function = why.function
                 callers = self.search.callers(self.path, self.called(function))
                 for calls, caller in callers if depth < _FILES else ():
-                    with suppress(NoWay):
+                    try:
                         return self.cut_outside(function, calls, caller, place, nodes, entry, depth)
+                    except NotRun as reason:
+                        first = first or reason
+                    except NoWay:
+                        pass
                 raise first or why from None
             except NoWay as why:
                 raise first or why from None

@@ -29,6 +29,8 @@ LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 
 SCRIPT_FILE = re.compile(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
 TEST_FILE = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+# Arguments of models that data sets decide, with defaults of the usual ones.
+SIZE_OF_DATA = re.compile(r"(nc|(num|n)_?(class|token|label)(es|s)?|vocab_?size)$")
 DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
 
 # --- weights ----------------------------------------------------------------------------------

@@ -595,6 +595,25 @@ def test_an_option_is_also_the_other_keys_of_the_table_that_it_is_looked_up_in(t
     assert notes == ["", "with --net_name m", "with --net_name l"]
 
 
+def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
+    net = """
+    from torch import nn
+    class Net(nn.Module):
+        def __init__(self, d, num_classes=1000, graph=None, width=7): pass
+    """
+    call = "Net(args_d, num_classes=n, graph=n.edges, width={})"
+    script = (
+        "from net import Net\nfrom torch.utils.data import DataLoader\nargs_d = 3\n"
+        "n = DataLoader('x')\n{}\n"
+    )
+    for width, expected in (("8", "Net(args_d, width=8)"), ("n.width", None)):
+        files = {"net.py": net, "fit.py": script.format(call.format(width))}
+        found = [way for way in ways(tmp_path, files) if way.way.position.path == "fit.py"]
+        assert [way.recipe.call for way in found] == [expected][: bool(expected)]
+        words = "num_classes, graph by default, not as n (fit.py:4) has it"
+        assert [way.way.note for way in found] == [words][: bool(expected)]
+
+
 def test_commands_say_which_config_hydra_composes(tmp_path):
     script = (
         "from importlib.resources import files\nimport hydra\n"
