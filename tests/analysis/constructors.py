@@ -79,6 +79,12 @@ def padded_where_needed(vocab=50257, d=16, m=64):
     return nn.Embedding(vocab, d)
 
 
+def wider_than_one_of_two(a=24):
+    """3*(16*ceil((8*a//3)/16) + 1)"""
+    width = 16 * ((int(8 * a / 3) + 15) // 16)  # never `a`
+    return nn.Linear(width, 3 if width != 4 * a or width != a else 4)
+
+
 def of_llama(dim=512, multiple_of=256, mult=1.3, n=2):
     """dim*multiple_of*n*ceil((floor(mult*(8*dim//3)))/multiple_of)"""
     hidden = int(mult * int(2 * (4 * dim) / 3))

@@ -133,10 +133,11 @@ class _Writer:
             conditions = [c for c in shared if (c not in required) is is_limit]
             rules += self.written(conditions, shared, is_limit=is_limit)
         if alternatives and all(alternatives):
-            rules.append(self.either(alternatives))
+            rules += self.either(alternatives)
         return rules
 
-    def either(self, alternatives: Sequence[Conjunction]) -> ArgumentRule:
+    def either(self, alternatives: Sequence[Conjunction]) -> list[ArgumentRule]:
+        """The one rule; none where all values meet one of the alternatives."""
         names = {c.names for conjunction in alternatives for c in conjunction}
         values = [v for conjunction in alternatives if (v := _value(conjunction)) is not None]
         if len(names) == 1 and len(values) == len(alternatives):
@@ -145,8 +146,10 @@ class _Writer:
         else:
             rules = (self.written(conjunction, conjunction) for conjunction in alternatives)
             texts = dict.fromkeys(" and ".join(map(str, together)) for together in rules)
+            if "" in texts:
+                return []
             text = " or ".join(f"({t})" if " and " in t else t for t in texts)
-        return ArgumentRule(text, tuple(alternatives), is_limit=True)
+        return [ArgumentRule(text, tuple(alternatives), is_limit=True)]
 
     def written(
         self, conditions: Sequence[Condition], all_: Sequence[Condition], *, is_limit: bool = True
