@@ -36,16 +36,19 @@ _TO_FILL_IN = re.compile(r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]")
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
+_ASSIGNED = re.compile(r"(\w+)=([^\s$]+)")
+_BEFORE = re.compile(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
 
 
 class Command(NamedTuple):
-    """`words`: after the script; `place`: where it stands."""
+    """`words`: after the script; `place`: where it stands; `environ`: the variables before it."""
 
     words: tuple[str, ...]
     place: str
+    environ: tuple[tuple[str, str], ...] = ()
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -144,7 +147,8 @@ class Commands:
                         given = file if "/" in path else file.rpartition("/")[2]
                         whole = f"{flag}={given}" if flag else given
                         filled = (*words[:at], whole, *words[at + 1 :])
-                        yield Command(filled, f"{command.place} with {given}")
+                        place = f"{command.place} with {given}"
+                        yield command._replace(words=filled, place=place)
                     return
         yield command
 
@@ -210,7 +214,10 @@ def _filled(
             words = [word.strip("'\"") for word in line.split()]
         script = match[1] or match[2].replace(".", "/") + ".py"
         place = f"{path}:{text.count(chr(10), 0, start) + 1}"
-        yield script.removeprefix("./"), Command(tuple(words), place)
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        before = _BEFORE.search(text[line_start : match.start()])
+        environ = tuple(_ASSIGNED.findall(before[0])) if before else ()
+        yield script.removeprefix("./"), Command(tuple(words), place, environ)
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:

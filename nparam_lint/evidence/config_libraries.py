@@ -32,7 +32,17 @@ BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
 # Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
 HYDRA_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
+_RUNS = r"\b(?:Fire|typer\.run|CLI|auto_cli|tyro\.cli|defopt\.run)"
 _COMPOSE = "__import__('hydra').compose"
+
+
+def takes_options(function: Function, text: str) -> bool:
+    """Whether a library hands the options of a command line to a function of a text as arguments:
+    `@click.command()`, `fire.Fire(main)`."""
+    decorators = (tail(dotted_name(getattr(d, "func", d))) for d in function.decorator_list)
+    if any(name in ("command", "option", "argument") for name in decorators):
+        return True
+    return bool(re.search(rf"{_RUNS}\(\s*{re.escape(function.name)}\b", text))
 
 
 def parameter_values(function: Function, path: str) -> list[ast.stmt]:

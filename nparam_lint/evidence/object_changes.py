@@ -55,7 +55,7 @@ class ObjectChanges:
         self._syntax = syntax
 
     @cached_property
-    def _variables(self) -> set[str]:
+    def variables_read(self) -> set[str]:
         """The variables of the environment that files of the project read."""
         sources = map(self.discovery.tree.source, self.discovery.tree.files)
         read = (source for source in sources if b"environ" in source or b"getenv" in source)
@@ -65,7 +65,7 @@ class ObjectChanges:
     def variables(self, text: str) -> list[ast.Name]:
         """Those that a text may set, as names that a slice may need."""
         bound = [BOUND] if BINDS_IN_TEXT in text else []
-        named = sorted(self._variables) if "environ" in text or "putenv" in text else ()
+        named = sorted(self.variables_read) if "environ" in text or "putenv" in text else ()
         names = (*bound, *(f"${name}" for name in named if name in text))
         return [ast.Name(name, ast.Load()) for name in names]
 

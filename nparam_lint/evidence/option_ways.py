@@ -15,6 +15,7 @@ from nparam_lint.evidence.options import (
     arguments_of_script,
     contradicts,
     default_text,
+    given_by_options,
     lacks_value,
     parsed_names,
     tested,
@@ -71,6 +72,7 @@ class OptionWays:
             self.chosen = {named.option: words} if words else {}
         used_by = [*self.statements, call, *cut.read]
         self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
+        self.names |= given_by_options(self.statements)
 
     def __iter__(self) -> Iterator[FilledIn]:
         """With the defaults, as each command says what the model depends on, and with each other
@@ -117,6 +119,7 @@ class OptionWays:
     def of_commands(self) -> Iterator[FilledIn]:
         """As each command says it that gives another model than those before."""
         tried: set[object] = set()
+        variables = self.search.query.changes.variables_read
         needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
         for command in self.search.commands_of(self.home.path):
             by_option = command.by_option(self.options_elsewhere | self.options)
@@ -126,11 +129,19 @@ class OptionWays:
             if names_other or contradicts(by_option, self.statements):
                 continue
             read = {name for name in by_option if self.is_read(name) or name in needed}
+            environ = [
+                (name, value)
+                for name, value in command.environ
+                if name in variables and not RUN_SETTING.match(name)
+            ]
             key = frozenset((name, by_option[name]) for name in read - self.naming)
-            if key and key not in tried:
+            if (key or environ) and (key, *environ) not in tried:
+                lines = [f"os.environ[{name!r}] = {value!r}" for name, value in environ]
+                start = ast.parse("\n".join(["import os", *lines])).body if lines else []
                 with suppress(NoWay):
-                    yield self.as_command_says(by_option, read), f"as in {command.place}"
-                    tried.add(key)
+                    statements = self.as_command_says(by_option, read) if key else self.filled()
+                    yield [*start, *statements], f"as in {command.place}"
+                    tried.add((key, *environ))
 
     def as_command_says(
         self, by_option: Mapping[str, Sequence[str]], read: set[str]

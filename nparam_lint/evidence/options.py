@@ -10,7 +10,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
-from nparam_lint.evidence.statements import Assumption, NoWay, calls_in
+from nparam_lint.evidence.statements import (
+    Assumption,
+    NoWay,
+    OptionValue,
+    assign,
+    calls_in,
+    expression,
+    stores,
+)
 from nparam_lint.ground.script_words import CONFIG_OPTION
 
 if TYPE_CHECKING:
@@ -38,10 +46,12 @@ class NeedsCommand(NoWay):
 
 
 def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
-    """(attribute, call) of each `add_argument` in these; the attribute gets the option's value."""
+    """(attribute, call) of each `add_argument`, or option of click, in these; the attribute gets
+    the option's value."""
     for node in nodes:
         for call in calls_in(node):
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+            name = dotted_name(call.func)
+            if name.endswith(".add_argument") or name in ("click.option", "click.argument"):
                 words, dest = words_of(call), text_of(keyword(call, "dest"))
                 long = [word for word in words if word.startswith("--")]
                 name = next(iter([*long, *words]), "").lstrip("-").replace("-", "_")
@@ -198,16 +208,55 @@ def with_defaults(
             raise NoWay(f"{holder}.{name} depends on data")
     plain: list[ast.stmt] = []
     for node in statements:
+        if isinstance(node, OptionValue):
+            plain.append(_valued(node, command or {}))
+            continue
         option = next(option_calls([node]), None) if isinstance(node, ast.Expr) else None
         if option is None and not _parsed(node):
             plain.append(node)
         elif option is None or is_whole or option[0] in names:
             plain.append(_Plain(bool(command)).visit(copy.deepcopy(node)))
-    if not command:
+    if not command or (not parsed and given_by_options(statements)):
         return plain
     taken = (n for n in command if is_whole or n in names or n not in options)
     words = [word for name in taken for word in command[name]]
     return [*arguments_of_script(words), *plain]
+
+
+def given_by_options(statements: Iterable[ast.stmt]) -> set[str]:
+    """The options whose values a library hands to functions."""
+    names: set[str] = set()
+    for node in statements:
+        if isinstance(node, OptionValue):
+            keys = node.value.keys if isinstance(node.value, ast.Dict) else node.targets
+            names |= {str(getattr(key, "value", getattr(key, "id", ""))) for key in keys}
+    return names
+
+
+def _valued(node: OptionValue, command: Mapping[str, Sequence[str]]) -> ast.stmt:
+    """An assignment with the value that a command gives its option. Raises NoWay."""
+    name, default = min(stores(node)), node.value
+    if isinstance(default, ast.Dict):
+        pairs = zip(default.keys, default.values, strict=True)
+        items = {str(getattr(key, "value", "")): value for key, value in pairs}
+        values = [_given(command[k], v) if k in command else v for k, v in items.items()]
+        return assign(name, ast.Dict(default.keys, values))
+    if name in command:
+        return assign(name, _given(command[name], default))
+    if isinstance(default, ast.Constant) and default.value is ...:
+        raise NeedsCommand(name)
+    return assign(name, default)
+
+
+def _given(words: Sequence[str], default: ast.expr) -> ast.expr:
+    """The value that words give an option that has this default: a number if that is no text."""
+    value: object = value_in(words)
+    if len(words) == 1 and words[0].startswith("-") and "=" not in words[0]:
+        return ast.Constant(True)
+    if text_of(default) is None:
+        with suppress(ValueError, SyntaxError):
+            value = ast.literal_eval(str(value))
+    return expression(repr(value))
 
 
 def arguments_of_script(words: Sequence[str]) -> list[ast.stmt]:
@@ -224,11 +273,10 @@ def _parsed(node: ast.stmt) -> set[str]:
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         return set()
     value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
-    if not isinstance(value, ast.Call):
-        return set()
-    function = value.func
-    name = function.attr if isinstance(function, ast.Attribute) else dotted_name(function)
-    if not (name in _PARSES or "arg" in name or "opt" in name or name == "cli"):
+    values = value.values if isinstance(value, ast.BoolOp) else [value]  # args or parse()
+    functions = [item.func for item in values if isinstance(item, ast.Call)]
+    names = [f.attr if isinstance(f, ast.Attribute) else dotted_name(f) for f in functions]
+    if not any(n in _PARSES or "arg" in n or "opt" in n or n == "cli" for n in names):
         return set()
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}

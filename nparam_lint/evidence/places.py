@@ -85,7 +85,8 @@ class SourceText(Struct, dict=True):
     @cached_property
     def options(self) -> dict[str, ast.Call]:
         """The options of the command line that the text declares."""
-        return dict(option_calls([self.tree])) if "add_argument" in self.text else {}
+        is_declared = "add_argument" in self.text or "click" in self.text
+        return dict(option_calls([self.tree])) if is_declared else {}
 
     @cached_property
     def flags(self) -> set[str]:

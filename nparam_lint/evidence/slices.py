@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 import copy
-from itertools import starmap
 from typing import TYPE_CHECKING
 
 from msgspec import field
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function, is_main, parameter_names
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    Function,
+    dotted_name,
+    is_main,
+    parameter_names,
+)
 from nparam_lint.evidence.arguments import (
     arguments_of,
     default_values,
     entry_of,
     from_decorator,
+    options_beside,
 )
-from nparam_lint.evidence.config_libraries import parameter_values
+from nparam_lint.evidence.config_libraries import parameter_values, takes_options
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
 from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.places import Frame, Place
@@ -25,6 +31,7 @@ from nparam_lint.evidence.statements import (
     BUILTINS,
     Assumption,
     NoWay,
+    OptionValue,
     assign,
     expression,
     is_self,
@@ -34,11 +41,12 @@ from nparam_lint.evidence.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
+_TYPER = ("typer.Option", "typer.Argument", "Option", "Argument")
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
@@ -234,7 +242,19 @@ class Slice(StatementSlice):
             raise reason or why from None
         self.check(*values.values())
         need |= loads(*values.values()) - BUILTINS
-        return list(starmap(assign, values.items()))
+        return self.assignments(function, values, ())
+
+    def assignments(
+        self, function: Function, values: Mapping[str, ast.expr], given: Container[str]
+    ) -> list[ast.stmt]:
+        """Those that give parameters their values; `given`: by a caller, not by options."""
+        has_options = takes_options(function, self.text.text)
+        return [
+            OptionValue([ast.Name(name, ast.Store())], value, lineno=1)
+            if has_options and name not in given
+            else assign(name, value)
+            for name, value in values.items()
+        ]
 
     def from_caller(
         self,
@@ -255,17 +275,20 @@ class Slice(StatementSlice):
         renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
         if loads(*renamed.values()) & set(renamed):
             raise NoWay("two things of one name")
-        return [*statements, *starmap(assign, renamed.items())]
+        return [*statements, *self.assignments(function, renamed, arguments)]
 
     def default(self, function: Function, name: str) -> ast.expr:
         arguments = function.args
         if arguments.vararg and arguments.vararg.arg == name:
             return expression("()")
         if arguments.kwarg and arguments.kwarg.arg == name:
-            return expression("{}")
+            return options_beside(function) or expression("{}")
         if value := default_values(function).get(name):
-            return value
+            is_option = dotted_name(getattr(value, "func", value)) in _TYPER
+            return value.args[0] if is_option and isinstance(value, ast.Call) else value
         given = from_decorator(function, name, self.entry, self.text.tables)
+        if given is None and takes_options(function, self.text.text):
+            return ast.Constant(...)
         if given is None:
             raise NeedsCaller(function, name)
         self.loops = True

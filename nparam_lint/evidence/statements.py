@@ -184,6 +184,11 @@ class Assumption(ast.Assign):
     """An assignment that makes a condition true under which a call stands."""
 
 
+class OptionValue(ast.Assign):
+    """An assignment of the default of an option, which a library of command lines hands to a
+    function as an argument; `...` where it has none."""
+
+
 def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
     """The statement `target = value`."""
     name = ast.Name(target, ast.Store()) if isinstance(target, str) else target

@@ -614,6 +614,66 @@ def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
         assert [way.way.note for way in found] == [words][: bool(expected)]
 
 
+CLICK = (
+    "import click\n@click.command()\n@click.option('-d', '--depth', default=3)\n"
+    "@click.option('--kind', default='1')\n@click.option('--wide', is_flag=True)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (
+            CLICK + "def main(depth, kind, wide):\n    Net(depth, kind, wide)\nmain()",
+            ["Net(3, '1', False)", "Net(9, '2', True)"],
+        ),
+        (
+            CLICK + "def main(**options):\n    Net(**options)\nmain()",
+            [
+                "options = {'depth': 3, 'kind': '1', 'wide': False}; Net(**options)",
+                "options = {'depth': 9, 'kind': '2', 'wide': True}; Net(**options)",
+            ],
+        ),
+        (
+            "import fire\ndef main(depth=3, kind='1', wide=False):\n    Net(depth, kind, wide)\n"
+            "fire.Fire(main)",
+            ["Net(3, '1', False)", "Net(9, '2', True)"],
+        ),
+        (
+            "import typer\ndef main(depth: int, kind: str = typer.Option('1')):\n"
+            "    Net(depth, kind)\ntyper.run(main)",
+            ["Net(9, '2')"],
+        ),
+        ("import fire\ndef main(deep):\n    Net(deep)\nfire.Fire(main)", []),
+    ],
+)
+def test_commands_give_functions_their_arguments(tmp_path, script, expected):
+    readme = "python fit.py --depth 9 --kind=2 --wide\npython fit.py -x 3\n"
+    found = ways(tmp_path, {"README.md": readme, "fit.py": f"{USE}{script}\n"})
+    texts = ["; ".join(filter(None, (w.recipe.setup, w.recipe.call))) for w in found]
+    assert texts == expected
+    notes = ["", "as in README.md:1"]
+    assert [way.way.note for way in found] == notes[len(notes) - len(expected) :]
+
+
+def test_a_command_sets_the_variables_before_it(tmp_path):
+    script = (
+        "import argparse\nfrom net import Net\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--d', type=int, default=3)\n"
+        "def build(args=None):\n    args = args or p.parse_args()\n    return Net(args.d)\nbuild()"
+    )
+    readme = "    NET_SIZE=8 OTHER=1 python train.py --d 4\n    NET_SIZE=9 python train.py\n"
+    texts = {"net.py": READS, "train.py": script, "README.md": readme}
+    found = [way for way in ways(tmp_path, texts) if way.target.callable == "Net"]
+    starts = [(w.recipe.setup or "").partition("p = ")[0] for w in found]
+    variable = "import os\nos.environ['NET_SIZE'] = "
+    assert starts == [
+        "",
+        f"{variable}'8'\nimport sys\nsys.argv[1:] = ['--d', '4']\n",
+        f"{variable}'9'\n",
+    ]
+
+
 def test_commands_say_which_config_hydra_composes(tmp_path):
     script = (
         "from importlib.resources import files\nimport hydra\n"
