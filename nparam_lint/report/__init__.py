@@ -297,9 +297,11 @@ class Page(Struct, frozen=True):
 
 
 class FormSource(Struct, frozen=True):
-    """A closed form, written for programs: `where` has the conditions under which it holds."""
+    """A closed form, written for programs: `where` has the conditions under which it holds, and
+    `words` these as people say them."""
 
     where: tuple[str, ...]
+    words: tuple[str, ...]
     python: str
     latex: str
     value: int

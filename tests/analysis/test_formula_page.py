@@ -143,6 +143,8 @@ def test_an_equation_has_a_symbol_that_no_argument_has():
     latex = shown("latex", result.with_symbols(symbols))
     assert latex.startswith(LATEX[1:])
     assert r"  N = n \left(n + 1\right) + d^{2} \cdot \mathit{depth}" in shown("latex", result)
+    odd = call.result(call.form("n", rules=limits("n % 2 != 0 and d != 4 and d != 6")))
+    assert shown("latex", odd).startswith("% where n is odd, d not in (4, 6)\n")
     words = call.result(call.form("2*depth*max(0, n - d)"))
     assert r"2 \cdot \mathit{depth} \cdot \max\left(0, n - d\right)" in shown("latex", words)
 

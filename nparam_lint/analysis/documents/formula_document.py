@@ -256,6 +256,7 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
         tuple(
             doc.FormSource(
                 (*(f"{n} == {case.base[n]!r}" for n in choices), *map(str, case.limits)),
+                (*(f"{n}={case.base[n]!r}" for n in choices), *_in_short(map(str, case.limits))),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),
                 case.value,

@@ -12,8 +12,8 @@ def render(document: Document, options: Options) -> str:
     sources = document.forms(options)
     lines = []
     for form in sources.forms:
-        if form.where:
-            lines.append("% where " + ", ".join(form.where))
+        if form.words:
+            lines.append("% where " + ", ".join(form.words))
         lines += ["\\[", f"  {sources.symbol} = {form.latex}", "\\]"]
     lines += [f"% {reason}" for reason in sources.missing]
     if sources.forms:
