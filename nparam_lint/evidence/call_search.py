@@ -34,7 +34,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS, RUN_SETTING
+from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS, LOOKED_UP_VALUE, RUN_SETTING
 from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called.
 _CALLED = re.compile(rb"(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$", re.MULTILINE)
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
-_EACH_LOOK_UP = [re.compile(pattern.encode()) for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT)]
+_EACH_LOOK_UP = [
+    re.compile(pattern.encode(), re.MULTILINE)
+    for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, LOOKED_UP_VALUE)
+]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _IN_TABLE = re.compile(IN_TABLE.encode())

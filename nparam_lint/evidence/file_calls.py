@@ -20,7 +20,12 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
-from nparam_lint.evidence.named_models import LOOKED_UP, ChosenModel, named_models
+from nparam_lint.evidence.named_models import (
+    GIVEN_LOOKED_UP,
+    LOOKED_UP,
+    ChosenModel,
+    named_models,
+)
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
@@ -219,6 +224,7 @@ class FileCalls:
         facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
+        names |= {*GIVEN_LOOKED_UP.findall(self.text.text)}
         pattern = "|".join(map(re.escape, sorted(names)))
         pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}|{IN_TABLE}"
         pattern += "".join(f"|{text}" for text in BUILDS_IN_TEXT)
@@ -317,7 +323,8 @@ class FileCalls:
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 # What a factory says of other sizes, the calls of that say too.
                 most = 1 if rank == FACTORY and self.is_told(place) else None
-                filled = [*islice(OptionWays(self, cut, call, target, named), most)]
+                options = OptionWays(self, cut, call, target, named)
+                filled = [*islice(options, most)]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
@@ -327,6 +334,9 @@ class FileCalls:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
                         yield from self.built(plain, target, part, named, words)
                 return
+            is_commanded = any(command.startswith("as in ") for _, command in filled)
+            if not (is_commanded or is_inside) and (gap := options.not_followed()):
+                self.search.query.gaps.setdefault(str(target), gap)
             for statements, command in filled:
                 needed, short = shortened(statements, call)
                 if needed and is_inside:

@@ -11,7 +11,7 @@ from nparam_lint.discover.syntax import dotted_name, text_of
 from nparam_lint.evidence.literal_tables import read_table
 from nparam_lint.evidence.options import default_text, value_in, variants, words_for
 from nparam_lint.evidence.statements import NoWay, stores
-from nparam_lint.ground.script_words import LOOK_UPS
+from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.ground.notation import Target
 
-LOOKED_UP = re.compile("|".join(LOOK_UPS))
+LOOKED_UP = re.compile("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
+GIVEN_LOOKED_UP = re.compile(LOOKED_UP_VALUE, re.MULTILINE)
 _IMPORTS_IN_TEXT = re.compile(r"import_module|__import__")
 _IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
 
@@ -48,7 +49,10 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     latter only what cannot be built by its name alone."""
     if isinstance(call.func, ast.Subscript) and (entries := [*_in_table(calls, call.func)]):
         return entries
-    naming, attribute = _naming(calls, call)
+    function = _value_of(calls, call.func, call)
+    naming, attribute = _naming(calls, call, function)
+    if isinstance(naming, ast.Name):
+        naming = _value_of(calls, naming, call)
     options, search = calls.text.options, calls.search
     inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
     option = next((name for name in inner if name in options), None)
@@ -58,7 +62,7 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
 
     def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
         name = _folded(naming, option, value) if value else None
-        target = _named(calls, call, name, attribute) if name else None
+        target = _named(calls, function, name, attribute) if name else None
         if target and (is_said or search.needs_arguments(target)):
             models.setdefault(target, ChosenModel(target, option, words))
 
@@ -85,17 +89,24 @@ def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
                 yield ChosenModel(target, node.slice.attr, value=entry.name)
 
 
-def _naming(calls: FileCalls, call: ast.Call) -> tuple[ast.expr | None, str]:
+def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:
+    """What a variable of the file was given last before a call; another expression as it is."""
+    if isinstance(node, ast.Name) and not calls.is_bound(node.id):
+        before = [n for n in _assignments(calls, node.id) if n.lineno <= call.lineno]
+        return before[-1].value if before else node
+    return node
+
+
+def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.expr | None, str]:
     """What says which model a call gives; and what is called in the module that it is the name of,
-    if it is that."""
-    function = call.func
+    if it is that. `function`: what is called."""
     if isinstance(function, ast.Attribute) and _IMPORTS_IN_TEXT.search(calls.text.text):
         module = function.value
-        if isinstance(module, ast.Name):
-            before = [n for n in _assignments(calls, module.id) if n.lineno <= call.lineno]
-            module = before[-1].value if before else module
+        module = _value_of(calls, module, call)
         if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
             return next(iter(module.args), None), function.attr
+    if isinstance(function, ast.Call) and dotted_name(function.func) == "eval":
+        return next(iter(function.args), None), ""
     if not LOOKED_UP.search(ast.unparse(function) + "("):
         return None, ""
     if isinstance(function, ast.Subscript):
@@ -126,7 +137,7 @@ def _folded(node: ast.expr, option: str, value: str) -> str | None:
     return None if None in texts else "".join(filter(None, texts))
 
 
-def _named(calls: FileCalls, call: ast.Call, name: str, attribute: str) -> Target | None:
+def _named(calls: FileCalls, function: ast.expr, name: str, attribute: str) -> Target | None:
     """The model of a name: in the module that it is looked up in, or else anywhere; or what the
     module of that name has as an attribute."""
     search = calls.search
@@ -137,8 +148,9 @@ def _named(calls: FileCalls, call: ast.Call, name: str, attribute: str) -> Targe
         paths.sort(key=lambda path: path.count("/"))  # what is deep below may be a copy
         is_sure = paths and [path.count("/") for path in paths].count(paths[0].count("/")) == 1
         return search.target_of(search.names.resolve(paths[0], attribute)) if is_sure else None
-    for node in ast.walk(call.func):
-        symbol = calls.resolve(f"{node.id}.{name}") if isinstance(node, ast.Name) else None
+    for node in ast.walk(function):
+        module = f"{node.id}." if isinstance(node, ast.Name) else ""
+        symbol = calls.resolve(f"{module.removeprefix('eval.')}{name}") if module else None
         if target := search.target_of(symbol):
             return target
     targets = search.by_name.get(name, ())

@@ -280,6 +280,8 @@ class NamedParameters:
         if isinstance(value, (ast.Name, ast.Attribute)):
             symbol = self.names.resolve(path, dotted_name(value) or "?")
             return symbol is not None and symbol.kind != "outside"
+        if isinstance(value, ast.Subscript):  # SIZES["b"] = SIZES["a"]
+            return isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant)
         return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
 
     def home(self, path: str, name: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
@@ -110,8 +111,18 @@ class OptionWays:
             words = words_for(self.options[lacking.option], value)
             yield self.filled({lacking.option: words}), f"with {' '.join(words)}"
 
+    def not_followed(self) -> str:
+        """The first option of a command that nothing is known of, where it stands."""
+        known = self.options_elsewhere | self.options
+        for command in self.search.commands_of(self.home.path):
+            names = command.by_option(known).keys() - known.keys() - self.names
+            if name := next((n for n in sorted(names) if not RUN_SETTING.match(n)), ""):
+                return f"--{name} of a command is not followed ({command.place})"
+        return ""
+
     def filled(self, command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
-        text, words = self.home.text, {**self.chosen, **(command or {})}
+        text, given = self.home.text, command or {}
+        words = {**given, **{n: w for n, w in self.chosen.items() if n not in given}}
         used_by = [self.call, *self.cut.read]
         unknown = self.cut.unknown
         return with_defaults(self.statements, used_by, self.options, unknown, text.stored, words)
@@ -123,6 +134,9 @@ class OptionWays:
         needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
         for command in self.search.commands_of(self.home.path):
             by_option = command.by_option(self.options_elsewhere | self.options)
+            if "add_subparsers" in self.home.text.text:
+                first = takewhile(lambda word: not word.startswith("-"), command.words)
+                by_option = {"": tuple(first), **by_option}
             names_other = any(
                 self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
             )

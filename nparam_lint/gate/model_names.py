@@ -205,6 +205,7 @@ class ModelNames:
         self.by_key.pop("", None)
         self.unsure = {failed.target for failed in report.failed_ways}
         self.unsure |= {target for target, _ in report.ways_left}
+        self.gaps = report.gaps.keys()
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
         is_whole = len(top_level) == 1 and not report.skipped

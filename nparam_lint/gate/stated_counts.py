@@ -355,7 +355,9 @@ def _is_of(
     """Whether a count that fits none of the models is that of one of them. Of several with
     different counts it may be about one that was not counted, unless the name is that of a class or
     a factory whose defaults are one of them. Of a class whose budgets say its arguments, no other
-    way to build it was tried."""
+    way to build it was tried; and what a script builds may not be known."""
+    if model.report.bare in names.gaps:
+        return False
     if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
         return True
     is_one = len({m.report.bare for m in models}) == 1 and any(m.is_default for m in models)

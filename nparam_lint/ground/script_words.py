@@ -24,6 +24,11 @@ RUN_SETTING = re.compile(
 LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
 IN_TABLE = r"[\w})]\[\w+(\.\w+)+\]\("  # nets[args.net](
 LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+# A value that is looked up so, and called later: `Model = eval(args.model)`.
+LOOKED_UP_VALUE = (
+    r"^[ \t]*(\w+) *= *(?:eval\([\w.]+\)|globals\(\)\[[\w.]+\]|getattr\([\w.]+, *[\w.]+\)|"
+    r"[\w.]+\.__dict__\[[\w.]+\])[ \t]*$"
+)
 
 # --- which files ------------------------------------------------------------------------------
 

@@ -656,6 +656,26 @@ def test_commands_give_functions_their_arguments(tmp_path, script, expected):
     assert [way.way.note for way in found] == notes[len(notes) - len(expected) :]
 
 
+def test_a_class_that_an_option_names_may_be_called_by_a_variable(tmp_path):
+    script = (
+        "import argparse\nfrom net import *\n"
+        "def train(args):\n    kind = args.kind\n    Model = {}\n    Model(d=args.d)\n"
+        "parser = argparse.ArgumentParser()\nmodes = parser.add_subparsers(dest='mode')\n"
+        "fit = modes.add_parser('fit')\nfit.add_argument('--kind', required=True)\n"
+        "fit.add_argument('--d', type=int, default=3)\nargs = parser.parse_args()\ntrain(args)\n"
+    )
+    readme = "python train.py fit --kind=Other --d 4\n"
+    net = f"{NET}\nclass Other(Net): pass\n"
+    for value in ("eval(kind)", "globals()[kind]"):
+        texts = {"net.py": net, "train.py": script.format(value), "README.md": readme}
+        found = [w for w in ways(tmp_path, texts) if w.way.note == "as in README.md:1"]
+        assert [way.target.callable for way in found] == ["Other"]
+        assert [way.recipe.call for way in found] == ["Model(d=args.d)"]
+        assert f"Model = {value}" in found[0].recipe.setup
+        words = "sys.argv[1:] = ['fit', '--kind=Other', '--d', '4']"
+        assert words in found[0].recipe.setup
+
+
 def test_a_command_sets_the_variables_before_it(tmp_path):
     script = (
         "import argparse\nfrom net import Net\np = argparse.ArgumentParser()\n"
