@@ -52,6 +52,7 @@ LATE = frozenset(
     evidence.commands
     evidence.configs
     evidence.containment
+    evidence.named_parameters
     evidence.object_changes
     evidence.sources
     evidence.statements
