@@ -221,8 +221,8 @@ class OptionWays:
         """The functions of the project that the statements call, each with the text of its file."""
         calls = (inner for node in (*self.statements, self.call) for inner in calls_in(node))
         called: list[tuple[SourceText, ast.stmt]] = []
-        for name in {dotted_name(call.func) for call in calls} - {""}:
-            symbol = self.home.resolve(name) if self.home.is_bound(name) else None
+        for name in dict.fromkeys(dotted_name(call.func) for call in calls):
+            symbol = self.home.resolve(name) if name and self.home.is_bound(name) else None
             if symbol and symbol.kind == "function":
                 text = self.search.file_calls(symbol.where).text
                 if function := text.definitions.get(symbol.name):
