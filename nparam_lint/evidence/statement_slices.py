@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOCAL = "a local variable"
+_MAKES_PARSER = (
+    "add_argument_group",
+    "add_mutually_exclusive_group",
+    "add_subparsers",
+    "add_parser",
+)
 _EXITS = ("exit", "quit", "sys.exit")
 
 
@@ -81,10 +87,16 @@ class StatementSlice(Struct):
         """Those of the statements that give needed names their values; afterwards `need` holds what
         has to be there before. `available`: names that need no statement."""
         statements: list[ast.stmt] = []
-        for node in reversed(body):
+        has_options = "add_argument" in self.text.text
+        need |= _parsers_in(body, need) if has_options else set()
+        for index in reversed(range(len(body))):
+            node = body[index]
             needless = set() if is_main(node) else need & available
             need -= needless
-            statements = self.keep(node, need) + statements
+            kept = self.keep(node, need)
+            if kept and has_options:
+                need |= _parsers_in(body[:index], need)
+            statements = kept + statements
             need |= needless
         return statements
 
@@ -246,3 +258,14 @@ class StatementSlice(Struct):
                 return _Branch([], set(), why)
             self.unknown |= {(LOCAL, n): f"{self.text.path}:{at}" for n, at in names.items()}
             return _Branch([], set(need))
+
+
+def _parsers_in(body: Sequence[ast.stmt], parsers: set[str]) -> set[str]:
+    """The names of what adds options to these parsers: groups of them, subparsers."""
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            root, _, method = dotted_name(node.value.func).rpartition(".")
+            if method in _MAKES_PARSER and (root in parsers or root in names):
+                names |= stores(node)
+    return names

@@ -674,6 +674,31 @@ def test_a_class_that_an_option_names_may_be_called_by_a_variable(tmp_path):
         assert f"Model = {value}" in found[0].recipe.setup
         words = "sys.argv[1:] = ['fit', '--kind=Other', '--d', '4']"
         assert words in found[0].recipe.setup
+        assert "fit = modes.add_parser('fit')" in found[0].recipe.setup
+
+
+def test_groups_add_options_to_their_parser(tmp_path):
+    text = (
+        "import argparse\ndef parsed():\n    parser = argparse.ArgumentParser()\n"
+        "    group = parser.add_argument_group('net')\n"
+        "    other = group.add_mutually_exclusive_group()\n"
+        "    other.add_argument('--d', type=int, default=3)\n"
+        "    group.add_argument('--lr', default=1)\n"
+        "    return parser.parse_args()\nargs = parsed()\nNet(args.d)"
+    )
+    inline = (
+        text.replace("def parsed():\n", "").replace("\n    ", "\n").replace("return ", "args = ")
+    )
+    inline = inline.replace("args = parsed()\n", "")
+    (way,) = ways(tmp_path, {"fit.py": f"{USE}{inline}\n"})
+    lines = [
+        "parser = argparse.ArgumentParser()",
+        "group = parser.add_argument_group('net')",
+        "other = group.add_mutually_exclusive_group()",
+        "other.add_argument('--d', type=int, default=3)",
+        "args = parser.parse_args([])",
+    ]
+    assert (way.recipe.setup or "").splitlines()[-5:] == lines
 
 
 def test_a_command_sets_the_variables_before_it(tmp_path):

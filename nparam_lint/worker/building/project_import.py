@@ -336,6 +336,10 @@ def relax_argparse():
             if not action.option_strings and action.nargs is None:
                 action.nargs = "?"
         words = sys.argv[1:]
-        return original(self, words if args in (None, words) else [], namespace, **kwargs)
+        if args is None:
+            args = words
+        # A subparser gets what is behind its name.
+        is_ours = args == words[max(len(words) - len(args), 0) :]
+        return original(self, args if is_ours else [], namespace, **kwargs)
 
     parser.parse_known_args = parse
