@@ -51,7 +51,8 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     """What evidence is looked for, and where: for `targets`, models without arguments, in a
     `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
     content of any, or raises OSError. `problems` gets what cannot be read, which is a warning;
-    `gaps` what a target needs and only what must not be run would give."""
+    `gaps` what a target needs and only what must not be run would give, or what a command says of
+    it that is not followed."""
 
     discovery: Discovery
     targets: Collection[Target]
@@ -92,6 +93,10 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         """Where it has a name first, as `ViT-B/16`, `vit_b_16` or `conf/vit-b16.yaml`: the number
         of the word; behind all words where it has not."""
         return self._readme_words.get(_plain(name), sys.maxsize)
+
+    def is_in_readme(self, name: str) -> bool:
+        """Whether it has a name, in any spelling."""
+        return _plain(name) in self._readme_words
 
     @cached_property
     def _readme_words(self) -> dict[str, int]:

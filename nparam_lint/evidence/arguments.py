@@ -6,7 +6,7 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import Function, dotted_name, parameter_names, tail
+from nparam_lint.discover.syntax import Function, dotted_name, tail
 from nparam_lint.evidence.statements import NoWay, expression
 
 if TYPE_CHECKING:
@@ -86,13 +86,10 @@ def default_values(function: Function) -> dict[str, ast.expr]:
     return {item.arg: value for item, value in pairs}
 
 
-_OF_CLICK = ("option", "argument")
-
-
 def from_decorator(
     function: Function, name: str, number: int, tables: Mapping[str, ast.expr]
 ) -> ast.expr | None:
-    """The value of a parameter that `pytest.mark.parametrize`, or an option of click, gives."""
+    """The value of a parameter that `pytest.mark.parametrize` gives."""
     for item in function.decorator_list:
         if not isinstance(item, ast.Call) or not item.args:
             continue
@@ -106,31 +103,4 @@ def from_decorator(
                     return row
                 if isinstance(row, (ast.Tuple, ast.List)) and len(row.elts) == len(names):
                     return row.elts[names.index(name)]
-        if kind in _OF_CLICK and name in _attributes(item):
-            return _default(item)
     return None
-
-
-def options_beside(function: Function) -> ast.Dict | None:
-    """The defaults of the options of click that `**options` of a function gets."""
-    names = parameter_names(function.args)
-    calls = [item for item in function.decorator_list if isinstance(item, ast.Call)]
-    options = (call for call in calls if tail(dotted_name(call.func)) in _OF_CLICK)
-    defaults = {_attributes(call)[-1]: _default(call) for call in options if _attributes(call)}
-    items = {name: value for name, value in defaults.items() if name not in names and value}
-    return ast.Dict([*map(ast.Constant, items)], [*items.values()]) if items else None
-
-
-def _attributes(option: ast.Call) -> list[str]:
-    """What the parameter of an option of click may be called: the longest is."""
-    texts = [str(item.value) for item in option.args if isinstance(item, ast.Constant)]
-    return sorted((text.lstrip("-").replace("-", "_") for text in texts), key=len)
-
-
-def _default(option: ast.Call) -> ast.expr | None:
-    """The value without a command; None where one has to give it."""
-    values = {item.arg: item.value for item in option.keywords}
-    required = values.get("required", ast.Constant(tail(dotted_name(option.func)) == "argument"))
-    if "default" in values or (isinstance(required, ast.Constant) and required.value):
-        return values.get("default")
-    return ast.Constant(False if "is_flag" in values else None)

@@ -101,8 +101,7 @@ def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.e
     """What says which model a call gives; and what is called in the module that it is the name of,
     if it is that. `function`: what is called."""
     if isinstance(function, ast.Attribute) and _IMPORTS_IN_TEXT.search(calls.text.text):
-        module = function.value
-        module = _value_of(calls, module, call)
+        module = _value_of(calls, function.value, call)
         if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
             return next(iter(module.args), None), function.attr
     if isinstance(function, ast.Call) and dotted_name(function.func) == "eval":
@@ -149,9 +148,9 @@ def _named(calls: FileCalls, function: ast.expr, name: str, attribute: str) -> T
         is_sure = paths and [path.count("/") for path in paths].count(paths[0].count("/")) == 1
         return search.target_of(search.names.resolve(paths[0], attribute)) if is_sure else None
     for node in ast.walk(function):
-        module = f"{node.id}." if isinstance(node, ast.Name) else ""
-        symbol = calls.resolve(f"{module.removeprefix('eval.')}{name}") if module else None
-        if target := search.target_of(symbol):
-            return target
+        if isinstance(node, ast.Name):
+            dotted = name if node.id == "eval" else f"{node.id}.{name}"
+            if target := search.target_of(calls.resolve(dotted)):
+                return target
     targets = search.by_name.get(name, ())
     return targets[0] if len(targets) == 1 else None

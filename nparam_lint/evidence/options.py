@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ from nparam_lint.ground.script_words import CONFIG_OPTION
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from nparam_lint.discover.syntax import Function
+
+_OPTION = re.compile(r"\.add_argument$|^click\.(option|argument)$")
+_DECORATOR = re.compile(r"(^|\.)(option|argument)$")  # whatever click is called
 _PARSES = ("parse_args", "parse_known_args")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
@@ -45,17 +50,29 @@ class NeedsCommand(NoWay):
         self.option = option
 
 
-def option_calls(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
+def option_calls(
+    nodes: Iterable[ast.AST], pattern: re.Pattern[str] = _OPTION
+) -> Iterator[tuple[str, ast.Call]]:
     """(attribute, call) of each `add_argument`, or option of click, in these; the attribute gets
     the option's value."""
     for node in nodes:
         for call in calls_in(node):
-            name = dotted_name(call.func)
-            if name.endswith(".add_argument") or name in ("click.option", "click.argument"):
+            if pattern.search(dotted_name(call.func)):
                 words, dest = words_of(call), text_of(keyword(call, "dest"))
+                plain = [word for word in words if not word.startswith("-")]
                 long = [word for word in words if word.startswith("--")]
-                name = next(iter([*long, *words]), "").lstrip("-").replace("-", "_")
+                name = next(iter([*plain, *long, *words]), "").lstrip("-").replace("-", "_")
                 yield dest or name, call
+
+
+def of_function(function: Function) -> dict[str, ast.expr]:
+    """The defaults of the options that click hands to a function as arguments, by name; `...` where
+    a command has to give one."""
+    defaults: dict[str, ast.expr] = {}
+    for name, call in option_calls(function.decorator_list, _DECORATOR):
+        without = ... if lacks_value(call) else False if keyword(call, "is_flag") else None
+        defaults[name] = keyword(call, "default") or ast.Constant(without)
+    return defaults
 
 
 def words_of(option: ast.Call) -> list[str]:

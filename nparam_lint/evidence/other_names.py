@@ -7,7 +7,6 @@ import ast
 import dataclasses
 import posixpath
 import re
-import sys
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -85,7 +84,7 @@ class OtherNames:
                     names, key=lambda name: (name != first, self.query.place_in_readme(name))
                 )
                 for name in others[:_MOST]:
-                    rank = _LAST if self.query.place_in_readme(name) == sys.maxsize else 0
+                    rank = 0 if self.query.is_in_readme(name) else _LAST
                     yield name, Way("config", Position(names[name]), names[name]), rank
 
     @cached_property

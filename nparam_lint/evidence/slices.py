@@ -20,11 +20,10 @@ from nparam_lint.evidence.arguments import (
     default_values,
     entry_of,
     from_decorator,
-    options_beside,
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
-from nparam_lint.evidence.options import truth
+from nparam_lint.evidence.options import of_function, truth
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
 from nparam_lint.evidence.statements import (
@@ -281,18 +280,20 @@ class Slice(StatementSlice):
         arguments = function.args
         if arguments.vararg and arguments.vararg.arg == name:
             return expression("()")
+        options = of_function(function)
         if arguments.kwarg and arguments.kwarg.arg == name:
-            return options_beside(function) or expression("{}")
+            others = {n: v for n, v in options.items() if n not in parameter_names(arguments)}
+            given = {n: v for n, v in others.items() if ast.unparse(v) != "..."}
+            return ast.Dict([*map(ast.Constant, given)], [*given.values()])
         if value := default_values(function).get(name):
             is_option = dotted_name(getattr(value, "func", value)) in _TYPER
             return value.args[0] if is_option and isinstance(value, ast.Call) else value
-        given = from_decorator(function, name, self.entry, self.text.tables)
-        if given is None and takes_options(function, self.text.text):
-            return ast.Constant(...)
-        if given is None:
-            raise NeedsCaller(function, name)
-        self.loops = True
-        return given
+        if value := from_decorator(function, name, self.entry, self.text.tables):
+            self.loops = True
+            return value
+        if name in options or takes_options(function, self.text.text):
+            return options.get(name, ast.Constant(...))
+        raise NeedsCaller(function, name)
 
     def attributes(
         self,

@@ -87,16 +87,15 @@ class StatementSlice(Struct):
         """Those of the statements that give needed names their values; afterwards `need` holds what
         has to be there before. `available`: names that need no statement."""
         statements: list[ast.stmt] = []
-        has_options = "add_argument" in self.text.text
-        need |= _parsers_in(body, need) if has_options else set()
+        makers = _parser_makers(body) if self.text.options else []
         for index in reversed(range(len(body))):
+            # What adds options to a needed parser is needed too.
+            for at, root, names in makers:
+                need |= names if at <= index and root in need else set()
             node = body[index]
             needless = set() if is_main(node) else need & available
             need -= needless
-            kept = self.keep(node, need)
-            if kept and has_options:
-                need |= _parsers_in(body[:index], need)
-            statements = kept + statements
+            statements = self.keep(node, need) + statements
             need |= needless
         return statements
 
@@ -260,12 +259,13 @@ class StatementSlice(Struct):
             return _Branch([], set(need))
 
 
-def _parsers_in(body: Sequence[ast.stmt], parsers: set[str]) -> set[str]:
-    """The names of what adds options to these parsers: groups of them, subparsers."""
-    names: set[str] = set()
-    for node in body:
+def _parser_makers(body: Sequence[ast.stmt]) -> list[tuple[int, str, frozenset[str]]]:
+    """The statements that make a part of a parser, a group or a subparser: index, the name of what
+    it is a part of, and those that it gets."""
+    makers: list[tuple[int, str, frozenset[str]]] = []
+    for index, node in enumerate(body):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             root, _, method = dotted_name(node.value.func).rpartition(".")
-            if method in _MAKES_PARSER and (root in parsers or root in names):
-                names |= stores(node)
-    return names
+            if method in _MAKES_PARSER:
+                makers.append((index, root, stores(node)))
+    return makers

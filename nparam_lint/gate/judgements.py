@@ -14,7 +14,6 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.claims import suppressions
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
-from nparam_lint.discover.syntax import tail
 from nparam_lint.gate import formula_check, inside
 from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
@@ -88,8 +87,7 @@ class Outcomes(Struct, frozen=True):
             if way and way.kind == "config" and models_of[way.position.path] == 1:
                 return True  # all that the file builds
             users = containment.users.get(model.bare, ())
-            is_class = model.bare.endswith(f"::{tail(model.measurement.type)}")
-            if way and way.kind == "size" and not (users or is_class):
+            if way and way.kind == "size" and model.is_function and not users:
                 return True  # what a function gives by name, which no model calls
             return model.measurement.type not in kinds and built_targets.isdisjoint(users)
 

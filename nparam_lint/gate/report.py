@@ -46,6 +46,12 @@ class ModelReport(Struct, frozen=True):
         """The target without its arguments."""
         return without_arguments(self.target)
 
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function that makes a model of another name."""
+        kind = getattr(self.measurement, "type", "")
+        return self.bare.rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
+
 
 class FailedWay(Struct, frozen=True):
     """A way to build a target that did not build it, and why."""
@@ -160,8 +166,9 @@ class Report(Struct, frozen=True):
     `source_only`: nothing was to be built; `elsewhere`: what lies outside of the paths that were
     given, None where these are the whole project. `ways_left`: how many ways to build a target were
     found and not tried; `stopped_after`: the seconds after which it was left what has no budget, 0
-    where all was done; `gaps`: what it needs and only what was not run would give. `recipes`:
-    target of a model that needs arguments → the lines of config that would say how to build it: a
+    where all was done; `gaps`: what it needs and only what was not run would give, or what of a
+    command is not followed. `recipes`: target of a model that needs arguments → the lines of config
+    that would say how to build it: a
     sentence, the table's header, and the entry. `test_files`: how many that define models were left
     out. `declared_only`: nothing was asked about what has no budget. `shard`: which part of a run
     it is about, None where that is the whole. `stated`: what came of the counts that the project's

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import posixpath
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -94,7 +93,7 @@ def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bo
         of_place[evidence.target, way.position] += 1
         stem = posixpath.splitext(posixpath.basename(way.position.path))[0]
         name = stem if way.kind == "config" else way.name or stem
-        is_unnamed = way.kind != "call" and query.place_in_readme(name) == sys.maxsize
+        is_unnamed = way.kind != "call" and not query.is_in_readme(name)
         order.append((of_place[evidence.target, way.position], is_unnamed))
     tried = [False] * len(ways)
     of_target: Counter[Target] = Counter()

@@ -241,7 +241,7 @@ def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelR
     """Those without the calls that stand in functions which were counted, with the same count; and
     without the sizes that are these functions."""
     functions = grouped(
-        (model for model in report.models if model.way is None and _is_function(model)),
+        (model for model in report.models if model.way is None and model.is_function),
         lambda function: function.position.path,
     )
 
@@ -257,12 +257,6 @@ def _without_inner(models: Iterable[ModelReport], report: Report) -> list[ModelR
         return nearest is not None and total_of(nearest) == total_of(model)
 
     return [model for model in models if not is_inner(model)]
-
-
-def _is_function(model: ModelReport) -> bool:
-    """Whether it is a function that makes a model of another name."""
-    kind = getattr(model.measurement, "type", "")
-    return model.bare.rpartition("::")[2].rpartition(".")[2] != kind.rpartition(".")[2]
 
 
 def _kind(model: ModelReport, target: str) -> str:
