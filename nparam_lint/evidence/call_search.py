@@ -266,9 +266,11 @@ class CallSearch:
     def commands_of(self, path: str) -> list[Command]:
         """The commands of a script, and of those that take over its options: `import main`, and
         `parents=[main.get_args_parser()]`."""
-        stem = path.rpartition("/")[2].removesuffix(".py")
-        imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem.encode()))
-        extending = (other for other, text in self.extending.items() if imports.search(text))
+        stem = path.rpartition("/")[2].removesuffix(".py").encode()
+        imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem))
+        extending = (
+            other for other, text in self.extending.items() if stem in text and imports.search(text)
+        )
         scripts = dict.fromkeys((path, *extending))
         return [command for script in scripts for command in self.query.commands.of(script)]
 

@@ -49,11 +49,13 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     latter only what cannot be built by its name alone."""
     if isinstance(call.func, ast.Subscript) and (entries := [*_in_table(calls, call.func)]):
         return entries
+    options, search = calls.text.options, calls.search
+    if not options:
+        return []
     function = _value_of(calls, call.func, call)
     naming, attribute = _naming(calls, call, function)
     if isinstance(naming, ast.Name):
         naming = _value_of(calls, naming, call)
-    options, search = calls.text.options, calls.search
     inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
     option = next((name for name in inner if name in options), None)
     if naming is None or option is None:
@@ -78,15 +80,16 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
 def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
     """The models of a table that is written out: `{"a": A, "b": B}[args.model]`."""
     written = node.value
-    if isinstance(written, ast.Name):
+    if not isinstance(node.slice, ast.Attribute):
+        return
+    if isinstance(written, ast.Name) and not calls.is_bound(written.id):
         assigned = _assignments(calls, written.id)
         written = assigned[0].value if len(assigned) == 1 else written
     table = read_table(written, {})
-    if table and isinstance(node.slice, ast.Attribute):
-        for entry in table.entries:
-            name = dotted_name(entry.value) if entry.value else ""
-            if target := calls.search.target_of(calls.resolve(name) if name else None):
-                yield ChosenModel(target, node.slice.attr, value=entry.name)
+    for entry in table.entries if table else ():
+        name = dotted_name(entry.value) if entry.value else ""
+        if target := calls.search.target_of(calls.resolve(name) if name else None):
+            yield ChosenModel(target, node.slice.attr, value=entry.name)
 
 
 def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:

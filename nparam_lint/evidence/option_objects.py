@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
@@ -58,6 +59,11 @@ class _Script(Struct, frozen=True, eq=False, dict=True):
         statements = with_defaults(self._cut or [], [self.holder], options, command=every)
         return statements[len(arguments_of_script(())) :]
 
+    @cached_property
+    def names(self) -> set[str]:
+        """Those of the attributes that it may give a value."""
+        return self.attributes | self.calls.text.options.keys()
+
     @property
     def holder(self) -> ast.expr:
         return ast.Name(self.name, ast.Load())
@@ -94,8 +100,10 @@ class OptionObjects:
         required = [item.name for item in definition.parameters or () if item.required]
         if len(required) != 1 or not OPTIONS.match(required[0]):
             return
-        attributes = self.read(target, required[0]) if self.scripts else set()
-        folders = grouped(self.scripts if attributes else (), lambda s: parent(s.calls.path))
+        mentioned = self.mentioned(target.location, required[0])
+        scripts = [script for script in self.scripts if not mentioned.isdisjoint(script.names)]
+        attributes = self.read(target, required[0]) if scripts else set()
+        folders = grouped(scripts if attributes else (), lambda s: parent(s.calls.path))
         around = (at for at in folders if within([at])(target.location))
         for folder in sorted(around, key=len, reverse=True):
             evidence = [*self.given_by(folders[folder], target, attributes)]
@@ -125,6 +133,11 @@ class OptionObjects:
         names = {target.callable, module} - {"Model", "model"}
         commands = self.search.query.commands.of(script.calls.path)
         return (command for command in commands if names.intersection(command.words))
+
+    @cached_method
+    def mentioned(self, path: str, name: str) -> set[str]:
+        """The attributes of an argument that the text of a file names."""
+        return set(re.findall(rf"\b{name}\.(\w+)", self.search.query.text(path)))
 
     def read(self, target: Target, name: str) -> set[str]:
         """The attributes that a constructor reads of an argument, under no condition, and does not

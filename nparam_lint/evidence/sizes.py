@@ -7,6 +7,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_classes import ConfigClasses
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _DEEP = 4  # functions that are followed to what they return
 # Methods are not among the facts of a file.
 _BUILDER = re.compile(rb"@(?:class|static)method\s+def [a-z]")
+_CLASS = re.compile(rb"^class (\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
 
@@ -100,8 +102,7 @@ class _Sizes:
     def method_factories(self) -> Iterator[Evidence]:
         """Static and class methods that make their class, with nothing: `Codec.small()`."""
         for target in sorted(self.source.targets, key=str):
-            source = self.discovery.tree.source(target.location) if target.is_path else b""
-            if not _BUILDER.search(source):
+            if not (target.is_path and self.may_build(target)):
                 continue
             file = self.size_names.file(target.location)
             for function in file.functions.values():
@@ -121,6 +122,21 @@ class _Sizes:
                     )
                     recipe = Recipe(call=f"{function.qualname}({arguments})")
                     yield Evidence(target, Way("size", at, name), target.location, recipe)
+
+    def may_build(self, target: Target) -> bool:
+        """Whether the text of a class has such a method, and calls the class."""
+        text = self.class_texts(target.location).get(target.callable.encode(), b"")
+        return bool(_BUILDER.search(text)) and any(
+            name + b"(" in text.partition(b"method")[2]
+            for name in (b"cls", target.callable.encode())
+        )
+
+    @cached_method
+    def class_texts(self, path: str) -> dict[bytes, bytes]:
+        """Those of a file that may have such methods, by their names."""
+        source = self.discovery.tree.source(path)
+        found = _CLASS.finditer(source) if _BUILDER.search(source) else ()
+        return {match[1]: match[0] for match in found}
 
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""
