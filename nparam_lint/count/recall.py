@@ -16,6 +16,7 @@ import zlib
 from contextlib import suppress
 from functools import cache
 from glob import glob
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -101,6 +102,7 @@ class MeasurementCache:
         self.valid_facts: dict[str, Facts] = {}  # by name
         self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
         self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
+        self._edits = cache(self._edits_of)
         self._moves = cache(self._moves_of)
         self._moved_lines = cache(self._lines_moved_since)
         self._reads_source = cache(self._reads_source_now)
@@ -142,13 +144,25 @@ class MeasurementCache:
 
     def recall(self, order: Order) -> Measurement | None:
         """What a build would measure, if that is known."""
+        edited: list[tuple[int, CachedMeasurement]] = []
         for entry in self.variants(order):
-            if self._holds(entry):
-                kind: type[Measurement] = Measured if entry.ok else NotMeasured
-                if measurement := self._measurement(entry, kind):
-                    self.store.note_use(self._entry_name(order))
-                    self.entry_count += 1
-                    return replace(measurement, cached=True)
+            count = self._edit_count(entry)
+            if count == 0 and (measurement := self._recalled(order, entry)):
+                return measurement
+            if count:
+                edited.append((count, entry))
+        # To find out whether no more than lines have moved takes a while: of those that differ
+        # least, the latest.
+        if edited and self._holds(nearest := min(edited, key=itemgetter(0))[1]):
+            return self._recalled(order, nearest)
+        return None
+
+    def _recalled(self, order: Order, entry: CachedMeasurement) -> Measurement | None:
+        kind: type[Measurement] = Measured if entry.ok else NotMeasured
+        if measurement := self._measurement(entry, kind):
+            self.store.note_use(self._entry_name(order))
+            self.entry_count += 1
+            return replace(measurement, cached=True)
         return None
 
     def _measurement(self, entry: CachedMeasurement, kind: type[Measurement]) -> Measurement | None:
@@ -230,40 +244,52 @@ class MeasurementCache:
         # Its own first: they are few, and what has been edited is among them.
         return all(self._moves(name) is not None for name in (entry.inputs, entry.shared))
 
+    def _edit_count(self, entry: CachedMeasurement) -> int | None:
+        """The number of files of code that have changed since; None where anything else has."""
+        count = 0
+        for name in (entry.inputs, entry.shared):
+            edits = self._edits(name)
+            if edits is None:
+                return None
+            count += len(edits)
+        return count
+
     def _moves_of(self, name: str) -> Sequence[tuple[str, Lines]] | None:
         """Where the facts of that name hold, but for the lines of some files: these, and where
         their lines are now."""
-        facts = self._stored_facts(name)
-        moves = None if facts is None else self._edits(facts)
-        if facts is not None and moves is not None:
-            self.valid_facts[name] = facts
-            self.store.note_use(name)
+        edits = self._edits(name)
+        if edits is None:
+            return None
+        facts = self.facts(name)
+        moves: list[tuple[str, Lines]] = []
+        if edits:
+            # Any file of the project may read the docstrings of another.
+            run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
+            with suppress(OSError, zlib.error):
+                if any(map(self._reads_source, run)):
+                    return None
+                for place, old_answer in edits:
+                    if (lines := self._moved_lines(place, old_answer)) is not None:
+                        moves.append((place, lines))
+            if len(moves) < len(edits):
+                return None
+        self.valid_facts[name] = facts
+        self.store.note_use(name)
         return moves
 
-    def _edits(self, facts: Facts) -> Sequence[tuple[str, Lines]] | None:
-        """Files of which no more than comments, docstrings and layout changed, and where their
-        lines are now; None where anything else has changed."""
-        edited = []
+    def _edits_of(self, name: str) -> Sequence[tuple[str, str]] | None:
+        """The files of code that have changed since the facts of that name were noted, and what
+        they were; None where anything else has."""
+        facts = self._stored_facts(name)
+        if facts is None:
+            return None
+        edits = []
         for query, old_answer, new_answer in self.state.changes(facts):
             question, _, place = query.partition("\0")
             if question != CODE or old_answer is None or new_answer is None:
                 return None
-            edited.append((place, old_answer))
-        if not edited:
-            return ()
-        # Any file of the project may read the docstrings of another.
-        run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
-        moves = []
-        with suppress(OSError, zlib.error):
-            if any(map(self._reads_source, run)):
-                return None
-            for place, old_answer in edited:
-                lines = self._moved_lines(place, old_answer)
-                if lines is None:
-                    return None
-                moves.append((place, lines))
-            return moves
-        return None
+            edits.append((place, old_answer))
+        return edits
 
     def _reads_source_now(self, place: str) -> bool:
         from nparam_lint.count.moved_lines import reads_source

@@ -30,7 +30,7 @@ from ..tracing.failures import describe
 from ..tracing.project_paths import OWN
 from ..tracing.read_tracer import installation
 from . import events
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel
+from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, use_large_pages
 from .groups import Importer
 from .lifecycle import Files, Job
 from .server import Server, guard_process
@@ -210,6 +210,8 @@ def main():
         channel.tell(events.Done())
     elif CAN_FORK:
         gc.freeze()
+        if settings["reuse"]:
+            use_large_pages()
         serve(orders, channel, torch, sites, request)
     else:
         Server(settings, torch, sites).run(request, channel, orders.fileno())

@@ -37,7 +37,7 @@ from ..building.side_effect_guard import MEMORY
 from ..state import STATE
 from ..tracing.dependency_record import PASSING
 from ..tracing.read_tracer import record_held
-from .children import ADOPT_ORPHANS, resident
+from .children import ADOPT_ORPHANS, resident, use_large_pages
 
 TICK = 5.0  # seconds between two looks at the clock and at the memory
 LONGEST = 1 << 20  # bytes that are read at a time
@@ -146,6 +146,7 @@ class Resident:
         if len(os.listdir("/proc/self/task")) > 1:
             self.end("a package has started a thread")
         gc.freeze()
+        use_large_pages()
 
     def what_changed(self):
         """What of that which was imported is not what is installed any more; None: nothing."""
