@@ -27,7 +27,7 @@ from ..tracing import environment
 from ..tracing.constructions import note_construction, note_copy
 from ..tracing.dependency_record import DependencyRecord
 from ..tracing.failures import describe
-from ..tracing.project_paths import OWN
+from ..tracing.project_paths import OWN, find_libraries
 from ..tracing.read_tracer import installation
 from . import events
 from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, use_large_pages
@@ -189,6 +189,9 @@ def main():
         failure = error
     request = begin_request(orders)
     STATE.record = DependencyRecord()
+    if failure is None:
+        find_libraries(torch)
+        STATE.record.list_modules()
     install_loader()
     relax_argparse()
     if stays:
