@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -64,6 +65,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 # Those that take longest begin first, so that all processes end at about the same time.
 _LONGEST = (
+    "cli/test_cli_pages.py",
+    "gate/test_gate_pages.py",
     "hooks/test_pre_commit.py",
     "cache/test_properties.py",
     "count/test_answers.py",
@@ -77,6 +80,12 @@ _LONGEST = (
     "cli/test_cli_diff.py",
     "docs/test_page_commands.py",
 )
+
+
+def pytest_collection_finish() -> None:
+    """No collection of garbage looks through the thousands of tests again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks

@@ -25,8 +25,9 @@ def discovered(
     for path, source in sources.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(dedent(source))
-    files = list_files(root) if files is None else files
-    return discover(root, files, in_full=in_full, declared_only=declared_only)
+    every = list_files(root)
+    files = every if files is None else files
+    return discover(root, files, importable=every, in_full=in_full, declared_only=declared_only)
 
 
 def targets(discovery: Discovery) -> set[str]:

@@ -36,7 +36,8 @@ LINUX = sys.platform.startswith("linux")
 def make_orders(root: Path, targets: Sequence[str], **common: Any) -> list[Order]:
     """An order for each `path::callable` or `path::callable(arguments)`, imported as it would be in
     a real run. `common`: what all recipes, builds and asks have."""
-    found = discover(root, list_files(root))
+    files = list_files(root)
+    found = discover(root, files, importable=files)
     orders = []
     for number, target in enumerate(targets):
         path, _, call = target.partition("::")
