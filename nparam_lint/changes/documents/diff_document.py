@@ -26,6 +26,7 @@ _ROWS = 20  # of a table of modules
 _TABLES = 16  # without -v: a model zoo has hundreds
 _IN_TERMINAL = 4  # where the list of the models comes first
 _NAMED = 4  # models that changed like another
+_FEW = 3  # models that are counted on neither side, of which that is said without -v
 
 _TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
 _SHORT = 24  # characters of a note that replaces a change
@@ -286,10 +287,10 @@ def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
     count = len(report.unmeasured)
     if not count:
         return doc.Section(())
-    hint = "" if options.verbose else " (-v lists them)" if count > 1 else " (-v says why)"
+    are_listed = options.verbose or count <= _FEW
     text = f"{plural(count, 'model')} could be counted on neither side"
-    blocks = [doc.Text(f"{text}{hint}", "dim")]
-    for target, failure in report.unmeasured if options.verbose else ():
+    blocks = [doc.Text(f"{text}{':' if are_listed else ' (-v lists them)'}", "dim")]
+    for target, failure in report.unmeasured if are_listed else ():
         reason = style.short_reason(failure.reason, target.partition("::")[2])
         line = f"{clean(target)}: {reason}"
         blocks.append(doc.Text(line, "dim", "  ", "    "))
