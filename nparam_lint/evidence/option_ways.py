@@ -76,24 +76,27 @@ class OptionWays:
         self.names |= given_by_options(self.statements)
 
     def __iter__(self) -> Iterator[FilledIn]:
-        """With the defaults, as each command says what the model depends on, and with each other
-        value that an option offers. Where an option has no default, and no command gives it a
-        value, the first value that it is compared with."""
         reader = self.reader_of_words()
-        whole = self.search.whole_commands_of(self.home.path) if reader is not None else ()
-        for command in whole:
-            command_line = arguments_of_script(command.words)
-            yield [*command_line, *(reader or ()), *self.filled()], f"as in {command.place}"
-        if whole and not reader:
-            return
+        commands = self.search.whole_commands_of(self.home.path)
+        if reader is not None:
+            for command in commands:
+                command_line = arguments_of_script(command.words)
+                yield [*command_line, *reader, *self.filled()], f"as in {command.place}"
+            if commands and not reader:
+                return
         if compose := next(composes(self.statements), None):
-            commands = self.search.whole_commands_of(self.home.path)
             for command in commands:
                 yield composed_as_said(self.filled(), command.words), f"as in {command.place}"
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
                     raise NoWay("a command names the config")
                 return
+        yield from self.by_options()
+
+    def by_options(self) -> Iterator[FilledIn]:
+        """With the defaults, as each command says what the model depends on, and with each other
+        value that an option offers. Where an option has no default, and no command gives it a
+        value, the first value that it is compared with."""
         lacking: NeedsCommand | None = None
         commanded = [*self.of_commands()]
         try:

@@ -126,6 +126,15 @@ OUTSIDE = {
         lambda p: link(p / "c.py", f"../../{p.name}.out/c.py"),
         beside={"c.py": "W = 16\n"},
     ),
+    "read_by_relative_path": Case(
+        two("W = '../read_by_relative_path.out/w'", "int(open(W).read())"),
+        lambda p: edit(outside(p) / "w", "16", "32"),
+        beside={"w": "16"},
+    ),
+    "looked_for_by_relative_path": Case(
+        two("import os\nW = '../looked_for_by_relative_path.out/w'", "16 + os.path.exists(W)"),
+        lambda p: write_files(outside(p), {"w": ""}),
+    ),
     "model_through_link": Case(
         {"b.py": net("", 3)},
         lambda p: edit(outside(p) / "a.py", "16", "32"),

@@ -166,8 +166,10 @@ def recordable_path(path):
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
         return None
     path = os.fsdecode(path)
-    # Behind a link `..` is not what it looks like.
-    path = os.path.realpath(path) if ".." in path else os.path.abspath(path)
+    # Behind a link `..` is not what it looks like. (Of a relative path the parts would be asked for
+    # as they stand, and lead here again.)
+    is_plain = ".." not in path
+    path = os.path.abspath(path) if is_plain else os.path.realpath(os.path.join(os.getcwd(), path))
     if path.startswith(STATE.temporary) or "__pycache__" in path:
         return None
     if is_project(path):
