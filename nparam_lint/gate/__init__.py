@@ -39,7 +39,7 @@ from nparam_lint.gate.candidates import (
     Selection,
     select_models,
 )
-from nparam_lint.gate.judgements import assemble_report, complete_codes, in_order, judge_models
+from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.reading import listed, read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside
@@ -172,9 +172,7 @@ def _with_staged_counts(report: Report, session: Session) -> Report:
     selection = as_the_project_builds(whole, select_models(whole.candidates))
     candidates = stated_counts.named_in(stating, selection.candidates)
     built = measure(whole, replace(selection, candidates=candidates))
-    findings = stated_counts.findings_at(places, stating, built, whole)
-    every = dict.fromkeys([*report.findings, *findings])
-    return replace(report, findings=tuple(in_order(every)))
+    return stated_counts.with_counts_at(places, stating, report, built, whole)
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:

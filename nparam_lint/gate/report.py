@@ -145,7 +145,8 @@ Strength = Literal["certain", "likely", ""]
 class StatedOutcome(Struct, frozen=True):
     """What has come of a stated count: the model that it is about, called `name` there, how sure
     that is and `because` of what; `actual`: what that has of the measure. `explanation`: which
-    other count of it the number is."""
+    other count of it the number is. `uncounted`: the target of the model that it names, where that
+    was not counted."""
 
     position: Position
     count: StatedCount
@@ -156,6 +157,7 @@ class StatedOutcome(Struct, frozen=True):
     actual: int | None = None
     because: str = ""
     explanation: str = ""
+    uncounted: str = ""
 
 
 class Report(Struct, frozen=True):

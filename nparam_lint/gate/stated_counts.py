@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
     from nparam_lint.gate.report import Report
-    from nparam_lint.ground.findings import Finding
+    from nparam_lint.ground.findings import BudgetResult, Finding
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
@@ -74,9 +74,63 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     stating = _stating(source.session, within(source.places))
     names = model_names.ModelNames(report)
     outcomes, findings = _judged(stating, report, names, source)
-    outcomes += _of_names(names)
+    report = _with_repeated(report, outcomes)
+    outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
     every = [*report.findings, *findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
+
+
+def _with_repeated(report: Report, outcomes: Iterable[StatedOutcome]) -> Report:
+    """The report, in which the findings about budgets name the texts that state the same number."""
+    places: dict[Position, list[Position]] = {}
+    for outcome in outcomes:
+        if budget := _repeated(outcome):
+            places.setdefault(budget.position, []).append(outcome.position)
+
+    def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        return tuple(
+            replace(item, detail=(*item.detail, _also_in(places[item.position])))
+            if item.result and item.position in places
+            else item
+            for item in findings
+        )
+
+    models = tuple(replace(model, findings=told(model.findings)) for model in report.models)
+    return replace(report, models=models, findings=told(report.findings))
+
+
+def _of_uncounted(outcomes: Iterable[StatedOutcome], report: Report) -> Iterator[StatedOutcome]:
+    """The outcomes, of which those that name no model but one that was not counted say so."""
+    key = model_names.name_key
+    skipped = {key(model_names.called(target)): target for target, _ in report.skipped}
+    for outcome in outcomes:
+        target = skipped.get(key(" ".join(outcome.count.names)), "")
+        yield replace(outcome, uncounted=target) if outcome.model is None else outcome
+
+
+def _also_in(places: Sequence[Position]) -> str:
+    paths = dict.fromkeys(at.path for at in places if not at.path.endswith(".py"))
+    step = f"; then: nparam-lint update --claims {shlex.join(paths)}" if paths else ""
+    return f"also stated in {', '.join(map(str, places))}{step}"
+
+
+def _repeated(outcome: StatedOutcome) -> BudgetResult | None:
+    """The broken budget of a model that a wrong count is another statement of: one cause is one
+    finding."""
+    count, model = outcome.count, outcome.model
+    if outcome.verdict != "wrong" or model is None:
+        return None
+    bounds = [value.bounds() for value in count.readings]
+    return next(
+        (
+            budget
+            for budget in model.budgets
+            if not budget.ok
+            and budget.selector == str(count.selector)
+            and any(budget.value in admitted for admitted in bounds if budget.value is not None)
+        ),
+        None,
+    )
 
 
 def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
@@ -110,7 +164,8 @@ def _judged(
             if (path, count.line) not in declared
         )
         outcomes += of_file
-        if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
+        wrong = [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]
+        if wrong := [o for o in wrong if not _repeated(o)]:
             is_text = not path.lower().endswith(_CHECKPOINT)
             lines = lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
@@ -208,12 +263,16 @@ def named_in(stating: Stating, candidates: Iterable[Candidate]) -> list[Candidat
     return [*filter(is_named, candidates)]
 
 
-def findings_at(
-    places: set[Position], stating: Stating, report: Report, source: ProjectSource
-) -> list[Finding]:
-    """The findings about the counts at some places, as a run over all models has them."""
-    findings = _judged(stating, report, model_names.ModelNames(report), source)[1]
-    return [item for item in findings if item.position in places]
+def with_counts_at(
+    places: set[Position], stating: Stating, report: Report, built: Report, source: ProjectSource
+) -> Report:
+    """The report with the findings about the counts at some places, as a run over all models has
+    them. `built`: of the models that these name."""
+    outcomes, findings = _judged(stating, built, model_names.ModelNames(built), source)
+    report = _with_repeated(report, (o for o in outcomes if o.position in places))
+    findings = [item for item in findings if item.position in places]
+    every = dict.fromkeys([*report.findings, *findings])
+    return replace(report, findings=tuple(in_order(every)))
 
 
 def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
@@ -289,7 +348,10 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
-    if not (detail or at.path.endswith(".py")):
+    budget = next(iter(outcome.model.budgets), None) if outcome.model else None
+    if budget and at.path.endswith(".py") and not detail:
+        detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
+    elif not (detail or at.path.endswith(".py")):
         detail = [f"to correct it: nparam-lint update --claims {shlex.quote(at.path)}"]
     target = outcome.model.target if outcome.model else ""
     disagreement = finding("NPL013", at, message, target, detail)

@@ -70,8 +70,21 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
                 yield listed(_by_reason(parts, options.verbose))
             elif more := _more(len(models) - most, parts, report):
                 yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
+        yield from _stated_of(skipped, report)
         if is_undeclared(report):
             yield from _remedy(report, models)
+
+
+def _stated_of(skipped: Skipped, report: Report) -> Iterator[Block]:
+    """The counts that texts state of these models: nothing says whether they are right."""
+    targets = {target for target, _ in skipped}
+    stated = [outcome for outcome in report.stated if outcome.uncounted in targets]
+    for outcome in stated[:_FEW]:
+        name = clean(outcome.uncounted.partition("::")[2])
+        text = f"{clean(str(outcome.position))} states {clean(outcome.count.text)} of {name}"
+        yield Text(f"{text}, which is not checked", "yellow")
+    if more := len(stated[_FEW:]):
+        yield Text(f"… and {plural(more, 'more stated count')} (nparam-lint claims -v)", "dim")
 
 
 def left_aside(report: Report, options: Options) -> Iterator[Block]:
