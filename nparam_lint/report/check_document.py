@@ -227,7 +227,8 @@ def _next_step(report: Report) -> Iterator[Block]:
         name, at = clean(best.bare.partition("::")[2]), best.position
         where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
         line = f"nparam: {total_of(best):_}"
-    text = f"Nothing is declared yet. To hold a count, write it in {where}:"
+    text = "Nothing is declared yet. To hold the counts: nparam-lint init, or write one in "
+    text += f"{where}:"
     yield from (Text(text), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
 
@@ -285,10 +286,8 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
     if options.quiet or options.is_brief:
         return tuple(lines)
     if likely := sum(outcome.strength == "likely" for outcome in report.stated):
-        numbers = "number looks" if likely == 1 else "numbers look"
-        lines.append(
-            Parts((("dim", f"{likely:,} more {numbers} like counts: nparam-lint claims"),))
-        )
+        numbers = "number looks like a count" if likely == 1 else "numbers look like counts"
+        lines.append(Parts((("dim", f"{likely:,} more {numbers}: nparam-lint claims"),)))
     # What a device did not say is said: it is no agreement. Where meta failed, CPU counted.
     silent = Counter(
         (name, device.status, device.reason or "no reason given", device.is_absent)

@@ -77,9 +77,10 @@ class FileEdit(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a command is going to do. `held`: how many budgets stay because they hold, or models
-    because they have one; `hints`: lines of config that would let more be done; `step`: what to do
-    when it is carried out; `error`: why nothing could be measured at all."""
+    """What a command is going to do. `noun`: what is written; `held`: how many of these stay
+    because they hold, or models because they have one; `hints`: lines of config that would let more
+    be done; `step`: what to do when it is carried out; `error`: why nothing could be measured at
+    all."""
 
     edits: tuple[Edit, ...] = ()
     left: tuple[Left, ...] = ()
@@ -88,6 +89,7 @@ class Plan(Struct, frozen=True):
     hints: tuple[str, ...] = ()
     step: str = ""
     error: str | None = None
+    noun: str = "budget"
 
 
 def as_written(plan: Plan) -> Plan:

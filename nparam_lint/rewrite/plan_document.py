@@ -192,17 +192,19 @@ def _where(item: Edit | Left) -> str:
 def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
     update = command == "update"
     if update and not (plan.edits or plan.left or plan.held):
+        if plan.noun != "budget":
+            return f"No {plan.noun} here is wrong: nothing to update."
         return "No budget is declared: nothing to update. nparam-lint init writes them."
     parts = []
     if plan.edits:
         verb = ("would be " if dry else "") + ("rewritten" if update else "written")
         files = plan.files
         where = plural(len(files), "file") if len(files) != 1 else clean(files[0].name)
-        parts.append(f"{plural(len(plan.edits), 'budget')} {verb} in {where}")
+        parts.append(f"{plural(len(plan.edits), plan.noun)} {verb} in {where}")
     elif not update:
-        parts.append("no budget to write")
+        parts.append(f"no {plan.noun} to write")
     if plan.held and update:
-        parts.append(f"{plural(plan.held, 'budget')} {'holds' if plan.held == 1 else 'hold'}")
+        parts.append(f"{plural(plan.held, plan.noun)} {'holds' if plan.held == 1 else 'hold'}")
     elif plan.held:
         parts.append(f"{plural(plan.held, 'model')} {'has' if plan.held == 1 else 'have'} one")
     if plan.left and update:

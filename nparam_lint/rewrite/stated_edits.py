@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.doc_comments import parse_docs
@@ -69,7 +70,8 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
         else:
             edit = Edit(*about, old, number, outcome.actual)
             insertions.append(_Insertion(edit, old, number))
-    return _plan(insertions, leftovers, session, valid_count)
+    plan = _plan(insertions, leftovers, session, valid_count)
+    return replace(plan, noun="stated count")
 
 
 def _restated(number: re.Match[str], outcome: StatedOutcome) -> str | None:
