@@ -42,6 +42,7 @@ _KINDS: dict[str, Kind] = {
     "target": "target",
     "architectures": "architectures",
     "type": "type",
+    "name": "type",
     "_component_": "component",
     "_class_name": "diffusers",
     "NAME": "named",
@@ -49,7 +50,7 @@ _KINDS: dict[str, Kind] = {
 }
 _MARKS = re.compile(
     rb"_target_|class_path|_component_|\"_class_name\"|\bNAME\b|^__include__|\btarget\b|\"architectures\"|^defaults\s*:"
-    rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?type[\"']?\s*:|^[A-Z]\w*\.\w+:",
+    rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?(?:type|name)[\"']?\s*:|^[A-Z]\w*\.\w+:",
     re.MULTILINE,
 )
 # Neither a pipeline nor a scheduler.
@@ -67,7 +68,8 @@ _LARGEST = 1_000_000  # bytes of a file that is looked at
 
 class ModelNode(Struct, frozen=True):
     """The node of a config file that describes a model: where it stands, and the `name` of what is
-    called to make it. `symbol`: what the name means. `is_inner`: it is part of another model."""
+    called to make it, the value of its key `marker`. `symbol`: what the name means. `is_inner`: it
+    is part of another model."""
 
     path: str
     keys: Keys
@@ -76,6 +78,7 @@ class ModelNode(Struct, frozen=True):
     name: str
     symbol: Symbol
     is_inner: bool = False
+    marker: str = ""
 
     @property
     def target(self) -> Target:
@@ -166,7 +169,8 @@ class ConfigFiles:
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
             if kind and symbol and (kind == "diffusers" or self.makes_model(symbol)):
-                nodes[keys[:-1]] = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
+                node = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
+                nodes[keys[:-1]] = replace(node, marker=str(keys[-1]))
         placed = [
             replace(node, is_inner=any(keys[:end] in nodes for end in range(len(keys))))
             for keys, node in nodes.items()

@@ -25,7 +25,8 @@ _LOAD_JSON = "import json\nconfig = json.load(open({path!r}))"
 
 class _Template(NamedTuple):
     """`{path}`: of the config file; `{keys}`: subscripts that give the node; `{name}`: what it
-    calls. `file`: see `Evidence`; that of what is called, if none is said."""
+    calls; `{marker}`: the key that says so. `file`: see `Evidence`; that of what is called, if none
+    is said."""
 
     setup: str
     call: str
@@ -34,11 +35,13 @@ class _Template(NamedTuple):
     def recipe(self, node: ModelNode) -> Recipe:
         keys = "".join(f"[{key!r}]" for key in node.keys)
         name = node.symbol.name.removeprefix(f"{self.file}.")
-        values = {"path": node.path, "keys": keys, "name": name}
+        values = {"path": node.path, "keys": keys, "name": name, "marker": node.marker}
         setup, call = self.setup.format_map(values), self.call.format_map(values)
         return Recipe(setup=setup or None, call=call, file=self.file or node.home)
 
 
+# As BasicSR and torchtune do it: the keys beside the name are the arguments.
+_BY_KEYS = _Template(f"{_LOAD_YAML}\ndel config[{{marker!r}}]", "{name}(**config)")
 # Where the arguments are all that a library needs.
 _TEMPLATES: dict[str, _Template] = {
     "diffusers": _Template(_LOAD_JSON, "{name}.from_config(config)", "diffusers"),
@@ -48,9 +51,8 @@ _TEMPLATES: dict[str, _Template] = {
         "import argbind\nscope = argbind.scope(argbind.load_args({path!r}))\nscope.__enter__()",
         "argbind.bind({name})()",
     ),
-    # As BasicSR and torchtune do it: the keys beside the name are the arguments.
-    "type": _Template(f"{_LOAD_YAML}\ndel config['type']", "{name}(**config)"),
-    "component": _Template(f"{_LOAD_YAML}\ndel config['_component_']", "{name}(**config)"),
+    "type": _BY_KEYS,
+    "component": _BY_KEYS,
     # As LightningCLI does it; what its `trainer` and `data` need is not needed here.
     "lightning": _Template(
         "import yaml\n"
