@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from contextlib import suppress
 from functools import cached_property, partial
-from itertools import islice, starmap
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
 from nparam_lint.evidence.named_models import (
@@ -29,12 +27,10 @@ from nparam_lint.evidence.named_models import (
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
-from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NotRun,
     NoWay,
-    assign,
     calls_in,
     changes,
     does_work,
@@ -54,27 +50,15 @@ from nparam_lint.ground.script_words import (
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from nparam_lint.discover.scan import Import
-    from nparam_lint.discover.syntax import Function
     from nparam_lint.evidence import Evidence
+    from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
-_FILES = 3  # other files through which arguments are followed
 _ENTRIES = 3  # of a table that a loop runs over
-
-
-class Cut(Struct, frozen=True):
-    """The statements for a call, in the names of the file `home`. `loops`: other entries of a table
-    give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments."""
-
-    home: FileCalls
-    statements: Sequence[ast.stmt]
-    loops: bool
-    unknown: dict[tuple[str, str], str]
-    read: Sequence[ast.AST] = ()
 
 
 def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
@@ -105,6 +89,10 @@ class FileCalls:
         self.rank = TEST if TEST_FILE.search(path) else SCRIPT
         if self.rank == SCRIPT and not SCRIPT_FILE.search(path):
             self.rank += 1
+
+    @cached_property
+    def cuts(self) -> CallCuts:
+        return CallCuts(self)
 
     def bases(self, owner: ast.ClassDef) -> Iterator[tuple[SourceText, ast.ClassDef]]:
         """The classes of the project that a class of the file inherits from."""
@@ -318,7 +306,7 @@ class FileCalls:
         nodes = [*call.args, *call.keywords, *function]
         for entry in range(_ENTRIES):
             try:
-                cut = self.cut_with_globals(place, target, nodes, entry)
+                cut = self.cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 # What a factory says of other sizes, the calls of that say too.
@@ -363,7 +351,7 @@ class FileCalls:
             default = defaults.get(item.arg or "")
             if item.arg and (default == "None" or (default != "" and SIZE_OF_DATA.match(item.arg))):
                 try:
-                    self.cut(place, [item], 0)
+                    self.cuts.of(place, [item], 0)
                 except NotRun:
                     left_out.append(item.arg)
                 except (NoWay, RecursionError):
@@ -381,106 +369,6 @@ class FileCalls:
             return False
         changed = {name.id for name in self.changed_imports} | self.text.changing
         return not changed.isdisjoint(loads(node))
-
-    def cut_with_globals(
-        self, place: Place, target: Target, nodes: list[ast.AST], entry: int
-    ) -> Cut:
-        """As `cut`, with what a class of the same file reads of its globals, where that can be
-        had."""
-        is_here = target.location == self.path
-        read = self.text.globals_of(target.callable.split(".")[0]) if is_here else ()
-        if read:
-            with suppress(NoWay):
-                names = [ast.Name(name, ast.Load()) for name in sorted(read)]
-                return replace(self.cut(place, [*nodes, *names], entry), read=names)
-        return self.cut(place, nodes, entry)
-
-    def cut(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
-        """The statements that parts of a call need, and what sets the environment and changes
-        other files' names before."""
-        needs, unknown = [*nodes], {}
-        variables = self.search.query.changes.variables(self.text.text)
-        changed = *variables, *self.changed_imports
-        with suppress(NoWay):
-            return self.cut_for(place, [*nodes, *changed], entry, depth)
-        for name in changed:
-            try:
-                self.cut_for(place, [*needs, name], entry, depth)
-                needs.append(name)
-            except NoWay:
-                if name in variables:
-                    unknown["os.environ", name.id] = self.path
-        cut = self.cut_for(place, needs, entry, depth)
-        return replace(cut, unknown=cut.unknown | unknown)
-
-    def cut_for(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
-        """The statements that these need, those of the files that call the function too. What only
-        sets attributes by what is not run is left out; where that is not enough, the first call
-        that is not run is why there is no way."""
-        lost = frozenset[str]()
-        first: NotRun | None = None
-        while True:
-            part = Slice(self.text, entry=entry, lost=lost)
-            try:
-                return Cut(self, part.of(place, *nodes), part.loops, part.unknown)
-            except NotRun as why:
-                first = first or why
-                if not why.name or why.name in lost | loads(*nodes):
-                    raise first from None
-                lost |= {why.name}
-            except NeedsCaller as why:
-                function = why.function
-                callers = self.search.callers(self.path, self.called(function))
-                for calls, caller in callers if depth < _FILES else ():
-                    try:
-                        return self.cut_outside(function, calls, caller, place, nodes, entry, depth)
-                    except NotRun as reason:
-                        first = first or reason
-                    except NoWay:
-                        pass
-                raise first or why from None
-            except NoWay as why:
-                raise first or why from None
-
-    def called(self, function: Function) -> Symbol:
-        """What is called to run a function: a class, for its constructor."""
-        is_constructor = function.name == "__init__"
-        for name, owner in self.text.definitions.items():
-            if isinstance(owner, ast.ClassDef) and (
-                function in owner.body or function is self.text.constructor(owner)
-            ):
-                return Symbol("class", self.path, name if is_constructor else "")
-        return Symbol("function", self.path, function.name)
-
-    def cut_outside(
-        self,
-        function: Function,
-        calls: FileCalls,
-        caller: Place,
-        place: Place,
-        nodes: Sequence[ast.AST],
-        entry: int,
-        depth: int,
-    ) -> Cut:
-        """As `cut`, with the arguments that another file gives a function of this one."""
-        part = Slice(self.text, entry=entry, outside=function)
-        statements = part.of(place, *nodes)
-        is_method = self.called(function).kind == "class"
-        arguments = arguments_of(function, caller.call, is_method)
-        values = {
-            n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)
-        }
-        outer = calls.cut(caller, [*values.values()], entry, depth + 1)
-        bound = {name for node in outer.statements for name in stores(node)} | set(values)
-        globals_read = loads(*nodes, *statements) & self.text.names
-        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if globals_read & bound or loads(*values.values()) & set(renamed):
-            raise NoWay("two things of one name")
-        module = self.search.query.module_for(self.path, outer.home.path)
-        lines = (f"from {module} import {name}" for name in sorted(globals_read))
-        imports = ast.parse("\n".join(lines)).body
-        statements = [*outer.statements, *starmap(assign, renamed.items()), *imports, *statements]
-        return Cut(outer.home, statements, part.loops, outer.unknown | part.unknown)
 
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str

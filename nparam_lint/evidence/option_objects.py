@@ -75,7 +75,7 @@ class _Script(Struct, frozen=True, eq=False, dict=True):
         for index in (len(last.body), last.index + 1):
             place = replace(self.place, frames=(*above, Frame(last.owner, last.body, index)))
             with suppress(NoWay, RecursionError):
-                return self.calls.cut(place, [self.holder], 0).statements
+                return self.calls.cuts.of(place, [self.holder], 0).statements
         return None
 
 

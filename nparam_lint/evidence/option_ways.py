@@ -32,7 +32,8 @@ from nparam_lint.ground.script_words import READS_WORDS, RUN_SETTING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from nparam_lint.evidence.file_calls import Cut, FileCalls
+    from nparam_lint.evidence.call_cuts import Cut
+    from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.evidence.named_models import ChosenModel
     from nparam_lint.evidence.places import SourceText
     from nparam_lint.ground.notation import Target

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.discover.scan import Import
     from nparam_lint.evidence import Evidence
-    from nparam_lint.evidence.file_calls import CalledFiles, Cut
+    from nparam_lint.evidence.call_cuts import Cut
+    from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.evidence.places import Place
     from nparam_lint.ground.notation import Target
 
