@@ -15,27 +15,20 @@ import sys
 import time
 from pathlib import Path
 
-JOB = {
-    "names": (), "input": None, "parameters": False, "metric": "total", "points": (),
-    "experts_per_token": None, "device": "meta only", "way": False, "variables": False,
-    "vary": (), "change": (), "setup": None, "file": None, "arguments": None, "callable": "",
-    "origins": False,
-}  # fmt: skip
-
 
 def load(launch):
     spec = importlib.util.spec_from_file_location("launch", launch)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.load()
-    return lambda name: sys.modules[module.NAME + "." + name]
+    return lambda name: sys.modules[f"{module.NAME}.worker.{name}"]
 
 
 def prepared(worker, root):
     """torch, as the worker's processes have it."""
-    torch = worker("processes.server").import_torch()
+    torch = worker("processes.host").import_torch()
     state = worker("state")
-    state.STATE.begin_run({**state.NOWHERE, "root": root}, own="")
+    state.STATE.begin_run({**state.NOWHERE, "root": root}, worker="")
     state.STATE.record = worker("tracing.dependency_record").DependencyRecord()
     worker("tracing.project_paths").find_libraries(torch)
     return torch
@@ -49,16 +42,18 @@ def no_lines(worker):
     return origins
 
 
-def build(worker, torch, mode, originals, module, text, traced):
+def build(worker, torch, originals, module, text, traced):
     worker("state").STATE.begin_model(worker("tracing.dependency_record").InputLog())
+    build = {"callable": "", "recipe": {"call": text}, "device": "meta only"}
+    order = {"id": 0, "label": text, "file": None, "attempts": (), "build": build, "ask": {}}
     build = worker("job").ModelBuild(
-        job=dict(JOB, call=text, label=text),
+        job=worker("processes.lifecycle").Job(order),
         module=module,
         torch=torch,
         originals=originals,
-        mode=mode,
         failures=[],
         traced=True,  # with which arguments modules are made is noted in both
+        tell_alive=lambda: None,
     )
     job, hooks = worker("job"), worker("job").torch_hooks
     if not traced:
@@ -78,7 +73,6 @@ def main():
     worker = load(launch)
     torch = prepared(worker, root)
     originals = worker("torch_compat").Originals(torch)
-    mode = worker("building.device_ladder").make_mode(torch)
     answer = {}
     for call in calls:
         name, _, text = call.partition("::")
@@ -90,7 +84,7 @@ def main():
                 gc.collect()
                 gc.freeze()
                 gc.disable()
-                seconds, total, found = build(worker, torch, mode, originals, module, text, traced)
+                seconds, total, found = build(worker, torch, originals, module, text, traced)
                 pair[traced], lines = seconds, max(lines, found)
             taken.append([pair[True], pair[False]])
         answer[call] = {"seconds": taken[1:], "total": total, "lines": lines}

@@ -83,8 +83,9 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
 def _with_repeated(report: Report, outcomes: Iterable[StatedOutcome]) -> Report:
     """The report, in which the findings about budgets name the texts that state the same number."""
     places: dict[Position, list[Position]] = {}
+    broken = _broken(report)
     for outcome in outcomes:
-        if budget := _repeated(outcome):
+        if budget := _repeated(outcome, broken):
             places.setdefault(budget.position, []).append(outcome.position)
 
     def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -114,7 +115,12 @@ def _also_in(places: Sequence[Position]) -> str:
     return f"also stated in {', '.join(map(str, places))}{step}"
 
 
-def _repeated(outcome: StatedOutcome) -> BudgetResult | None:
+def _broken(report: Report) -> set[Position]:
+    """The places of the budgets that findings are about."""
+    return {finding.position for finding in report.findings if finding.result}
+
+
+def _repeated(outcome: StatedOutcome, broken: set[Position]) -> BudgetResult | None:
     """The broken budget of a model that a wrong count is another statement of: one cause is one
     finding."""
     count, model = outcome.count, outcome.model
@@ -125,7 +131,7 @@ def _repeated(outcome: StatedOutcome) -> BudgetResult | None:
         (
             budget
             for budget in model.budgets
-            if not budget.ok
+            if budget.position in broken
             and budget.selector == str(count.selector)
             and any(budget.value in admitted for admitted in bounds if budget.value is not None)
         ),
@@ -156,6 +162,7 @@ def _judged(
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: list[StatedOutcome] = []
     findings: list[Finding] = []
+    broken = _broken(report)
     for path, (counts, content) in stating.items():
         tolerance = settings.for_file(path).tolerance
         of_file = _doubted(
@@ -165,7 +172,7 @@ def _judged(
         )
         outcomes += of_file
         wrong = [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]
-        if wrong := [o for o in wrong if not _repeated(o)]:
+        if wrong := [o for o in wrong if not _repeated(o, broken)]:
             is_text = not path.lower().endswith(_CHECKPOINT)
             lines = lines_of(content) if is_text else []
             findings += (_disagreement(outcome, lines) for outcome in wrong)
