@@ -216,7 +216,7 @@ def _next_step(report: Report) -> Iterator[Block]:
     ]
     best = max(models, key=lambda m: (m.top_level, total_of(m)), default=None)
     if best is None:
-        where, line = "the model's docstring", "nparam: 1.2M"
+        text, line = "a count, write it in the model's docstring", "nparam: 1.2M"
     elif any(model.way for model in report.models):
         text = "To hold these counts: nparam-lint init"
         if not any(total_of(model) and model.is_declarable for model in report.models):
@@ -225,11 +225,10 @@ def _next_step(report: Report) -> Iterator[Block]:
         return
     else:
         name, at = clean(best.bare.partition("::")[2]), best.position
-        where = f"the docstring of {name} ({clean(at.path)}:{at.line})"
+        text = "the counts: nparam-lint init, or write one in the docstring of "
+        text += f"{name} ({clean(at.path)}:{at.line})"
         line = f"nparam: {total_of(best):_}"
-    text = "Nothing is declared yet. To hold the counts: nparam-lint init, or write one in "
-    text += f"{where}:"
-    yield from (Text(text), Text("", kind="verbatim"))
+    yield from (Text(f"Nothing is declared yet. To hold {text}:"), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
 
 
