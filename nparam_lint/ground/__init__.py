@@ -1,5 +1,6 @@
-"""What every room stands on, and what needs none of them. The worker reads `metrics` and `facts`,
-too: standard library alone, Python 3.9 syntax."""
+"""What every room stands on, and what needs none of them. What the worker reads, too, has the
+standard library alone, and Python 3.9 syntax: this, `metrics`, `facts`, `orders`, `nearest` and
+`script_words`."""
 
 import os
 
