@@ -44,8 +44,8 @@ def no_lines(worker):
 
 def build(worker, torch, originals, module, text, traced):
     worker("state").STATE.begin_model(worker("tracing.dependency_record").InputLog())
-    build = {"callable": "", "recipe": {"call": text}, "device": "meta only"}
-    order = {"id": 0, "label": text, "file": None, "attempts": (), "build": build, "ask": {}}
+    called = {"callable": "", "recipe": {"call": text}, "device": "meta only"}
+    order = {"id": 0, "label": text, "file": None, "attempts": (), "build": called, "ask": {}}
     build = worker("job").ModelBuild(
         job=worker("processes.lifecycle").Job(order),
         module=module,

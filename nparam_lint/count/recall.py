@@ -257,25 +257,33 @@ class MeasurementCache:
     def _moves_of(self, name: str) -> Sequence[tuple[str, Lines]] | None:
         """Where the facts of that name hold, but for the lines of some files: these, and where
         their lines are now."""
-        edits = self._edits(name)
-        if edits is None:
-            return None
-        facts = self.facts(name)
-        moves: list[tuple[str, Lines]] = []
-        if edits:
-            # Any file of the project may read the docstrings of another.
-            run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
-            with suppress(OSError, zlib.error):
-                if any(map(self._reads_source, run)):
-                    return None
-                for place, old_answer in edits:
-                    if (lines := self._moved_lines(place, old_answer)) is not None:
-                        moves.append((place, lines))
-            if len(moves) < len(edits):
-                return None
-        self.valid_facts[name] = facts
-        self.store.note_use(name)
+        edits, facts = self._edits(name), self.facts(name)
+        moves = None if edits is None else self._moved(edits, facts)
+        if moves is not None:
+            self.valid_facts[name] = facts
+            self.store.note_use(name)
         return moves
+
+    def _moved(
+        self, edits: Sequence[tuple[str, str]], facts: Facts
+    ) -> Sequence[tuple[str, Lines]] | None:
+        """Where the lines of edited files are now; None where more than comments, docstrings and
+        layout has changed."""
+        if not edits:
+            return ()
+        # Any file of the project may read the docstrings of another.
+        run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
+        moves = []
+        with suppress(OSError, zlib.error):
+            if any(map(self._reads_source, run)):
+                return None
+            for place, old_answer in edits:
+                lines = self._moved_lines(place, old_answer)
+                if lines is None:
+                    return None
+                moves.append((place, lines))
+            return moves
+        return None
 
     def _edits_of(self, name: str) -> Sequence[tuple[str, str]] | None:
         """The files of code that have changed since the facts of that name were noted, and what

@@ -62,7 +62,7 @@ _IN_TABLE = re.compile(IN_TABLE.encode())
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = re.compile(rf"{_BUILD}$")
 _BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
-_CLASS = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
+CLASS_TEXT = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
 class CallSearch:
@@ -116,7 +116,7 @@ class CallSearch:
             return True
         modules = {name.encode() for name in self.discovery.modules(path)}
         if modules:
-            content = _CLASS.sub(lambda m: b"" if m[1] in modules else m[0], content)
+            content = CLASS_TEXT.sub(lambda m: b"" if m[1] in modules else m[0], content)
         bound = self.bound(path)
         bound.update(name for *_, names, _ in self.discovery.tree.imports(path) for name in names)
         return self.has_call(_NO_CODE.sub(b"", b"\n" + content), names, bound)
@@ -189,7 +189,7 @@ class CallSearch:
         script's options."""
         source = self.discovery.tree.source(target.location)
         if target.location == home:  # it reads what its script does, too
-            source = b"".join(match[0] for match in _CLASS.finditer(source))
+            source = b"".join(match[0] for match in CLASS_TEXT.finditer(source))
         text = source.decode("utf-8", "replace")
         places = skipped_settings(unknown, text)
         for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:

@@ -169,8 +169,9 @@ class ConfigFiles:
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
             if kind and symbol and (kind == "diffusers" or self.makes_model(symbol)):
-                node = ModelNode(file.path, keys[:-1], line, kind, value, symbol)
-                nodes[keys[:-1]] = replace(node, marker=str(keys[-1]))
+                nodes[keys[:-1]] = ModelNode(
+                    file.path, keys[:-1], line, kind, value, symbol, marker=str(keys[-1])
+                )
         placed = [
             replace(node, is_inner=any(keys[:end] in nodes for end in range(len(keys))))
             for keys, node in nodes.items()

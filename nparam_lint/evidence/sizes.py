@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
+from nparam_lint.evidence.call_search import CLASS_TEXT
 from nparam_lint.evidence.config_classes import ConfigClasses
 from nparam_lint.evidence.config_tables import ConfigTables, of_size
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, takes_name
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _DEEP = 4  # functions that are followed to what they return
 # Methods are not among the facts of a file.
 _BUILDER = re.compile(rb"@(?:class|static)method\s+def [a-z]")
-_CLASS = re.compile(rb"^class (\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*", re.MULTILINE)
 _METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
 
 
@@ -125,18 +125,18 @@ class _Sizes:
 
     def may_build(self, target: Target) -> bool:
         """Whether the text of a class has such a method, and calls the class."""
-        text = self.class_texts(target.location).get(target.callable.encode(), b"")
-        return bool(_BUILDER.search(text)) and any(
-            name + b"(" in text.partition(b"method")[2]
-            for name in (b"cls", target.callable.encode())
-        )
+        name = target.callable.encode()
+        text = self.class_texts(target.location).get(name, b"")
+        builder = _BUILDER.search(text)
+        behind = text[builder.end() :] if builder else b""
+        return b"cls(" in behind or name + b"(" in behind
 
     @cached_method
     def class_texts(self, path: str) -> dict[bytes, bytes]:
         """Those of a file that may have such methods, by their names."""
         source = self.discovery.tree.source(path)
-        found = _CLASS.finditer(source) if _BUILDER.search(source) else ()
-        return {match[1]: match[0] for match in found}
+        texts = CLASS_TEXT.finditer(source) if _BUILDER.search(source) else ()
+        return {match[1]: match[0] for match in texts}
 
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""

@@ -170,11 +170,11 @@ class Report(Struct, frozen=True):
     found and not tried; `stopped_after`: the seconds after which it was left what has no budget, 0
     where all was done; `gaps`: what it needs and only what was not run would give, or what of a
     command is not followed. `recipes`: target of a model that needs arguments → the lines of config
-    that would say how to build it: a
-    sentence, the table's header, and the entry. `test_files`: how many that define models were left
-    out. `declared_only`: nothing was asked about what has no budget. `shard`: which part of a run
-    it is about, None where that is the whole. `stated`: what came of the counts that the project's
-    texts state; `named`: the targets of models whose names its README has."""
+    that would say how to build it: a sentence, the table's header, and the entry. `test_files`: how
+    many that define models were left out. `declared_only`: nothing was asked about what has no
+    budget. `shard`: which part of a run it is about, None where that is the whole. `stated`: what
+    came of the counts that the project's texts state; `named`: the targets of models whose names
+    its README has."""
 
     environment: Environment | None
     models: tuple[ModelReport, ...]

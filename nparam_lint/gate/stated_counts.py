@@ -36,7 +36,7 @@ from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -73,25 +73,20 @@ def with_stated_counts(report: Report, source: ProjectSource) -> Report:
     findings."""
     stating = _stating(source.session, within(source.places))
     names = model_names.ModelNames(report)
-    outcomes, findings = _judged(stating, report, names, source)
-    report = _with_repeated(report, outcomes)
+    outcomes, findings, repeated = _judged(stating, report, names, source)
+    report = _with_repeated(report, repeated)
     outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
     every = [*report.findings, *findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
 
-def _with_repeated(report: Report, outcomes: Iterable[StatedOutcome]) -> Report:
+def _with_repeated(report: Report, repeated: Mapping[Position, Sequence[Position]]) -> Report:
     """The report, in which the findings about budgets name the texts that state the same number."""
-    places: dict[Position, list[Position]] = {}
-    broken = _broken(report)
-    for outcome in outcomes:
-        if budget := _repeated(outcome, broken):
-            places.setdefault(budget.position, []).append(outcome.position)
 
     def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         return tuple(
-            replace(item, detail=(*item.detail, _also_in(places[item.position])))
-            if item.result and item.position in places
+            replace(item, detail=(*item.detail, _also_in(repeated[item.position])))
+            if item.result and item.position in repeated
             else item
             for item in findings
         )
@@ -100,43 +95,37 @@ def _with_repeated(report: Report, outcomes: Iterable[StatedOutcome]) -> Report:
     return replace(report, models=models, findings=told(report.findings))
 
 
-def _of_uncounted(outcomes: Iterable[StatedOutcome], report: Report) -> Iterator[StatedOutcome]:
-    """The outcomes, of which those that name no model but one that was not counted say so."""
-    key = model_names.name_key
-    skipped = {key(model_names.called(target)): target for target, _ in report.skipped}
-    for outcome in outcomes:
-        target = skipped.get(key(" ".join(outcome.count.names)), "")
-        yield replace(outcome, uncounted=target) if outcome.model is None else outcome
-
-
 def _also_in(places: Sequence[Position]) -> str:
     paths = dict.fromkeys(at.path for at in places if not at.path.endswith(".py"))
     step = f"; then: nparam-lint update --claims {shlex.join(paths)}" if paths else ""
     return f"also stated in {', '.join(map(str, places))}{step}"
 
 
-def _broken(report: Report) -> set[Position]:
-    """The places of the budgets that findings are about."""
-    return {finding.position for finding in report.findings if finding.result}
+def _of_uncounted(outcomes: Iterable[StatedOutcome], report: Report) -> Iterator[StatedOutcome]:
+    """The outcomes, of which those that name no model but one that was not counted say so."""
+    key = model_names.name_key
+    targets = {key(model_names.called(target)): target for target, _ in report.skipped}
+    targets.pop("", None)  # of a config file
+    for outcome in outcomes:
+        target = targets.get(key(" ".join(outcome.count.names)), "")
+        yield replace(outcome, uncounted=target) if outcome.model is None else outcome
 
 
-def _repeated(outcome: StatedOutcome, broken: set[Position]) -> BudgetResult | None:
-    """The broken budget of a model that a wrong count is another statement of: one cause is one
-    finding."""
-    count, model = outcome.count, outcome.model
-    if outcome.verdict != "wrong" or model is None:
-        return None
-    bounds = [value.bounds() for value in count.readings]
-    return next(
-        (
-            budget
-            for budget in model.budgets
-            if budget.position in broken
-            and budget.selector == str(count.selector)
-            and any(budget.value in admitted for admitted in bounds if budget.value is not None)
-        ),
-        None,
-    )
+def _budgets_of(outcome: StatedOutcome) -> list[BudgetResult]:
+    """The budgets of the model of a stated count, of the same measure."""
+    budgets = outcome.model.budgets if outcome.model else ()
+    return [budget for budget in budgets if budget.selector == str(outcome.count.selector)]
+
+
+def _repeated(outcome: StatedOutcome, errors: Container[Position]) -> BudgetResult | None:
+    """The budget that a stated count is another statement of, if one of the `errors` is about it:
+    one cause is one finding."""
+    bounds = [value.bounds() for value in outcome.count.readings]
+    for budget in _budgets_of(outcome):
+        is_same = budget.value is not None and any(budget.value in admitted for admitted in bounds)
+        if is_same and budget.position in errors:
+            return budget
+    return None
 
 
 def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
@@ -155,14 +144,17 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 
 def _judged(
     stating: Stating, report: Report, names: model_names.ModelNames, source: ProjectSource
-) -> tuple[list[StatedOutcome], list[Finding]]:
-    """What comes of the counts of some files, by the models of a report; and the findings. What is
-    a budget, or a claim in a model's own docstring, is judged as such."""
+) -> tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]:
+    """What comes of the counts of some files, by the models of a report; the findings; and, by the
+    places of broken budgets, where the same is stated. What is a budget, or a claim in a model's
+    own docstring, is judged as such."""
     settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: list[StatedOutcome] = []
     findings: list[Finding] = []
-    broken = _broken(report)
+    # Of an error alone: nothing else may stand for a finding that is one.
+    errors = {f.position for f in report.findings if f.result and f.severity == "error"}
+    repeated: dict[Position, list[Position]] = {}
     for path, (counts, content) in stating.items():
         tolerance = settings.for_file(path).tolerance
         of_file = _doubted(
@@ -171,13 +163,16 @@ def _judged(
             if (path, count.line) not in declared
         )
         outcomes += of_file
-        wrong = [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]
-        if wrong := [o for o in wrong if not _repeated(o, broken)]:
+        if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
             is_text = not path.lower().endswith(_CHECKPOINT)
             lines = lines_of(content) if is_text else []
-            findings += (_disagreement(outcome, lines) for outcome in wrong)
+            for outcome in wrong:
+                if budget := _repeated(outcome, errors):
+                    repeated.setdefault(budget.position, []).append(outcome.position)
+                else:
+                    findings.append(_disagreement(outcome, lines))
         findings += _misnamed_units(of_file)
-    return outcomes, reported_findings(findings, source)
+    return outcomes, reported_findings(findings, source), repeated
 
 
 def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
@@ -275,10 +270,10 @@ def with_counts_at(
 ) -> Report:
     """The report with the findings about the counts at some places, as a run over all models has
     them. `built`: of the models that these name."""
-    outcomes, findings = _judged(stating, built, model_names.ModelNames(built), source)
-    report = _with_repeated(report, (o for o in outcomes if o.position in places))
-    findings = [item for item in findings if item.position in places]
-    every = dict.fromkeys([*report.findings, *findings])
+    _, findings, repeated = _judged(stating, built, model_names.ModelNames(built), source)
+    inside = {budget: [at for at in found if at in places] for budget, found in repeated.items()}
+    report = _with_repeated(report, {budget: found for budget, found in inside.items() if found})
+    every = dict.fromkeys([*report.findings, *(f for f in findings if f.position in places)])
     return replace(report, findings=tuple(in_order(every)))
 
 
@@ -355,10 +350,10 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
-    budget = next(iter(outcome.model.budgets), None) if outcome.model else None
-    if budget and at.path.endswith(".py") and not detail:
-        detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
-    elif not (detail or at.path.endswith(".py")):
+    if not detail and at.path.endswith(".py"):
+        for budget in _budgets_of(outcome)[:1]:
+            detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
+    elif not detail:
         detail = [f"to correct it: nparam-lint update --claims {shlex.quote(at.path)}"]
     target = outcome.model.target if outcome.model else ""
     disagreement = finding("NPL013", at, message, target, detail)

@@ -189,7 +189,7 @@ def main():
         failure = error
     request = begin_request(orders)
     STATE.record = DependencyRecord()
-    if failure is None:
+    if failure is None:  # a server asks again, for its own run: here it tells what torch brought
         find_libraries(torch)
         STATE.record.list_modules()
     install_loader()
