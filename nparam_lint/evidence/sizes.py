@@ -126,10 +126,9 @@ class _Sizes:
     def may_build(self, target: Target) -> bool:
         """Whether the text of a class has such a method, and calls the class."""
         name = target.callable.encode()
-        text = self.class_texts(target.location).get(name, b"")
-        builder = _BUILDER.search(text)
-        behind = text[builder.end() :] if builder else b""
-        return b"cls(" in behind or name + b"(" in behind
+        body = self.class_texts(target.location).get(name, b"").partition(b"\n")[2]
+        # Perhaps in another method, which this one calls.
+        return bool(_BUILDER.search(body)) and (b"cls(" in body or name + b"(" in body)
 
     @cached_method
     def class_texts(self, path: str) -> dict[bytes, bytes]:

@@ -114,6 +114,21 @@ TABLES = {
     def net_s(pretrained=False): return _net(1)
     def net_m(pretrained=False): return _net(2)
     """: [("net_s", 8, "net_s()"), ("net_m", 9, "net_m()")],
+    # A method for each size, which makes its class by another one; one that makes something else.
+    """
+    class Codec(nn.Module):
+        def __init__(self, dim, depth): pass
+        @staticmethod
+        def _of(dim): return Codec(dim, 2)
+        @staticmethod
+        def small(pretrained=True):
+            model = Codec._of(1)
+            return model
+        @classmethod
+        def large(cls): return cls(3, 2)
+        @staticmethod
+        def positions(): return [1]
+    """: [("small", 12, "Codec.small(pretrained=False)"), ("large", 16, "Codec.large()")],
     # A table of functions and classes of the project.
     """
     def small(): return Net(1, 2)
