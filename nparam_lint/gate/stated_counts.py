@@ -350,11 +350,10 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
-    if not detail and at.path.endswith(".py"):
-        for budget in _budgets_of(outcome)[:1]:
-            detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
-    elif not detail:
+    if not detail:
         detail = [f"to correct it: nparam-lint update --claims {shlex.quote(at.path)}"]
+        for budget in _budgets_of(outcome)[:1] if at.path.endswith(".py") else ():
+            detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
     target = outcome.model.target if outcome.model else ""
     disagreement = finding("NPL013", at, message, target, detail)
     text = lines[at.line - 1] if at.line <= len(lines) else ""

@@ -76,7 +76,7 @@ def test_a_commit_that_states_nothing_wrong_is_made_and_another_warned_of(
         sample.add(files)
         accepted(sample.commit(), "nothing to check")
     sample.add({"README.md": README, "nparam-lint.toml": 'device = "meta"\n'})
-    accepted(sample.commit(), "README.md:1:13  NPL013  warning: GridNet has 100 parameters")
+    accepted(sample.commit(), "NPL013  warning: GridNet has 100", "1 warning · the commit goes on")
 
 
 def test_a_commit_that_changes_a_model_is_told_of_the_counts_that_it_makes_wrong(judged):
