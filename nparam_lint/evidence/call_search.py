@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
@@ -65,6 +65,13 @@ _BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
+class Builder(NamedTuple):
+    """A method of a config class that gives a model. `needs_arguments`: besides the object."""
+
+    target: Target
+    needs_arguments: bool
+
+
 class CallSearch:
     """The wanted models of a query by their names, and what the project's files say of these."""
 
@@ -80,9 +87,9 @@ class CallSearch:
         self.words = {name.encode() for name in self.by_name}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
 
-    def find_builders(self) -> dict[tuple[Symbol, str], Target]:
+    def find_builders(self) -> dict[tuple[Symbol, str], Builder]:
         """The methods of config classes that give a wanted model each: `Config().build()`."""
-        builders: dict[tuple[Symbol, str], Target] = {}
+        builders: dict[tuple[Symbol, str], Builder] = {}
         tree = self.discovery.tree
         for path in sorted(tree.files):
             source = tree.source(path)
@@ -100,7 +107,11 @@ class CallSearch:
                         for names in (annotated, returned_calls(node)[0]):
                             made = {t for name in names for t in self.by_name.get(tail(name), ())}
                             if len(made) == 1:
-                                builders.setdefault((symbol, node.name), made.pop())
+                                given, keyed = node.args, node.args.kw_defaults
+                                positional = [*given.posonlyargs, *given.args][1:]
+                                is_more = len(positional) > len(given.defaults) or None in keyed
+                                builder = Builder(made.pop(), needs_arguments=is_more)
+                                builders.setdefault((symbol, node.name), builder)
         return builders
 
     def may_call(self, path: str, content: bytes) -> bool:

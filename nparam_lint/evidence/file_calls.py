@@ -69,6 +69,13 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
             yield from files.file_calls(path).evidence()
 
 
+def config_class(symbol: Symbol) -> Symbol:
+    """The class of which something is a method, or itself."""
+    if symbol.kind != "method":
+        return symbol
+    return Symbol("class", symbol.where, symbol.name.rpartition(".")[0])
+
+
 class FileCalls:
     """The calls of wanted models in one file, with the text `text` and that syntax tree."""
 
@@ -137,17 +144,39 @@ class FileCalls:
 
     @cached_method
     def is_plain(self, name: str) -> bool:
-        """Whether this is a function of the project that calls nothing but what only makes values,
-        and reads files."""
-        symbol = self.resolve(name) if name and self.is_bound(name) else None
-        if symbol is None or symbol.kind != "function":
+        """Whether this is a function of the project, or a method of an object of one of its
+        classes that is made in this file, that calls nothing but what only makes values, and reads
+        files."""
+        head, _, method = name.rpartition(".")
+        if name and self.is_bound(name):
+            symbol = self.resolve(name)
+        else:
+            symbol = self.class_of(head) if head else None
+        if symbol is None or symbol.kind not in ("function", "method", "class"):
             return False
         calls = self.search.file_calls(symbol.where)
-        node = calls.text.definitions.get(symbol.name)
+        node = calls.text.definitions.get(config_class(symbol).name)
+        if isinstance(node, ast.ClassDef):
+            inside = (item for item in node.body if isinstance(item, ast.FunctionDef))
+            node = next((item for item in inside if item.name == method), None)
         return isinstance(node, ast.FunctionDef) and all(
             dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
             for inner in calls_in(node)
         )
+
+    def class_of(self, variable: str) -> Symbol | None:
+        """The class of the project of which every value of a variable is an object, as far as
+        calls of it, and of its methods, tell."""
+        kinds = ast.Assign, ast.AnnAssign
+        values = [
+            node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, kinds) and variable in stores(node)
+        ]
+        names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
+        symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
+        classes = {config_class(symbol) if symbol else None for symbol in symbols}
+        return classes.pop() if len(classes) == 1 else None
 
     def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
@@ -240,6 +269,25 @@ class FileCalls:
             yield from parts.items()
         elif target := target or self.target_by_builder(call):
             yield target, ""
+        elif symbol and name:
+            yield from self.built_elsewhere(call, config_class(symbol))
+
+    def built_elsewhere(self, call: ast.Call, config: Symbol) -> Iterator[tuple[Target, str]]:
+        """The model of a config object that is made here, and handed on as it is to what builds it:
+        `Experiment(model=Config.small())`."""
+        builders = self.search.builders.items()
+        methods = [m for (owner, m), b in builders if owner == config and not b.needs_arguments]
+        if not methods:
+            return
+        nodes = [*ast.walk(self.tree)]
+        kinds = ast.Assign, ast.AnnAssign
+        made = [node for node in nodes if isinstance(node, kinds) and node.value is call]
+        names = {name for node in made for name in stores(node)}
+        handed_on = {id(n.value) for n in nodes if isinstance(n, (ast.keyword, ast.Return))}
+        loaded = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        uses = [n for n in loaded if n.id in names] if made else [call]
+        for method in methods if all(id(use) in handed_on for use in uses) else ():
+            yield self.search.builders[config, method].target, f".{method}()"
 
     def target_by_config(self, call: ast.Call) -> Target | None:
         """The one model that the config in a call is of, which is made in this file:
@@ -277,9 +325,8 @@ class FileCalls:
             value = assigned[-1] if assigned else value
         name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         if name and self.is_bound(name) and (config := self.resolve(name)):
-            if config.kind == "method":
-                config = Symbol("class", config.where, config.name.rpartition(".")[0])
-            return self.search.builders.get((config, method))
+            builder = self.search.builders.get((config_class(config), method))
+            return builder.target if builder else None
         return None
 
     def built(

@@ -43,6 +43,12 @@ class Preset:
     def build_words(self):
         return [self.d, self.h]
 
+    def padded_vocab(self):
+        return 8 * max(self.d, 1)
+
+    def read_vocab(self):
+        return len(open_vocab())
+
 class Big(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -146,6 +152,20 @@ def told(root, sources):
         ),
         ("from net import Preset\nPreset(7).build()", ">> Preset(7).build()"),
         ("from net import Preset\nPreset(7).build_words()", []),
+        # A config that is handed on to what builds it, unless it may be changed before.
+        ("from net import Preset\nrun(model=Preset.small(h=2))", ">> Preset.small(h=2).build()"),
+        (
+            "from net import Preset\ndef f(a):\n    c = Preset.small(h=2)\n    return E(model=c)",
+            ">> Preset.small(h=2).build()",
+        ),
+        ("from net import Preset\nc = Preset.small(h=2)\nc.h = 5\nrun(model=c)", []),
+        ("from net import Preset\nrun(model=adapt(Preset.small(h=2)))", []),
+        # A method that only computes is run whatever its name, one that reads data is not.
+        (
+            "from net import Preset\nc = Preset.small(h=2)\nNet(c.padded_vocab(), c.h)",
+            "c = Preset.small(h=2) >> Net(c.padded_vocab(), c.h)",
+        ),
+        ("from net import Preset\nc = Preset.small(h=2)\nNet(c.read_vocab(), c.h)", []),
         ("import tyro\nNet(tyro.cli(Config).d)", ">> Net(tyro.cli(Config).d)"),
         (
             "from simple_parsing import ArgumentParser\np = ArgumentParser()\n"
