@@ -27,6 +27,7 @@ from nparam_lint.gate.report import FailedWay, ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.script_words import TEST_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,8 +72,14 @@ class Outcomes(Struct, frozen=True):
         hosts = [
             (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
         ]
-        kinds = {t for _, host in hosts for t in host.types if not t.startswith("torch.nn.")}
-        built_targets = {model.bare for model, _ in hosts}
+        # Totals of the largest model with each class inside it; and of the largest of each target.
+        around, largest = dict[str, int](), dict[str, int]()
+        for model, host in hosts:
+            total = host.modules[0].total
+            largest[model.bare] = max(total, largest.get(model.bare, 0))
+            for kind in host.types:
+                if not kind.startswith("torch.nn."):
+                    around[kind] = max(total, around.get(kind, 0))
         configs = {
             (model.way.position.path, model.bare)
             for model in reports
@@ -89,7 +96,13 @@ class Outcomes(Struct, frozen=True):
             users = containment.users.get(model.bare, ())
             if way and way.kind == "size" and model.is_function and not users:
                 return True  # what a function gives by name, which no model calls
-            return model.measurement.type not in kinds and built_targets.isdisjoint(users)
+            containing = [largest[user] for user in users if user in largest]
+            if model.measurement.type in around:
+                containing.append(around[model.measurement.type])
+            if way and way.kind == "call" and not TEST_FILE.search(way.position.path):
+                # It is larger than whatever has such a part.
+                return model.measurement.modules[0].total > max(containing, default=-1)
+            return not containing
 
         reports = [replace(model, top_level=is_top_level(model)) for model in reports]
         # A model whose budgets have arguments may fail without them, which need not be reported;
