@@ -428,3 +428,12 @@ def test_an_event_is_read_from_its_frame(kind):
         event = event._replace(body=b"text")
     frame, body = events.as_frame(event)
     assert events.of_frame(frame, body) == event
+
+
+def test_a_process_that_waits_does_not_take_a_job_that_is_tried_in_another_way():
+    run = run_of("net")
+    (idle,) = run.next_round()
+    idle.child = object()
+    assert run.finished(failed("0", asks_gpu=True)) == []
+    (group,) = run.next_round(idle)
+    assert group.child is None

@@ -131,12 +131,9 @@ class ImportGroup:
         self.by_id = {job.id: job for job in jobs}
         self.importing = self.running = None  # the job it imports for, the file that is being run
         self.building, self.answered = set(), set()  # ids
-
-    def modules(self):
-        """What its process imports: one that has done so can do any group that imports the same."""
-        first = self.jobs[0]
-        how = first.tolerant, first.gpu, first.roots
-        return how, dict.fromkeys((job.module, job.file) for job in self.jobs)
+        # What its process imports, as the jobs are now: one that is tried again is changed. A
+        # process that has done so can do any group that imports the same.
+        self.imports = {(j.tolerant, j.gpu, j.roots, j.module, j.file) for j in jobs}
 
     def unanswered(self):
         return [job for job in self.jobs if job.id not in self.answered]
@@ -269,7 +266,7 @@ class JobRun:
         each = max(1, self.cores // max(1, len(alike)))
         groups = [ImportGroup(jobs, each) for jobs in alike.values()]
         groups.sort(key=lambda group: len(group.jobs), reverse=True)
-        if idle and len(groups) == 1 and groups[0].modules() == idle.modules():
+        if idle and len(groups) == 1 and groups[0].imports == idle.imports:
             groups[0].child = idle.child
         # The first shows what the others are likely to import of installed packages.
         several = len([group for group in groups if group.jobs[0].file]) > 1
