@@ -307,8 +307,14 @@ def reported_findings(
 
     files = {*source.files, *(b.position.path for b in source.budgets)} if complete else set()
     files = {path for path in files if tree.names_us(path)}
+    every = {(b.position.path, b.position.line) for b in source.budgets if source.places}
+    judged = {budget.position for candidate in source.candidates for budget in candidate.budgets}
     standing = suppressions.apply(
-        findings, read, files, lambda code: code in complete and _is_on(code, settings)
+        findings,
+        read,
+        files,
+        lambda code: code in complete and _is_on(code, settings),
+        not_judged=every - {(at.path, at.line) for at in judged},
     )
     reported = []
     for item in standing:

@@ -46,10 +46,12 @@ def apply(
     reader: Callable[[str], bytes],
     files: Collection[str] = (),
     is_complete: Callable[[str], bool] = lambda _: False,
+    not_judged: Collection[tuple[str, int]] = (),
 ) -> list[Finding]:
     """The findings that no comment silences, and NPL015 for each comment in `files` that silences
     nothing. `reader` gives a file's content or raises OSError. `is_complete`: whether all findings
     of a code are among these: a run that builds no models cannot call a comment about them unused.
+    `not_judged`: path and line of the budgets that the run is not about.
     """
     findings = list(findings)
     paths = {*files, *(f.position.path for f in findings)}
@@ -66,7 +68,9 @@ def apply(
         if not silencing:
             standing.append(item)
     for path in files:
-        standing += [f for comment in comments[path] for f in _faults(comment, is_complete)]
+        for comment in comments[path]:
+            if not any((path, line) in not_judged for line in comment.lines):
+                standing += _faults(comment, is_complete)
     return standing
 
 
