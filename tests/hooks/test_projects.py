@@ -152,11 +152,13 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
         what = "--output-file" if more[0] == "--output-file" else " ".join(more)
         assert run("--declared", *more, code=2).stderr == (
             f"nparam-lint: b c/nparam-lint.toml configures a project of its own, but {what} "
-            "reports on one project only, and a check of the directory above it does not read "
+            "is for one project only, and a check of the directory above it does not read "
             "this config\n"
             f"next: nparam-lint --declared 'b c' {what}\n"
             '      and in the config above it, if there is one: exclude = ["b c/**"]\n'
         )
+
+    assert "next: nparam-lint 'b c' --fix\n" in run("--fix", code=2).stderr
 
     sample.add({"b c/nparam-lint.toml": CONFIG.format(9)})
     update = "nparam-lint update net.py::Net && git add nparam-lint.toml"

@@ -44,7 +44,7 @@ def report_schema(command: str) -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": NAME.format(command),
         **schema_of(REPORTS[command]),
-        "title": f"nparam-lint {command} --format json",
+        "title": f"nparam-lint {command} --format {'jsonl' if command == 'sweep' else 'json'}",
     }
     if command == "sweep":  # the other keys of a line are arguments
         schema["additionalProperties"] = schema_of(NameValue)
