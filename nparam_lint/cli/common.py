@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def add_paths(parser: ArgumentParser) -> None:
-    help = "files or directories (default: the current directory)"
+    help = "files or directories (default: the whole project)"
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help)
 
 
