@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"[\w./+-]+")
+_RELEASE = re.compile(r"v\d[\d.]*|hf")  # in a name, which people leave out
 
 
 class Evidence(Struct, frozen=True):
@@ -95,8 +96,14 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         return self._readme_words.get(_plain(name), sys.maxsize)
 
     def is_in_readme(self, name: str) -> bool:
-        """Whether it has a name, in any spelling."""
-        return _plain(name) in self._readme_words
+        """Whether it has a name, in any spelling, or its parts in one line: `| Phi 3 | 3.8B |`."""
+        parts = {part for part in _parts(name) if not _RELEASE.fullmatch(part)}
+        in_line = len(parts) > 1 and any(parts <= line for line in self._readme_lines)
+        return in_line or _plain(name) in self._readme_words
+
+    @cached_property
+    def _readme_lines(self) -> list[set[str]]:
+        return [_parts(line) for line in self.readme.decode("utf-8", "replace").split("\n")]
 
     @cached_property
     def _readme_words(self) -> dict[str, int]:
@@ -130,6 +137,10 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     def commands(self) -> commands.Commands:
         """Those that texts and shell scripts show."""
         return commands.Commands(self.other_files, self.content)
+
+
+def _parts(text: str) -> set[str]:
+    return {part.strip(".") for part in re.split(r"[^\w.]|_", text.lower())} - {""}
 
 
 def _plain(name: str) -> str:

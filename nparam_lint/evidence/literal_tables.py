@@ -112,6 +112,8 @@ def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
             _assign(tables, node.target, node.value)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             _extend(tables, node.value)
+        elif isinstance(node, ast.For):
+            _extend_by_kind(tables, node)
         elif isinstance(node, ast.ClassDef) and any("Enum" in dotted_name(b) for b in node.bases):
             values: list[Any] = [getattr(item, "value", None) for item in node.body]
             names = [Entry(name, v) for v in values if (name := text_of(v)) is not None]
@@ -138,6 +140,22 @@ def _extend(tables: dict[str, SizeTable], call: ast.Call) -> None:
         addition = ast.List([argument], ast.Load()) if method == "append" else argument
         if table := read_table(addition, tables):
             _add(tables, owner, table.entries)
+
+
+def _extend_by_kind(tables: dict[str, SizeTable], loop: ast.For) -> None:
+    """By entries with a gap in their names, and the first of what fills it: `for size in sizes: for
+    kind in ("", "-chat"): … size["name"].format(kind) …; every.append(…)`."""
+    table = read_table(loop.iter, tables)
+    for inner in loop.body:
+        if table is None or not (isinstance(inner, ast.For) and isinstance(inner.iter, ast.Tuple)):
+            continue
+        kind = text_of(inner.iter.elts[0]) if inner.iter.elts else None
+        calls = [dotted_name(node.func) for node in ast.walk(inner) if isinstance(node, ast.Call)]
+        for owner in (name.removesuffix(".append") for name in calls if name.endswith(".append")):
+            if owner in tables and kind is not None:
+                known = {entry.name for entry in tables[owner].entries}
+                entries = (e._replace(key=e.name.replace("{}", kind)) for e in table.entries)
+                _add(tables, owner, [entry for entry in entries if entry.name not in known])
 
 
 def _add(tables: dict[str, SizeTable], name: str, entries: Sequence[Entry]) -> None:

@@ -17,6 +17,7 @@ from nparam_lint.ground.facts import digest
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
 from nparam_lint.ground.paths import within
+from nparam_lint.ground.script_words import TEST_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,23 +84,26 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
 
 
 def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bool]:
-    """Which of the ways are tried: as many of each target as the limit says, 0 for all. The first
-    of each place comes before the second of any: a script that is run in many ways leaves some for
-    the others. Of config files and sizes those come first that the README names."""
+    """Which of the ways are tried: the config files and sizes that the README names, and as many
+    others of each target as the limit says, 0 for all. The first of each place comes before the
+    second of any: a script that is run in many ways leaves some for the others. Tests come last."""
     of_place: Counter[tuple[Target, Position]] = Counter()
-    order: list[tuple[int, bool]] = []
+    order: list[tuple[bool, int, bool]] = []
     for evidence in ways:
         way = evidence.way
         of_place[evidence.target, way.position] += 1
         stem = posixpath.splitext(posixpath.basename(way.position.path))[0]
         name = stem if way.kind == "config" else way.name or stem
-        is_unnamed = way.kind != "call" and not query.is_in_readme(name)
-        order.append((of_place[evidence.target, way.position], is_unnamed))
+        is_named = way.kind != "call" and query.is_in_readme(name)
+        number = of_place[evidence.target, way.position]
+        is_late = way.kind == "call" and bool(TEST_FILE.search(way.position.path))
+        order.append((not is_named or number > 1, number, is_late))
     tried = [False] * len(ways)
     of_target: Counter[Target] = Counter()
     for at in sorted(range(len(ways)), key=order.__getitem__):
-        tried[at] = of_target[ways[at].target] < most or most == 0
-        of_target[ways[at].target] += 1
+        is_other, *_ = order[at]
+        of_target[ways[at].target] += is_other
+        tried[at] = not is_other or of_target[ways[at].target] <= most or most == 0
     return tried
 
 

@@ -50,6 +50,22 @@ TABLES = {
             table = {"b0": (1, 2), "b1": (3, 4)}
             return cls(*table[name])
     """: [(n, 10, f'Sub.from_name("{n}")') for n in ("b0", "b1")],
+    # Names with a gap, which a loop fills; by the first of what fills it.
+    """
+    class Sub(Net):
+        @classmethod
+        def from_name(cls, name): return cls(**BY_NAME[name])
+    SIZES = [dict(name="b0", dim=1, depth=1)]
+    family = [dict(name="b1{}", dim=1, depth=2), dict(name="b2", dim=1, depth=3)]
+    for size in family:
+        for kind in ("-base", "-chat"):
+            SIZES.append({**size, "name": size["name"].format(kind)})
+    BY_NAME = {size["name"]: size for size in SIZES}
+    """: [
+        ("b0", 10, 'Sub.from_name("b0")'),
+        ("b1-base", 11, 'Sub.from_name("b1-base")'),
+        ("b2", 11, 'Sub.from_name("b2")'),
+    ],
     # Through helpers, to a table at the top level that is completed later.
     """
     SIZES = dict(tiny=dict(dim=1, depth=1))
