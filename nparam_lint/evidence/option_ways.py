@@ -4,6 +4,7 @@ values that they offer."""
 from __future__ import annotations
 
 import ast
+import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     FilledIn = tuple[list[ast.stmt], str]
 
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
+_PARSES = re.compile(r"\.parse(_known)?_args\(")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 
@@ -215,6 +217,8 @@ class OptionWays:
         for text, function in self.called:
             if READS_WORDS.search(text.text) and READS_WORDS.search(ast.unparse(function)):
                 return []
+        if any(_PARSES.search(text.text) for text in self.classes_called()):
+            return []
         if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
             return None
         nodes = [*self.statements, ast.Expr(self.call)]
@@ -232,6 +236,19 @@ class OptionWays:
                 if function := text.definitions.get(symbol.name):
                     called.append((text, function))
         return called
+
+    def classes_called(self) -> Iterator[SourceText]:
+        """The files of the classes of which the statements make objects, and of their bases:
+        `TrainOptions().parse()`."""
+        calls = (inner for node in self.statements for inner in calls_in(node))
+        for name in dict.fromkeys(dotted_name(call.func) for call in calls):
+            symbol = self.home.resolve(name) if name and self.home.is_bound(name) else None
+            if symbol and symbol.kind == "class":
+                file = self.search.file_calls(symbol.where)
+                owner = file.text.definitions.get(symbol.name)
+                yield file.text
+                if isinstance(owner, ast.ClassDef):
+                    yield from (text for text, _ in file.bases(owner))
 
     @cached_property
     def options_elsewhere(self) -> dict[str, ast.Call]:

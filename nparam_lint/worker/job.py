@@ -39,7 +39,7 @@ from .tracing.failures import (
     root_cause,
 )
 from .tracing.origin_lines import OriginLines
-from .tracing.project_paths import line_of_error, relative
+from .tracing.project_paths import is_ours, line_of_error, relative
 from .tracing.read_tracer import record_classes, record_held
 
 NOT_THE_DEVICE = (
@@ -489,6 +489,8 @@ def only_module(torch, value, text):
         items = [getattr(value, name, None) for name in type(value).__dataclass_fields__]
     items = items if isinstance(items, (list, tuple)) else [items]
     modules = [v for v in items if isinstance(v, torch.nn.Module)]
+    if not modules and is_ours(sys.modules.get(type(value).__module__)):
+        modules = [*filter(None, [held_model(torch, value)])]
     if len(modules) == 1:
         if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
             getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0
@@ -499,6 +501,19 @@ def only_module(torch, value, text):
         what = f"{len(modules)} models ({kinds}), not one"
     reason = f"{text} returned {what}"
     raise Failure("NPL004", "not_a_model", reason)
+
+
+def held_model(torch, holder):
+    """The network that an object of the project holds, which is no module itself (a trainer, an
+    agent, `CycleGANModel`); several as the parts of one; None where it holds none."""
+    held = {name: v for name, v in vars(holder).items() if isinstance(v, torch.nn.Module)}
+    if len(held) < 2:
+        return next(iter(held.values()), None)
+    kind = type(type(holder).__name__, (torch.nn.Module,), {"__module__": type(holder).__module__})
+    model = kind()
+    for name, module in held.items():
+        model.add_module(name, module)
+    return model
 
 
 def seed(torch, value):
