@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
 from nparam_lint.evidence.option_objects import find_option_objects
@@ -16,7 +17,7 @@ from nparam_lint.evidence.texts import find_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nparam_lint.evidence import Evidence, EvidenceQuery
+    from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.ground.notation import Target
 
 # Those that read config files and tables; and those that read calls.
@@ -40,12 +41,15 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
 
 
 def called(query: EvidenceQuery) -> Iterator[Evidence]:
-    """The calls of wanted models, without two that are the same."""
-    files, keys = CalledFiles(query), set[object]()
+    """The calls of wanted models; of two that are the same, that of a script, not of a test."""
+    files, every = CalledFiles(query), list[Evidence]()
     targets: set[Target] = set()
     for find in CALLED:
         for evidence in find(files, targets):
-            if evidence.key is None or evidence.key not in keys:
-                keys.add(evidence.key)
-                targets.add(evidence.target)
-                yield evidence
+            targets.add(evidence.target)
+            every.append(evidence)
+    keys = set[object]()
+    for evidence in sorted(every, key=attrgetter("rank")):
+        if evidence.key is None or evidence.key not in keys:
+            keys.add(evidence.key)
+            yield evidence

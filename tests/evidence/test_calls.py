@@ -908,3 +908,9 @@ def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
         ("models/a.py", "run.py"),
         ("inner/models/a.py", "inner/run.py"),
     }
+
+
+def test_of_two_calls_that_are_the_same_that_of_a_script_is_kept(tmp_path):
+    call = "from net import Net\nNet(d=3)\n"
+    found = ways(tmp_path, {"test_net.py": call, "train.py": call})
+    assert [way.way.position.path for way in found] == ["train.py"]
