@@ -50,7 +50,7 @@ _BLOB = re.compile(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
 # A class of configuration or of weights is called after the model.
 _OF_MODEL = re.compile(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_COMPOUND = re.compile(r"[0-9_]|[a-z][A-Z]|[A-Z]{2}")
+_COMPOUND = re.compile(rf"[0-9_]|[a-z][A-Z]|[A-Z]{{2}}|-(?:{'|'.join(_SIZES)})\b")
 _ARTICLE = re.compile(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 # Words that a text has whomever it is about.

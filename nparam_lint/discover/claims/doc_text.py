@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUFFIX = r"(?:[kKMGT]i?B|[kKMBGT])"
 # A count, not a part of a name (`ViT-B/16`), of another number, of a share or of a size (224×224).
 COUNT = re.compile(
-    rf"""(?P<text>(?:(?:[~≈≤≥]|<=|>=|(?<=[\w(|]\s)[<>](?=\s))\s?)?(?<![\w.,/+–—^×±-])
+    rf"""(?P<text>(?:(?:[~≈≤≥]|<=|>=|(?<=[\w(|,;:]\s)[<>](?=\s))\s?)?(?<![\w.,/+–—^×±-])
     (?:[0-9]{{1,3}}(?:[,_][0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     (?P<suffix>\s?{_SUFFIX}(?!\w))?
     (?P<spread>\s?(?:±|\+/-)\s?[0-9][0-9.,_]*\s?(?:%|{_SUFFIX}(?!\w))?)?)
