@@ -506,7 +506,8 @@ def only_module(torch, value, text):
 def held_model(torch, holder):
     """The network that an object of the project holds, which is no module itself (a trainer, an
     agent, `CycleGANModel`); several as the parts of one; None where it holds none."""
-    held = {name: v for name, v in vars(holder).items() if isinstance(v, torch.nn.Module)}
+    values = getattr(holder, "__dict__", {}).items()
+    held = {name: value for name, value in values if isinstance(value, torch.nn.Module)}
     if len(held) < 2:
         return next(iter(held.values()), None)
     kind = type(type(holder).__name__, (torch.nn.Module,), {"__module__": type(holder).__module__})
