@@ -34,7 +34,13 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.script_words import IN_TABLE, LOOK_UPS, LOOKED_UP_VALUE, RUN_SETTING
+from nparam_lint.ground.script_words import (
+    IN_TABLE,
+    LATER_SCRIPT,
+    LOOK_UPS,
+    LOOKED_UP_VALUE,
+    RUN_SETTING,
+)
 from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
@@ -179,11 +185,13 @@ class CallSearch:
 
     @cached_property
     def called_in(self) -> dict[bytes, list[str]]:
-        """The files, scripts first, in which something of each name is called."""
+        """The files, scripts first, in which something of each name is called; what takes up what
+        another has trained behind that."""
         files: dict[bytes, list[str]] = {}
         tree = self.discovery.tree
         paths = tree.files if len(tree.files) < _MANY else ()
-        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+        later = LATER_SCRIPT.search
+        for path in sorted(paths, key=lambda path: (path.count("/"), bool(later(path)), path)):
             for name in set(chain.from_iterable(_CALLED.findall(tree.source(path)))):
                 files.setdefault(name, []).append(path)
         return files

@@ -191,11 +191,12 @@ class ConfigScripts:
         return bool(_MODEL.match(target)) and not (is_pythons or does_work(name)), None
 
     def _evaluated(self, node: ast.expr) -> Symbol | None:
-        """The function of the project of which `eval("models." + name + ".get_net")` gives one."""
+        """The function of the project of which `eval("models." + name + ".get_net")` gives one; the
+        first, where several modules have one: what is built says what it is."""
         text = _EVALUATED.match(ast.unparse(node))
         definitions = self.files.discovery.definitions if text else ()
         paths = [d.path for d in definitions if text and d.qualname == text[1]]
-        return Symbol("function", paths[0], text[1]) if text and len(paths) == 1 else None
+        return Symbol("function", min(paths), text[1]) if text and paths else None
 
     def _is_harmless(self, path: str, call: ast.Call) -> bool:
         name = dotted_name(call.func)

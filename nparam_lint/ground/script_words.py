@@ -34,6 +34,10 @@ LOOKED_UP_VALUE = (
 
 SCRIPT_FILE = re.compile(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
 TEST_FILE = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+# Scripts that take up what another has trained.
+LATER_SCRIPT = re.compile(
+    r"(^|/)(eval|test|infer|predict|demo|visual|export|convert|generate|sample|finetune)[^/]*\.py$"
+)
 # Arguments of models that data sets decide, with defaults of the usual ones.
 SIZE_OF_DATA = re.compile(r"(nc|(num|n)_?(class|token|label)(es|s)?|vocab_?size)$")
 DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")

@@ -439,6 +439,15 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
             },
             ["…helper.add_model_options(p, 3)\na = p.parse_args([]) >> Net(2, h=a.h)"],
         ),
+        # What evaluates a trained model is asked last.
+        (
+            {
+                "exp.py": f"{USE}class Exp:\n    def __init__(self, d):\n        self.n = Net(d)\n",
+                "eval.py": "from exp import Exp\nExp(9)\n",
+                "main.py": "from exp import Exp\nExp(3)\n",
+            },
+            [">> Net(3)"],
+        ),
         # An option that chooses has the first value that it is compared with.
         (
             {"fit.py": f"{CHOICE}Net(d)\n"},

@@ -141,6 +141,7 @@ FILES = {
     "evaluated.md": "python evaluated.py --cfg wide/a.yaml\n",
     "wide/a.yaml": "NAME: net\n",
     "zoo/wide.py": NET.format("Wide") + "def get_it(c): return Wide(c.d)\n",
+    "zoo/wider.py": NET.format("Wider") + "def get_it(c): return Wider(c.d)\n",
     "bound.py": "import argbind\nfrom zoo.net import Net\nNet = argbind.bind(Net)\n",
     "bound/a.yml": "Net.d: 3\nAdam.lr: 0.1\n",
     "zoo/__init__.py": "",
