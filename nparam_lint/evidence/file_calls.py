@@ -42,6 +42,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
     IN_TABLE,
+    LOADS_CONFIG,
     READS_CONFIG,
     SCRIPT_FILE,
     SIZE_OF_DATA,
@@ -180,8 +181,8 @@ class FileCalls:
 
     def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
-        if READS_CONFIG.search(name) or name == "eval":  # of Python: what it gives is looked up
-            return True
+        if READS_CONFIG.search(name) or LOADS_CONFIG.search(name) or name == "eval":
+            return True  # of Python: what it gives is looked up
         if not name:
             attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             return not does_work(attribute)

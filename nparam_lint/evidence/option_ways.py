@@ -217,6 +217,8 @@ class OptionWays:
         for text, function in self.called:
             if READS_WORDS.search(text.text) and READS_WORDS.search(ast.unparse(function)):
                 return []
+            if not text.options and _PARSES.search(ast.unparse(function)):  # optparse
+                return []
         if any(_PARSES.search(text.text) for text in self.classes_called()):
             return []
         if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):

@@ -439,6 +439,18 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
             },
             ["…helper.add_model_options(p, 3)\na = p.parse_args([]) >> Net(2, h=a.h)"],
         ),
+        # What reads a config is run, also in a file about data; optparse gets the whole command.
+        (
+            {
+                "data_io.py": "from optparse import OptionParser\nimport configparser\n"
+                "def read_conf():\n    p = OptionParser()\n    p.add_option('--cfg')\n"
+                "    o, _ = p.parse_args()\n    c = configparser.ConfigParser()\n"
+                "    c.read(o.cfg)\n    o.d = c.get('a', 'd')\n    return o\n",
+                "fit.py": f"from data_io import read_conf\n{USE}o = read_conf()\nNet(int(o.d))\n",
+                "README.md": "python fit.py --cfg a.ini\n",
+            },
+            ["import sys\nsys.argv[1:] = ['--cfg', 'a.ini']\no = read_conf() >> Net(int(o.d))…"],
+        ),
         # What evaluates a trained model is asked last.
         (
             {
