@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.commands import Command
     from nparam_lint.ground.values import Position
 
+_HELP = frozenset(("-h", "--help"))
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
@@ -304,7 +305,8 @@ class CallSearch:
             of_model = (
                 word for word, name in pairs if "=" not in word or not RUN_SETTING.match(name)
             )
-            if command.words and not any(map(UNKNOWN.search, command.words)):
+            is_known = not any(map(UNKNOWN.search, command.words))
+            if command.words and is_known and _HELP.isdisjoint(command.words):
                 commands.setdefault(tuple(of_model), command)
         return [*commands.values()]
 
