@@ -61,10 +61,8 @@ def findings_lines(
             if full[finding.code] > _IN_FULL and not in_full:
                 short += _finding(finding, width, paint)
                 continue
-            # A line with the indented lines below it is one.
             below = details(beside_excerpt(finding, in_full), width - 4)
-            parts = re.split(r"\n(?! )", "\n".join(below)) if below else []
-            parts = [text for text in parts if heaviest or not text.startswith(HEAVIEST)]
+            parts = parts_of(below, heaviest=heaviest)
             parted = [(finding.target, text) for text in parts]
             if not finding.detail and finding.code in RULES:
                 parted = [("", RULES[finding.code].remedy)]
@@ -93,6 +91,13 @@ def findings_lines(
         listed = codes[0] if len(codes) == 1 else "CODE"
         lines += ["", paint("dim", f"For an explanation and an example: nparam-lint rule {listed}")]
     return lines
+
+
+def parts_of(lines: Sequence[str], *, heaviest: bool) -> list[str]:
+    """The details of a finding: a line with the indented lines below it is one. `heaviest`: with
+    the heaviest modules, where no table shows them."""
+    parts = re.split(r"\n(?! )", "\n".join(lines)) if lines else []
+    return [text for text in parts if heaviest or not text.startswith(HEAVIEST)]
 
 
 def shared_causes(findings: Iterable[Finding]) -> list[list[Finding]]:

@@ -14,7 +14,7 @@ from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Table, style
 from nparam_lint.report.budget_outcomes import worst
-from nparam_lint.report.findings import beside_excerpt, details, excerpt
+from nparam_lint.report.findings import beside_excerpt, details, excerpt, parts_of
 from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
 from nparam_lint.report.pictures import DrawnModel, PageData, Picture
 from nparam_lint.report.style import Paint, escape, plural
@@ -126,7 +126,8 @@ def finding_list(findings: Sequence[Finding]) -> str:
         name = f' <span class="dim">{escape(rule.name)}</span>' if rule else ""
         source = [line[3:] for line in excerpt(finding.lines, at.path, _WIDTH, Paint(False))]
         remedy = [rule.remedy] if rule and not finding.detail else []
-        detail = [*source, *details(beside_excerpt(finding)), *remedy]
+        parts = parts_of(details(beside_excerpt(finding)), heaviest=False)  # the page has tables
+        detail = [*source, *(line for part in parts for line in part.split("\n")), *remedy]
         lines.append(
             f'<li class="{TONES[mark]}">{mark_html(mark)}<div>'
             f"<p><b>{escape(finding.code)}</b>{name} "
