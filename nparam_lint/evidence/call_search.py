@@ -72,7 +72,7 @@ _BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
-class Builder(NamedTuple):
+class BuildMethod(NamedTuple):
     """A method of a config class that gives a model. `needs_arguments`: besides the object."""
 
     target: Target
@@ -94,9 +94,9 @@ class CallSearch:
         self.words = {name.encode() for name in self.by_name}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
 
-    def find_builders(self) -> dict[tuple[Symbol, str], Builder]:
+    def find_builders(self) -> dict[tuple[Symbol, str], BuildMethod]:
         """The methods of config classes that give a wanted model each: `Config().build()`."""
-        builders: dict[tuple[Symbol, str], Builder] = {}
+        builders: dict[tuple[Symbol, str], BuildMethod] = {}
         tree = self.discovery.tree
         for path in sorted(tree.files):
             source = tree.source(path)
@@ -117,7 +117,7 @@ class CallSearch:
                                 given, keyed = node.args, node.args.kw_defaults
                                 positional = [*given.posonlyargs, *given.args][1:]
                                 is_more = len(positional) > len(given.defaults) or None in keyed
-                                builder = Builder(made.pop(), needs_arguments=is_more)
+                                builder = BuildMethod(made.pop(), needs_arguments=is_more)
                                 builders.setdefault((symbol, node.name), builder)
         return builders
 
