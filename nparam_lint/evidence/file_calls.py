@@ -168,16 +168,21 @@ class FileCalls:
     def class_of(self, variable: str) -> Symbol | None:
         """The class of the project of which every value of a variable is an object, as far as
         calls of it, and of its methods, tell."""
-        kinds = ast.Assign, ast.AnnAssign
-        values = [
-            node.value
-            for node in ast.walk(self.tree)
-            if isinstance(node, kinds) and variable in stores(node)
-        ]
+        values = self.values.get(variable, ())
         names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
         symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
         classes = {config_class(symbol) if symbol else None for symbol in symbols}
         return classes.pop() if len(classes) == 1 else None
+
+    @cached_property
+    def values(self) -> dict[str, list[ast.expr | None]]:
+        """All that is assigned to each name, anywhere in the file."""
+        values: dict[str, list[ast.expr | None]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                for name in stores(node):
+                    values.setdefault(name, []).append(node.value)
+        return values
 
     def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
