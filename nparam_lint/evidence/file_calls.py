@@ -70,8 +70,8 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
             yield from files.file_calls(path).evidence()
 
 
-def config_class(symbol: Symbol) -> Symbol:
-    """The class of which something is a method, or itself."""
+def owner_of(symbol: Symbol) -> Symbol:
+    """The class that a method is of; anything else as it is."""
     if symbol.kind != "method":
         return symbol
     return Symbol("class", symbol.where, symbol.name.rpartition(".")[0])
@@ -156,7 +156,7 @@ class FileCalls:
         if symbol is None or symbol.kind not in ("function", "method", "class"):
             return False
         calls = self.search.file_calls(symbol.where)
-        node = calls.text.definitions.get(config_class(symbol).name)
+        node = calls.text.definitions.get(owner_of(symbol).name)
         if isinstance(node, ast.ClassDef):
             inside = (item for item in node.body if isinstance(item, ast.FunctionDef))
             node = next((item for item in inside if item.name == method), None)
@@ -171,7 +171,7 @@ class FileCalls:
         values = self.values.get(variable, ())
         names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
         symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
-        classes = {config_class(symbol) if symbol else None for symbol in symbols}
+        classes = {owner_of(symbol) if symbol else None for symbol in symbols}
         return classes.pop() if len(classes) == 1 else None
 
     @cached_property
@@ -276,7 +276,7 @@ class FileCalls:
         elif target := target or self.target_by_builder(call):
             yield target, ""
         elif symbol and name:
-            yield from self.built_elsewhere(call, config_class(symbol))
+            yield from self.built_elsewhere(call, owner_of(symbol))
 
     def built_elsewhere(self, call: ast.Call, config: Symbol) -> Iterator[tuple[Target, str]]:
         """The model of a config object that is made here, and handed on as it is to what builds it:
@@ -331,7 +331,7 @@ class FileCalls:
             value = assigned[-1] if assigned else value
         name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         if name and self.is_bound(name) and (config := self.resolve(name)):
-            builder = self.search.builders.get((config_class(config), method))
+            builder = self.search.builders.get((owner_of(config), method))
             return builder.target if builder else None
         return None
 

@@ -33,6 +33,7 @@ from nparam_lint.ground.script_words import READS_WORDS, RUN_SETTING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.evidence.named_models import ChosenModel
@@ -219,7 +220,7 @@ class OptionWays:
                 return []
             if not text.options and _PARSES.search(ast.unparse(function)):  # optparse
                 return []
-        if any(_PARSES.search(text.text) for text in self.classes_called()):
+        if any(_PARSES.search(ast.unparse(owner)) for owner in self.classes_called()):
             return []
         if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
             return None
@@ -229,28 +230,31 @@ class OptionWays:
     @cached_property
     def called(self) -> list[tuple[SourceText, ast.stmt]]:
         """The functions of the project that the statements call, each with the text of its file."""
-        calls = (inner for node in (*self.statements, self.call) for inner in calls_in(node))
         called: list[tuple[SourceText, ast.stmt]] = []
-        for name in dict.fromkeys(dotted_name(call.func) for call in calls):
-            symbol = self.home.resolve(name) if name and self.home.is_bound(name) else None
-            if symbol and symbol.kind == "function":
+        for symbol in self.symbols(*self.statements, self.call):
+            if symbol.kind == "function":
                 text = self.search.file_calls(symbol.where).text
                 if function := text.definitions.get(symbol.name):
                     called.append((text, function))
         return called
 
-    def classes_called(self) -> Iterator[SourceText]:
-        """The files of the classes of which the statements make objects, and of their bases:
+    def classes_called(self) -> Iterator[ast.ClassDef]:
+        """The classes of which the statements make objects, and their bases:
         `TrainOptions().parse()`."""
-        calls = (inner for node in self.statements for inner in calls_in(node))
+        for symbol in self.symbols(*self.statements):
+            file = self.search.file_calls(symbol.where) if symbol.kind == "class" else None
+            owner = file.text.definitions.get(symbol.name) if file else None
+            if file and isinstance(owner, ast.ClassDef):
+                yield owner
+                yield from (base for _, base in file.bases(owner))
+
+    def symbols(self, *nodes: ast.AST) -> Iterator[Symbol]:
+        """What of the project these call."""
+        calls = (inner for node in nodes for inner in calls_in(node))
         for name in dict.fromkeys(dotted_name(call.func) for call in calls):
             symbol = self.home.resolve(name) if name and self.home.is_bound(name) else None
-            if symbol and symbol.kind == "class":
-                file = self.search.file_calls(symbol.where)
-                owner = file.text.definitions.get(symbol.name)
-                yield file.text
-                if isinstance(owner, ast.ClassDef):
-                    yield from (text for text, _ in file.bases(owner))
+            if symbol:
+                yield symbol
 
     @cached_property
     def options_elsewhere(self) -> dict[str, ast.Call]:

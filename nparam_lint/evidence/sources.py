@@ -6,7 +6,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import rare_collection
-from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
 from nparam_lint.evidence.option_objects import find_option_objects
@@ -17,7 +16,7 @@ from nparam_lint.evidence.texts import find_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence import Evidence, EvidenceQuery
     from nparam_lint.ground.notation import Target
 
 # Those that read config files and tables; and those that read calls.
@@ -42,7 +41,8 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
 
 def called(query: EvidenceQuery) -> Iterator[Evidence]:
     """The calls of wanted models; of two that are the same, that of a script, not of a test."""
-    files, every = CalledFiles(query), list[Evidence]()
+    files = CalledFiles(query)
+    every: list[Evidence] = []
     targets: set[Target] = set()
     for find in CALLED:
         for evidence in find(files, targets):

@@ -17,7 +17,6 @@ from nparam_lint.ground.facts import digest
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
 from nparam_lint.ground.paths import within
-from nparam_lint.ground.script_words import TEST_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,9 +85,9 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
 def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bool]:
     """Which of the ways are tried: the config files and sizes that the README names, and as many
     others of each target as the limit says, 0 for all. The first of each place comes before the
-    second of any: a script that is run in many ways leaves some for the others. Tests come last."""
+    second of any: a script that is run in many ways leaves some for the others."""
     of_place: Counter[tuple[Target, Position]] = Counter()
-    order: list[tuple[bool, int, bool]] = []
+    order: list[tuple[bool, int]] = []
     for evidence in ways:
         way = evidence.way
         of_place[evidence.target, way.position] += 1
@@ -96,12 +95,11 @@ def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bo
         name = stem if way.kind == "config" else way.name or stem
         is_named = way.kind != "call" and query.is_in_readme(name)
         number = of_place[evidence.target, way.position]
-        is_late = way.kind == "call" and bool(TEST_FILE.search(way.position.path))
-        order.append((not is_named or number > 1, number, is_late))
+        order.append((not is_named or number > 1, number))
     tried = [False] * len(ways)
     of_target: Counter[Target] = Counter()
     for at in sorted(range(len(ways)), key=order.__getitem__):
-        is_other, *_ = order[at]
+        is_other, _ = order[at]
         of_target[ways[at].target] += is_other
         tried[at] = not is_other or of_target[ways[at].target] <= most or most == 0
     return tried

@@ -278,7 +278,7 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
         counts = f"staged: {counts}"
         is_refused = report.error or any(f.severity == "error" for f in report.findings)
         if report.findings and not is_refused:
-            outcomes.append(("", "the commit goes on"))
+            outcomes.append(("", "this stops no commit"))
     lines = [Parts((("", counts), *outcomes, ("", f"{report.seconds:.1f} s")))]
     if shard := report.shard:
         models = plural(shard.partition.count, "model")

@@ -76,7 +76,9 @@ def test_a_commit_that_states_nothing_wrong_is_made_and_another_warned_of(
         sample.add(files)
         accepted(sample.commit(), "nothing to check")
     sample.add({"README.md": README, "nparam-lint.toml": 'device = "meta"\n'})
-    accepted(sample.commit(), "NPL013  warning: GridNet has 100", "1 warning · the commit goes on")
+    accepted(
+        sample.commit(), "NPL013  warning: GridNet has 100", "1 warning · this stops no commit"
+    )
 
 
 def test_a_commit_that_changes_a_model_is_told_of_the_counts_that_it_makes_wrong(judged):
