@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 
 from nparam_lint.cache import replay
 from nparam_lint.cli import main as command_line
@@ -20,4 +21,7 @@ def main() -> int:
     )
     if code is not None:
         os._exit(code)  # nothing is open; to take Python down takes a tenth of the whole
-    return command_line.main()
+    code = command_line.main()
+    if threading.active_count() == 1:  # and of what others do nothing is cut off
+        os._exit(code)
+    return code

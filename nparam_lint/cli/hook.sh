@@ -18,10 +18,24 @@ has_it() {
     "$1" -c "$start; import nparam_lint" 2>/dev/null
 }
 
+run="$start
+try:
+    from nparam_lint.cli import main
+except ImportError:
+    sys.exit(127)
+sys.exit(main())"
+
 set --
-if [ -n "$python" ] && has_it "$python"; then
-    set -- "$python" -c "$start; from nparam_lint.cli import main; sys.exit(main())"
-fi
+case $hook in
+pre-push | post-rewrite) if [ -n "$python" ] && has_it "$python"; then set -- "$python" -c "$run"; fi ;;
+*)
+    if [ -x "$python" ]; then # not asked first whether it has it: that takes as long as a check
+        "$python" -c "$run" check --declared --staged
+        status=$?
+        [ $status -eq 127 ] || exit $status
+    fi
+    ;;
+esac
 main=$(git rev-parse --git-common-dir)/..
 for place in . "$main"; do
     for folder in .venv/bin venv/bin .venv/Scripts venv/Scripts; do
@@ -34,7 +48,7 @@ if [ $# -eq 0 ] && command -v nparam-lint >/dev/null; then
     set -- nparam-lint
 fi
 if [ $# -eq 0 ] && has_it python3; then
-    set -- python3 -c "$start; from nparam_lint.cli import main; sys.exit(main())"
+    set -- python3 -c "$run"
 fi
 if [ $# -eq 0 ]; then
     cat >&2 <<END

@@ -161,10 +161,10 @@ def note_project(session: Session, inputs: ReplayInputs) -> None:
 
 def _of_git(root: str, environ: Mapping[str, str], *, is_staged: bool) -> Iterator[str]:
     """The paths of git's data and of its ignore rules; the main working tree."""
-    # One question at a time: there may be line ends in a path.
-    replies = (ask_git(root, "rev-parse", f"--git-{name}dir") for name in ("", "common-"))
-    names = (os.fsdecode(reply or b"").removesuffix("\n") for reply in replies)
-    git, common = (os.path.abspath(os.path.join(root, name)) for name in names)
+    answer = os.fsdecode(ask_git(root, "rev-parse", "--git-dir") or b"").removesuffix("\n")
+    git = common = os.path.abspath(os.path.join(root, answer))
+    with suppress(OSError, ValueError), open(f"{git}/commondir", encoding="utf-8") as file:
+        common = os.path.abspath(os.path.join(git, file.read().removesuffix("\n")))
     yield os.path.join(git, "index")
     if is_staged:
         head = os.path.join(git, "HEAD")

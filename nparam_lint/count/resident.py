@@ -17,8 +17,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from tempfile import TemporaryFile
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from nparam_lint.cache.store import RESIDENT, directory, tool
 from nparam_lint.count.worker_environment import worker_environment
@@ -186,7 +185,7 @@ def tell_packages(place: str, packages: list[str]) -> None:
         connection.close()
 
 
-class Staying(Struct, frozen=True):
+class Staying(NamedTuple):
     """A process that stays. `memory`: bytes; `age`, `idle`: seconds."""
 
     place: str

@@ -6,9 +6,8 @@ import json
 import os
 import re
 from functools import cache
+from typing import NamedTuple
 from urllib.parse import unquote
-
-from msgspec import Struct
 
 from nparam_lint.cache import NEEDED, is_read_by_c
 
@@ -87,7 +86,7 @@ _OWN_SWITCHES = re.compile(
 )
 
 
-class BuildEnvironment(Struct, frozen=True):
+class BuildEnvironment(NamedTuple):
     """`process`: the variables of the worker's process, which any code may read. `on_request`:
     those that Python code gets if it asks for them; that it did is noted."""
 

@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import queue
-import secrets
 import signal
 import subprocess
 import threading
@@ -147,7 +146,7 @@ class Worker:
         self.python, self.environ = python, worker_environment(environ, "", python)
         self.start = time.time_ns()  # what it knows of the project is no older
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
-        self.nonce = secrets.token_hex(16)
+        self.nonce = os.urandom(16).hex()
         self.marker = self.nonce.encode() + b" "
         self.has_orders = False  # else it has nothing to clean up, and is not waited for
         self.takes_more = False  # whether it has done all of its orders, and waits for more

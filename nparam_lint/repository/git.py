@@ -19,11 +19,11 @@ from msgspec import Struct
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.temporary import temporary_directory
-from nparam_lint.repository import run_git
+from nparam_lint.repository import repository_top, run_git
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 # Variables that select a repository.
 _OF_A_REPOSITORY = (
@@ -141,17 +141,13 @@ class Repository:
         return self.run("rev-parse", "--is-shallow-repository").strip() == "true"
 
     def untracked(self) -> list[str]:
-        """Files that a commit would lack: neither tracked nor ignored, or only meant to be added
-        (`git add -N`). A repository inside, which is no submodule, is one entry that ends with
-        `/`."""
-        unknown = self.listed("ls-files", "-o", "--exclude-standard", "-z")
-        return sorted({*unknown, *self._differing("A")})
+        """Files that are neither tracked nor ignored. A repository inside, which is no submodule,
+        is one entry that ends with `/`."""
+        return self.listed("ls-files", "-o", "--exclude-standard", "-z")
 
-    def unstaged(self) -> list[str]:
-        """Tracked files whose content in the working tree is not the index's."""
-        return self._differing("a")
-
-    def _differing(self, kind: str) -> list[str]:
+    def differing(self) -> dict[str, str]:
+        """The tracked files whose content in the working tree is not the index's, each with git's
+        letter: `A` for one that is only meant to be added (`git add -N`)."""
         # Unlike `diff-files`, `diff` compares contents where only the times differ, and notes that
         # in the index: in a copy, whose own time still says which entries cannot be trusted.
         index = self.top / self.run("rev-parse", "--git-path", "index").removesuffix("\n")
@@ -159,11 +155,12 @@ class Repository:
             copy = Path(place) / "index"
             if index.exists():
                 shutil.copy2(index, copy)
-            return self.listed(
-                *(*_PRIVATE, "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"),
-                *("--ignore-submodules=all", f"--diff-filter={kind}"),
+            fields = self.listed(
+                *(*_PRIVATE, "diff", "--name-status", "-z", "--no-ext-diff", "--no-renames"),
+                "--ignore-submodules=all",
                 index=copy,
             )
+        return dict(zip(fields[1::2], fields[::2], strict=True))
 
     def ignored(self) -> list[str]:
         """What git ignores; a directory that is ignored as a whole ends with `/`."""
@@ -191,9 +188,11 @@ class Repository:
         top = f":(top,glob){inside}/**/*" if folder else ":(top,glob)**/*"
         changed = ("--cached", "--no-renames", "--", *(f"{top}{suffix}" for suffix in suffixes))
         plain = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--inter-hunk-context=0")
-        patch = self.run("diff", *plain, *changed)
-        # In the same order, and as they are: in the patch there are prefixes, and quotes.
-        names = iter(self.listed("diff", "--name-only", "-z", *changed) if patch else ())
+        # The names, as they are: in the patch there are prefixes, and quotes.
+        listing, _, patch = self.run("diff", *plain, "--numstat", "-z", "-p", *changed).partition(
+            "\0\0"
+        )
+        names = (entry.split("\t", 2)[2] for entry in listing.split("\0"))
         lines: dict[str, set[int]] = {}
         path, inside_hunk = "", 0
         for line in patch.split("\n"):
@@ -219,10 +218,12 @@ class Repository:
 
     # --- copies -------------------------------------------------------------------------------
 
-    def export(self, directory: Path, commit: str | None = None) -> Exported:
+    def export(
+        self, directory: Path, commit: str | None = None, intended: Collection[str] = ()
+    ) -> Exported:
         """Write a commit's tree below `directory`; by default what is staged, a commit's content if
-        it were made now."""
-        entries, intended = [], () if commit else self._differing("A")
+        it were made now, without the files that are only `intended` to be added."""
+        entries = []
         tree = ("ls-tree", "-r", "-z", "--full-tree")
         for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
             about, _, path = line.partition("\t")
@@ -329,17 +330,20 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         if not key.startswith("GIT_") or key.startswith(_OF_THE_USER)
     } | _ALWAYS
     variables = {key: os.path.abspath(environ[key]) for key in _OF_A_REPOSITORY if environ.get(key)}
-    answer = _git(start, bare, _TOP)
-    top = _place(answer)
     if variables:
         # About the repository of the current directory, where git starts its hooks. It may lie in
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
         hook_environ = {**bare, **variables}
         hook_top = _place(_git(Path.cwd(), hook_environ, _TOP))
         if hook_top and _inside(start, hook_top):
-            nested = top is not None and top != hook_top and _inside(top, hook_top)
+            nearest = repository_top(start.resolve())
+            nested = (
+                nearest is not None and nearest != hook_top.resolve() and _inside(nearest, hook_top)
+            )
             if not nested or _directory(start, bare) == _directory(Path.cwd(), hook_environ):
                 return Repository(hook_top, hook_environ)
+    answer = _git(start, bare, _TOP)
+    top = _place(answer)
     if top is None:
         raise GitError(f"{start} is not in a git repository: {os.fsdecode(answer.stderr).strip()}")
     return Repository(top, bare)

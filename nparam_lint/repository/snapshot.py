@@ -99,7 +99,9 @@ def copied(
     working tree besides has nothing to do with it."""
     with temporary_directory("nparam-lint-copy-") as name:
         directory = Path(name).resolve()
-        exported = repository.export(directory, commit)
+        differing = {} if is_past else repository.differing()
+        intended = [path for path, letter in differing.items() if letter == "A"]
+        exported = repository.export(directory, commit, () if commit else intended)
         nested = tuple(exported.nested())
         _redirect_links(nested, directory, repository.top)
         (directory / ".git").mkdir(exist_ok=True)  # by which a project finds its top
@@ -109,8 +111,8 @@ def copied(
             exported.tracked,
             tuple(prefix + path for prefix, inner in nested for path in inner.tracked),
             tuple(_linked(nested, directory)),
-            untracked=() if is_past else tuple(repository.untracked()),
-            unstaged=() if commit else tuple(repository.unstaged()),
+            untracked=() if is_past else tuple(sorted({*repository.untracked(), *intended})),
+            unstaged=() if commit else tuple(sorted(differing.keys() - intended)),
             commit=commit,
             absent=tuple(prefix + path for prefix, inner in nested for path in inner.absent),
         )

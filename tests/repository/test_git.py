@@ -29,7 +29,9 @@ def exported(sample: Sample, place: Path, **more: str) -> dict[str, str | bytes]
     copy = place / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
-    found = opened(sample, **more).export(copy)
+    repository = opened(sample, **more)
+    intended = [path for path, letter in repository.differing().items() if letter == "A"]
+    found = repository.export(copy, intended=intended)
     assert sample.state() == before
     files = read(copy)
     assert sorted(found.tracked) == sorted(files)
@@ -151,7 +153,7 @@ def test_a_file_with_new_times_is_not_refreshed_in_the_index(sample):
     os.utime(sample.path / "a.py", (1, 1))
     before = sample.state()
     repository = opened(sample)
-    assert (repository.unstaged(), repository.untracked(), repository.ignored()) == ([], [], [])
+    assert (repository.differing(), repository.untracked(), repository.ignored()) == ({}, [], [])
     assert sample.state() == before
     sample.git("status")
     assert sample.state() != before  # what is asked in another way does refresh it
@@ -188,8 +190,8 @@ def test_what_a_commit_would_lack(sample):
     # A folder with untracked files is not ignored as a whole.
     sample.write({"inner/z.py": "", "sub/a.so": "", "sub/__pycache__/b.pyc": "", "only/a.so": ""})
     repository = opened(sample)
-    assert repository.untracked() == ["inner/", "later.py", "new.py", "sub/deep/y.py"]
-    assert repository.unstaged() == ["a.py", "pkg/b.py"]
+    assert repository.untracked() == ["inner/", "new.py", "sub/deep/y.py"]
+    assert repository.differing() == {"a.py": "M", "later.py": "A", "pkg/b.py": "D"}
     ignored = repository.ignored()
     assert "sub/" not in ignored
     assert {"build/", "only/", "pkg/ext.so", "sub/__pycache__/", "sub/a.so"} <= {*ignored}

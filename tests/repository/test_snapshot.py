@@ -42,7 +42,8 @@ def opened(sample: Sample):
 
 def test_the_copy_holds_what_is_staged_and_is_gone_afterwards(sample, temporary):
     sample.add({"pkg/model.py": "x = 2\n"})
-    sample.write({"pkg/model.py": "x = 3\n", "pkg/new.py": ""})
+    sample.write({"pkg/model.py": "x = 3\n", "pkg/new.py": "", "pkg/later.py": "y = 1\n"})
+    sample.git("add", "--intent-to-add", "pkg/later.py")
     before = sample.state()
     with copied(opened(sample)) as copy:
         assert copy == Snapshot(
@@ -51,13 +52,13 @@ def test_the_copy_holds_what_is_staged_and_is_gone_afterwards(sample, temporary)
             tracked=(".gitignore", "notes.txt", "pkg/__init__.py", "pkg/model.py"),
             importable=(".gitignore", "notes.txt", "pkg/__init__.py", "pkg/model.py"),
             linked=(),
-            untracked=("pkg/new.py",),
+            untracked=("pkg/later.py", "pkg/new.py"),
             unstaged=("pkg/model.py",),
             commit=None,
         )
         assert copy.directory.parent == temporary
         assert (copy.directory / "pkg/model.py").read_text() == "x = 2\n"
-        assert not (copy.directory / "pkg/new.py").exists()
+        assert not any((copy.directory / name).exists() for name in copy.untracked)
         assert list((copy.directory / ".git").iterdir()) == []  # by it projects find their top
     with copied(opened(sample), "HEAD") as copy:
         assert (copy.directory / "pkg/model.py").read_text() == "x = 1\n"
