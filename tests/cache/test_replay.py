@@ -188,6 +188,16 @@ def test_an_environment_that_gets_torch(project: Project, tmp_path: Path, variab
     assert json.loads(done.stdout)["environment"]["python"] == str(place / "bin" / "python")
 
 
+def test_what_a_linked_worktree_has_from_the_main_one(project: Project, tmp_path: Path) -> None:
+    main, options = project.root, ("--static", "--ignore", "NPL003")
+    for words in ("add .", "commit -qm all", f"worktree add -q {tmp_path / 'linked'}"):
+        subprocess.run(["git", *words.split()], cwd=main, env=project.environ, check=True)
+    project.root = tmp_path / "linked"
+    project.keep(*options)
+    write_files(main, {".git/info/exclude": "b.py\n"})
+    assert project.replayed(*options) is None
+
+
 def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
     project.keep(*JSON)
     (folder,) = {path.parent for path in project.cache.glob("v1/*/run-*")}
