@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,25 +17,23 @@ from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.orders import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from nparam_lint.count.answers import Answers
-    from nparam_lint.count.measured import Measurement
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import Finding
     from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.notation.grammar import Tolerance
+    from nparam_lint.ground.values import NameValue
 
-    Change = tuple[int, int | None]
     Resized = dict[int, list[tuple[Candidate, Measured]]]
 
-# (times, plus): of the declared value, for one name at a time; None is the next prime. A formula
-# may be right for all that is even, or divides evenly.
-CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (4, 0), (1, 1), (2, None))
-# For all names at once: what has to divide still does.
-COMMON_CHANGES: tuple[Change, ...] = ((2, 0), (3, 0), (1, 1), (2, None))
+# (times, plus) of the declared value. A formula may be right for all that is even, or divides
+# evenly: multiples, what is just above one, and just below.
+MULTIPLES = ((2, 0), (3, 0), (1, 1))  # for all names at once, too: what has to divide still does
+CHANGES = (*MULTIPLES, (3, -1))  # for one name at a time
 MAX_NAMES = 6
 MOST_TERMS = 4  # wrong formulas whose missing term is looked for
 # Built with traced numbers at its own arguments, too; seconds in which that has to begin.
@@ -48,33 +47,24 @@ def count_resized(
     meanwhile: Callable[[], None],
 ) -> tuple[Answers, Resized]:
     """As `count_models`; those whose budgets are formulas are counted with other arguments as well:
-    first with multiples and primes, then on all sides of the conditions that show while the
+    with multiples and their neighbours, and on all sides of the conditions that show while the
     declared call is traced. Resized: by the number of the candidate."""
     numbers = [n for n, (candidate, _) in enumerate(requests) if any(names_in(candidate.budgets))]
-    sizes = [(n, resized) for n in numbers for resized in resized_candidates(requests[n][0])]
-    more = [(candidate, requests[n][1]) for n, candidate in sizes]
-    more += [(requests[n][0].with_build(device="meta"), TRACED) for n in numbers]
-    answers = count_models([*requests, *more], source, meanwhile)
-    measurements = answers.measurements
+    traced = [(requests[n][0].with_build(device="meta"), TRACED) for n in numbers]
+    answers = count_models([*requests, *traced], source, meanwhile)
+    sizes: list[tuple[int, Candidate]] = []
+    for n, place in zip(numbers, count(len(requests)), strict=False):
+        declared, trace = answers.measurements[n], answers.measurements[place]
+        points = other_sizes(requests[n][0], declared) if isinstance(declared, Measured) else []
+        points += analysis.boundaries(trace) if isinstance(trace, Measured) else ()
+        for point in dict.fromkeys(tuple(sorted(values.items())) for values in points):
+            sizes.append((n, requests[n][0].with_build(device="meta", vary=point)))
     resized: Resized = {}
-
-    def keep(
-        candidates: Sequence[tuple[int, Candidate]], counts: Mapping[int, Measurement], start: int
-    ) -> None:
-        for place, (number, candidate) in enumerate(candidates, start):
-            if isinstance(count := counts[place], Measured):
-                resized.setdefault(number, []).append((candidate, count))
-
-    keep(sizes, measurements, len(requests))
-    sides = [
-        (n, requests[n][0].with_build(device="meta", vary=tuple(values.items())))
-        for place, n in enumerate(numbers, len(requests) + len(sizes))
-        if isinstance(trace := measurements[place], Measured)
-        for values in analysis.boundaries(trace)
-    ]
-    if sides:
-        again = [(candidate, requests[n][1]) for n, candidate in sides]
-        keep(sides, count_models(again, source).measurements, 0)
+    if sizes:
+        again = count_models([(c, requests[n][1]) for n, c in sizes], source).measurements
+        for place, (n, candidate) in enumerate(sizes):
+            if isinstance(size := again[place], Measured):
+                resized.setdefault(n, []).append((candidate, size))
     return answers, resized
 
 
@@ -83,19 +73,27 @@ def names_in(budgets: Sequence[Budget]) -> list[str]:
     return sorted({n for b in budgets for n in b.value.names})[:MAX_NAMES]
 
 
-def resized_candidates(candidate: Candidate) -> Iterator[Candidate]:
-    """The same model with other values for the arguments that its formulas name, also where these
-    change by themselves."""
+def other_sizes(candidate: Candidate, declared: Measured) -> list[Mapping[str, NameValue]]:
+    """Other values for the arguments that the formulas of a model name, also where these change by
+    themselves. `declared`: the model with the declared arguments."""
     names = names_in(candidate.budgets)
-    changes: list[tuple[tuple[str, int, int | None], ...]]
-    changes = [((name, *change),) for name in names for change in CHANGES]
-    changes += [tuple((n, *c) for n in names) for c in COMMON_CHANGES if len(names) > 1]
-    yield from (candidate.with_build(device="meta", change=change) for change in changes)
+    values = {name: declared.names.get(name) for name in names}
+    whole = {name: value for name, value in values.items() if type(value) is int}
+    sizes: list[Mapping[str, NameValue]] = [
+        {name: value * times + plus}
+        for name, value in whole.items()
+        for times, plus in CHANGES
+        if value * times + plus not in (value, -1)
+    ]
+    if len(whole) > 1:
+        sizes += [
+            {n: value * times + plus for n, value in whole.items()} for times, plus in MULTIPLES
+        ]
     formulas = [b.value.formula for b in candidate.budgets]
     bounds = dict.fromkeys(bound for formula in formulas if formula for bound in formula.bounds)
     for name, number in [*bounds][:MAX_NAMES]:
-        for value in (number + 1, number, number - 1):
-            yield candidate.with_build(device="meta", vary=((name, value),))
+        sizes += [{name: value} for value in (number + 1, number, number - 1)]
+    return sizes
 
 
 def check_formula(

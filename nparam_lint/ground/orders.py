@@ -47,21 +47,19 @@ class Build:
     """What is called. `callable`: of the file or module that is imported; empty where the call of
     the recipe stands alone. `device`: meta, or another as well, or "meta only" where none is to be
     tried after it. `vary`: other values for arguments of the call, or for fields of the config
-    object that is made in it. `change`: the same, times a number and plus another, or the next
-    prime from there on. `is_way`: the call is evidence of how the project builds a model: its setup
-    may set names of the file, and weights are left out rather than downloaded."""
+    object that is made in it. `is_way`: the call is evidence of how the project builds a model: its
+    setup may set names of the file, and weights are left out rather than downloaded."""
 
     callable: str
     recipe: Recipe = field(default_factory=Recipe)
     device: str = "meta"
     vary: Point = ()
-    change: tuple[tuple[str, int, int | None], ...] = ()
     is_way: bool = False
 
     @property
     def varied(self) -> set[str]:
         """The arguments that are not as the call has them."""
-        return {name for name, _ in self.vary} | {name for name, *_ in self.change}
+        return {name for name, _ in self.vary}
 
 
 @dataclass(frozen=True)

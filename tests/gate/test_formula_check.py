@@ -208,14 +208,14 @@ WRONG = {
         "with d=128 it gives 16,577, the model has 16,641: +64",
         "missing: d - 64 where bias=True",
     ),
-    "prime": (
+    "below_a_multiple": (
         model(
             "h*(h + 1)",
             "h=64",
             "self.hidden = nn.Linear(h, h)",
             "self.rest = nn.Parameter(self.hidden.weight.new_empty(h % 4 // 3))",
         ),
-        "with h=131 it gives 17,292, the model has 17,293: +1",
+        "with h=191 it gives 36,672, the model has 36,673: +1",
         "missing: (h - 4*(h//4))//3 (rest)",
     ),
     "metrics": (

@@ -1,10 +1,10 @@
 """A formula gives the right count for these arguments, but not for others.
 
 A formula claims to hold for every size. The model was built with other values
-of its arguments too: multiples, primes, and values beyond the conditions that
-its constructor asks for. There the formula is wrong: a term is missing, or
-stands for a number that only happens to be equal here, or the model takes
-another branch.
+of its arguments too: multiples, their neighbours, and values beyond the
+conditions that its constructor asks for. There the formula is wrong: a term is
+missing, or stands for a number that only happens to be equal here, or the model
+takes another branch.
 """
 
 EXAMPLE_BAD = '''\

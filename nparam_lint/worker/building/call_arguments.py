@@ -5,7 +5,6 @@ import contextlib
 import copy
 import functools
 import inspect
-import math
 import operator
 import re
 import textwrap
@@ -16,7 +15,6 @@ from ..tracing.failures import Failure
 from .config_objects import NAMED, PLAIN, POSITIONAL, alike, call_of, is_config, literal
 
 ELEMENTS = 32  # numbers in one list or dictionary that are varied one by one; more are data
-LARGEST_DIVISOR = 1 << 16  # that a number is tried with, to find a prime
 _KEY = re.compile(r"\[(?:(-?\d+)|'(\w+)')\]")
 _PART = re.compile(rf"(\w+(?:\.\w+)*)((?:{_KEY.pattern})*)")
 
@@ -80,22 +78,6 @@ class Calls:
                 whole = lists[name] if name in lists else self.current_value(*argument)
                 value = lists[name] = with_element(whole, path, value)
             set_argument(*argument, literal(value))
-
-    def modify(self, steps):
-        """Multiply whole numbers among the arguments, and add to them: (name, times, plus). None
-        adds what the next prime needs."""
-        changes = {}
-        for name, times, plus in steps:
-            whole, path = parted(name)
-            argument = self.argument(whole)
-            value = None if argument is None else self.current_value(*argument)
-            with contextlib.suppress(Exception):
-                value = element(value, path)
-            if type(value) is not int:
-                raise Failure("NPL004", "raised", f"{name!r} is {value!r}, not a whole number")
-            new = value * times
-            changes[name] = prime_from(new) if plus is None else new + plus
-        self.change(changes)
 
     def current_value(self, node, signature, name):
         """The value that an argument has in a call."""
@@ -200,14 +182,6 @@ class Calls:
             for part, number in parts(name, value) if parameter.kind in NAMED else ():
                 row = {"name": above + part, "value": number, "holder": holder}
                 self.rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
-
-
-def prime_from(number):
-    """The first one from a number on."""
-    prime = max(number, 2)
-    while any(prime % n == 0 for n in range(2, min(math.isqrt(prime), LARGEST_DIVISOR) + 1)):
-        prime += 1
-    return prime
 
 
 def differ(value, original):

@@ -129,12 +129,11 @@ class Call:
             names.setdefault(first, getattr(self.module, first))
             self.text = f"{self.job.build.callable}({arguments})"
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
-        vary, change = self.job.build.vary, self.job.build.change
-        if vary or change or self.job.ask.variables:
+        vary = self.job.build.vary
+        if vary or self.job.ask.variables:
             self.calls = Calls(tree, names)
             self.calls.change(dict(vary))
-            self.calls.modify(change)
-            if vary or change or self.calls.opens_config:
+            if vary or self.calls.opens_config:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
