@@ -39,6 +39,7 @@ from nparam_lint.evidence.statements import (
     loads,
     stores,
 )
+from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
     IN_TABLE,
@@ -66,8 +67,9 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """The calls of wanted models in the Python files of a project."""
     tree = files.discovery.tree
     for path in sorted(tree.files):
-        if files.may_call(path, tree.source(path)):
-            yield from files.file_calls(path).evidence()
+        with Aside(f"what {path} says of models"):
+            if files.may_call(path, tree.source(path)):
+                yield from files.file_calls(path).evidence()
 
 
 def owner_of(symbol: Symbol) -> Symbol:

@@ -117,7 +117,7 @@ def tested(option: str, statements: Sequence[ast.stmt]) -> Iterator[str]:
         if isinstance(test, ast.Compare) and dotted_name(test.left) in names:
             with suppress(ValueError):
                 value = ast.literal_eval(test.comparators[0])
-                values = [value] if isinstance(value, str) else value
+                values = value if isinstance(value, (list, tuple, set)) else [value]
                 yield from (text for text in values if isinstance(text, str))
 
 

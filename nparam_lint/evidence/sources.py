@@ -12,6 +12,7 @@ from nparam_lint.evidence.option_objects import find_option_objects
 from nparam_lint.evidence.other_names import OtherNames
 from nparam_lint.evidence.sizes import find_sizes
 from nparam_lint.evidence.texts import find_texts
+from nparam_lint.ground.errors import Aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,11 +32,15 @@ CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
 def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     """All that the files of a project say, that of one target in the order in which it is to be
     tried."""
+    declared: list[Evidence] = []
     with rare_collection():
-        declared = [evidence for find in DECLARED for evidence in find(query)]
+        for find in DECLARED:
+            with Aside("a part of what config files and tables say of models"):
+                declared.extend(find(query))
         every = sorted([*declared, *called(query)], key=attrgetter("rank"))
         sized = {evidence.target for evidence in declared if evidence.way.kind == "size"}
-        every += [*OtherNames(query, sized).of(every)]
+        with Aside("a part of the names of sizes"):
+            every.extend(OtherNames(query, sized).of([*every]))
     yield from sorted(every, key=attrgetter("rank"))
 
 
@@ -45,9 +50,10 @@ def called(query: EvidenceQuery) -> Iterator[Evidence]:
     every: list[Evidence] = []
     targets: set[Target] = set()
     for find in CALLED:
-        for evidence in find(files, targets):
-            targets.add(evidence.target)
-            every.append(evidence)
+        with Aside("a part of the calls in texts"):
+            for evidence in find(files, targets):
+                targets.add(evidence.target)
+                every.append(evidence)
     keys = set[object]()
     for evidence in sorted(every, key=attrgetter("rank")):
         if evidence.key is None or evidence.key not in keys:

@@ -101,6 +101,10 @@ BESIDES = {
     "nparam_lint.evidence.containment.find_containment": "which models are parts of others",
     "nparam_lint.gate.fill_in.arguments_to_fill_in": "how to build what needs arguments",
     "nparam_lint.cli.check._keep": "what the cache keeps of this answer",
+    "nparam_lint.evidence.sizes._Sizes.ways": "a part of what config files and tables say of models",
+    "nparam_lint.evidence.file_calls.FileCalls.evidence": "what train.py says of models",
+    "nparam_lint.evidence.texts._in_text": "a part of the calls in texts",
+    "nparam_lint.evidence.other_names.OtherNames.of": "a part of the names of sizes",
 }
 
 
@@ -110,6 +114,8 @@ EXPLAINED, *BEFORE = BESIDES
 @pytest.mark.parametrize("places", [[EXPLAINED], BEFORE], ids=["explained", "before"])
 def test_what_is_said_beside_a_verdict_is_left_out(places, sample, nparam_lint, monkeypatch):
     sample.write({"net.py": NET.format(budget="d * d + d", arguments="d, d + 1")})
+    sample.write({"README.md": "```python\nOther(d=1, e=2)\n```\n"})
+    sample.write({"train.py": "from net import Other\n\nOther(1, 2)\n"})
     for place in places:
         monkeypatch.setattr(place, fails)
     done = nparam_lint("--format", "json", cwd=sample.path, **sample.environ)
