@@ -11,7 +11,7 @@ from itertools import islice, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.evidence.options import values_taken, words_of
+from nparam_lint.evidence.options import is_no_number, values_taken, words_of
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
 
 if TYPE_CHECKING:
@@ -72,8 +72,11 @@ class Command(NamedTuple):
         if len(loose) == len(arguments):
             places = zip(arguments, loose, strict=True)
             words_of_option = {name: (word,) for name, word in places} | words_of_option
-        pairs = words_of_option.items()
-        return {name: words for name, words in pairs if not any(map(UNKNOWN.search, words))}
+        return {
+            name: words
+            for name, words in words_of_option.items()
+            if not (any(map(UNKNOWN.search, words)) or is_no_number(options.get(name), words))
+        }
 
 
 class Commands:
@@ -108,6 +111,7 @@ class Commands:
     @cached_property
     def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
         commands: dict[str, list[tuple[int, Command]]] = {}
+        readme = b"".join(self._read(at) for at in self._texts if "/" not in at and is_doc(at))
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
@@ -127,8 +131,10 @@ class Commands:
             )
             for script, command in every:
                 numbers[script] += 1
-                # The first of each shell script comes before the second of any.
-                order = 0 if is_doc(path) else numbers[script]
+                # Those of texts, then of shell scripts that the README has the reader run; then
+                # the first of each other shell script before the second of any.
+                is_named = path.encode() in readme
+                order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
                 for at in {script, join(parent(path), script)}:
                     commands.setdefault(at, []).append((order, command))
         return commands

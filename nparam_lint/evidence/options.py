@@ -160,6 +160,14 @@ def value_in(words: Sequence[str]) -> str:
     return words[-1].rpartition("=")[2]
 
 
+def is_no_number(option: ast.Call | None, words: Sequence[str]) -> bool:
+    """Whether the words of a command give a text to an option for numbers, which a reader has to
+    replace: `--speaker SPEAKER_ID`."""
+    kind = keyword(option, "type") if option else None
+    is_of_numbers = isinstance(kind, ast.Name) and kind.id in ("int", "float")
+    return is_of_numbers and value_in(words).isupper() and value_in(words).isidentifier()
+
+
 def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
     """Whether a condition holds with the defaults of the options; None where that is not known."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

@@ -35,7 +35,7 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     declared: list[Evidence] = []
     with rare_collection():
         for find in DECLARED:
-            with Aside("a part of what config files and tables say of models"):
+            with Aside("a part of what configs and tables say of models"):
                 declared.extend(find(query))
         every = sorted([*declared, *called(query)], key=attrgetter("rank"))
         sized = {evidence.target for evidence in declared if evidence.way.kind == "size"}

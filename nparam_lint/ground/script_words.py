@@ -87,7 +87,7 @@ WORK = re.compile(
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
     r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
-    r"|(^|\.)(wandb|subprocess|hub|distributed|gym|cv2|datasets|multiprocessing)\."
+    r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\."
     rf"|(?i:{_OF_DATA}|from_pretrained)"
 )
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
@@ -126,7 +126,8 @@ PLAIN_MODULES = frozenset(
 )
 SLICE_MODULES = PLAIN_MODULES.union(
     "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
-    "box random datetime importlib configargparse hydra nn F torch_geometric monai mup".split()
+    "box random datetime importlib configargparse hydra nn F torch_geometric monai mup gym "
+    "gymnasium time".split()
 )
 FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
 READING_METHODS = frozenset(

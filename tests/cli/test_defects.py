@@ -101,7 +101,7 @@ BESIDES = {
     "nparam_lint.evidence.containment.find_containment": "which models are parts of others",
     "nparam_lint.gate.fill_in.arguments_to_fill_in": "how to build what needs arguments",
     "nparam_lint.cli.check._keep": "what the cache keeps of this answer",
-    "nparam_lint.evidence.sizes._Sizes.ways": "a part of what config files and tables say of models",
+    "nparam_lint.evidence.sizes._Sizes.ways": "a part of what configs and tables say of models",
     "nparam_lint.evidence.file_calls.FileCalls.evidence": "what train.py says of models",
     "nparam_lint.evidence.texts._in_text": "a part of the calls in texts",
     "nparam_lint.evidence.other_names.OtherNames.of": "a part of the names of sizes",

@@ -120,6 +120,15 @@ def told(root, sources):
             "elif sys.path:\n    d = 5\n"
             "else:\n    raise ValueError('the script ends here') >> Net(d)",
         ),
+        # An environment is made, as the script makes it.
+        (
+            "import gymnasium as gym\nimport time\nname = f'{time.time()}'\n"
+            "env = gym.wrappers.RecordVideo(gym.make('CartPole-v1'), name)\n"
+            "Net(env.observation_space.shape[0])",
+            "name = f'{time.time()}'\n"
+            "env = gym.wrappers.RecordVideo(gym.make('CartPole-v1'), name)"
+            " >> Net(env.observation_space.shape[0])",
+        ),
         ("with open('a') as f:\n    Net(int(f.read()))", []),
         (
             "import json\nwith open('a') as f:\n    c = json.load(f)\nNet(c['d'])",

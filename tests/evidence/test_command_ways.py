@@ -52,6 +52,16 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
         # Flags that stand above a command are for that one; its script may lie in any folder.
         ({"README.md": FLAGS}, "a.py", ["README.md:2 --d 1"]),
         ({"README.md": FLAGS}, "folder/b.py", ["README.md:4 --d 2"]),
+        # All of a shell script that the README names, then the first of each other one.
+        (
+            {
+                "a.sh": "python train.py --d 1\npython train.py --d 2\n",
+                "runs/b.sh": "python train.py --d 3\npython train.py --d 4\n",
+                "README.md": "`bash ./runs/b.sh`\n",
+            },
+            "train.py",
+            ["runs/b.sh:1 --d 3", "runs/b.sh:2 --d 4", "a.sh:1 --d 1", "a.sh:2 --d 2"],
+        ),
         # A loop gives a command for each of its values; over nothing, none.
         (
             {"run.sh": LOOPS},
@@ -166,6 +176,12 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
                 "python fit.py --d 2 --lr 4\n"
             },
             {"": "", "['--d', '2', '--lr', '3']": "as in README.md:2"},
+        ),
+        # What a reader replaces by a number is left to its default.
+        (
+            f"{IMPORTS}{OPTIONS}a = p.parse_args()\nNet(a.d, h=a.h)\n",
+            {"README.md": "python fit.py --h WIDTH --d 2"},
+            {"": "", "['--d', '2']": "as in README.md:1"},
         ),
         # A command gives what has no default.
         (
