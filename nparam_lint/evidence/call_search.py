@@ -28,6 +28,7 @@ from nparam_lint.evidence.statement_slices import LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
+    calls_in,
     does_work,
     expression,
     source_of,
@@ -44,7 +45,7 @@ from nparam_lint.ground.script_words import (
 from nparam_lint.ground.values import Way
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.commands import Command
@@ -218,12 +219,12 @@ class CallSearch:
 
     @cached_method
     def reads(self, target: Target, option: str) -> bool:
-        """Whether a model has an argument of this name, or its file reads such an attribute."""
+        """Whether a model has an argument of this name, or what makes it reads that attribute."""
         return self.has_argument(target, option) or is_read(option, self.text_of(target))
 
     @cached_method
     def decides(self, target: Target, option: str) -> bool:
-        """Whether a model has an argument of this name, or a condition in its file reads it."""
+        """Whether a model has an argument of this name, or a condition on the way reads it."""
         conditions = "\n".join(re.findall(r"\bif\b[^\n]*", self.text_of(target)))
         return self.has_argument(target, option) or is_read(option, conditions)
 
@@ -231,8 +232,27 @@ class CallSearch:
         parameters = self.query.parameters.get((target.location, target.callable), ())
         return any(parameter.name == name for parameter in parameters)
 
+    @cached_method
     def text_of(self, target: Target) -> str:
-        return self.discovery.tree.source(target.location).decode("utf-8", "replace")
+        """That of its file, and of those of the functions that get one of its arguments as it is:
+        `def build_model(args): return build(args)`."""
+        functions = [Symbol("function", target.location, target.callable)]
+        for function in functions:  # and what these hand on in turn
+            functions += [other for other in self.handed_on(function) if other not in functions]
+        paths = dict.fromkeys(function.where for function in functions)
+        return "\n".join(map(self.query.text, paths))
+
+    def handed_on(self, function: Symbol) -> Iterator[Symbol]:
+        """The functions that a function calls with one of its arguments."""
+        for node in self.query.syntax(function.where).body:
+            if isinstance(node, FUNCTIONS) and node.name == function.name:
+                given = {item.arg for item in (*node.args.posonlyargs, *node.args.args)}
+                for call in calls_in(node):
+                    whole = {item.id for item in call.args if isinstance(item, ast.Name)}
+                    name = dotted_name(call.func) if whole & given else ""
+                    symbol = self.names.resolve(function.where, name) if name else None
+                    if symbol and symbol.kind == "function":
+                        yield symbol
 
     def same_in(self, target: Target, path: str, names: set[str]) -> bool:
         """Whether names mean the same in the target's file as in another."""

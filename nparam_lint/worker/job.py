@@ -482,8 +482,8 @@ def torch_hooks(origins):
 
 
 def only_module(torch, value, text):
-    """The model that a call returned; factories often return it together with other things.
-    Lightning's is completed as its trainer does."""
+    """The model that a call returned; factories often return it together with other things, such as
+    a criterion without parameters. Lightning's is completed as its trainer does."""
     items = list(value.values()) if isinstance(value, dict) else value
     if hasattr(type(value), "__dataclass_fields__") and not isinstance(value, torch.nn.Module):
         items = [getattr(value, name, None) for name in type(value).__dataclass_fields__]
@@ -491,6 +491,9 @@ def only_module(torch, value, text):
     modules = [v for v in items if isinstance(v, torch.nn.Module)]
     if not modules and is_ours(sys.modules.get(type(value).__module__)):
         modules = [*filter(None, [held_model(torch, value)])]
+    if len(modules) > 1:
+        parameters = torch.nn.Module.parameters
+        modules = [m for m in modules if next(parameters(m), None) is not None] or modules
     if len(modules) == 1:
         if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
             getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0

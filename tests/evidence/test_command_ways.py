@@ -292,6 +292,19 @@ def test_the_ways_that_commands_are(tmp_path, script, others, expected):
     assert found == [*expected.items()]
 
 
+def test_a_function_that_hands_options_on(tmp_path):
+    """A command is a way where it gives what the last of the functions reads."""
+    readme = "python fit.py --h 3\npython fit.py --d 2\n"
+    write_files(tmp_path, {"README.md": readme})
+    files = {
+        "made.py": "from parts import part\ndef made(args):\n    return part(args)\n",
+        "parts.py": "from net import Net\ndef part(args):\n    return Net(args.d)\n",
+        "fit.py": f"{IMPORTS}{OPTIONS}from made import made\na = p.parse_args()\nmade(a)\n",
+    }
+    found = [w.way.note for w in ways(tmp_path, files) if w.way.position.path == "fit.py"]
+    assert found == ["", "as in README.md:2"]
+
+
 def test_flags_of_absl_take_the_words_of_a_command(tmp_path):
     script = f"from absl import flags\n{USE}F = flags.FLAGS\nflags.DEFINE_integer('d', 3, '')\n"
     script += "Net(F.d)\n"
