@@ -32,7 +32,9 @@ _VARIABLE = re.compile(
     re.MULTILINE,
 )
 UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
-_TO_FILL_IN = re.compile(r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]")
+_TO_FILL_IN = re.compile(
+    r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
+)
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
@@ -41,6 +43,8 @@ _BEFORE = re.compile(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
+_CONFIGS = 64  # files that one name may mean
+_OF_CONFIGS = re.compile(r"(^|/)(conf|cfg)\w*/")
 
 
 class Command(NamedTuple):
@@ -111,7 +115,6 @@ class Commands:
     @cached_property
     def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
         commands: dict[str, list[tuple[int, Command]]] = {}
-        readme = b"".join(self._read(at) for at in self._texts if "/" not in at and is_doc(at))
         for path in self._texts:
             source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
@@ -133,24 +136,32 @@ class Commands:
                 numbers[script] += 1
                 # Those of texts, then of shell scripts that the README has the reader run; then
                 # the first of each other shell script before the second of any.
-                is_named = path.encode() in readme
+                is_named = path.encode() in self._readme
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
                 for at in {script, join(parent(path), script)}:
                     commands.setdefault(at, []).append((order, command))
         return commands
 
+    @cached_property
+    def _readme(self) -> bytes:
+        return b"".join(self._read(at) for at in self._texts if "/" not in at and is_doc(at))
+
     def _for_each_config(self, command: Command) -> Iterator[Command]:
-        """A command for each config file that it may mean: `--config configs/{NAME}.yaml`."""
+        """A command for each config file that it may mean, `--config configs/{NAME}.yaml` or
+        `CONFIG.yaml`, those that the README names first."""
         words = command.words
         for at, word in enumerate(words):
-            if word.endswith(CONFIG_SUFFIXES) and _TO_FILL_IN.search(word):
-                flag, _, path = word.rpartition("=")
+            flag, _, path = word.rpartition("=")
+            if path.endswith(CONFIG_SUFFIXES) and _TO_FILL_IN.search(path):
                 template = _TO_FILL_IN.split(path.removeprefix("./"))
                 name = re.compile("(?:.*/)?" + r"[^/]+".join(map(re.escape, template)))
                 files = [file for file in self._texts if name.fullmatch(file)]
-                if len({parent(file) for file in files}) == 1:
-                    for file in files:
-                        given = file if "/" in path else file.rpartition("/")[2]
+                files = [file for file in files if _OF_CONFIGS.search(file)] or files
+                if path not in files and len({file.partition("/")[0] for file in files}) == 1:
+                    files.sort(key=lambda file: file.encode() not in self._readme)
+                    for file in files[:_CONFIGS]:
+                        is_path = "/" in path or path[:1].isupper()
+                        given = file if is_path else file.rpartition("/")[2]
                         whole = f"{flag}={given}" if flag else given
                         filled = (*words[:at], whole, *words[at + 1 :])
                         place = f"{command.place} with {given}"

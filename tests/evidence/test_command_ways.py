@@ -119,6 +119,20 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             "b.py",
             ["README.md:1 --cfg <n>.yaml"],
         ),
+        # A name in capitals may mean each, those that the README names first.
+        (
+            {
+                "README.md": "python b.py CONFIG.yaml\n`configs/b/y.yaml`\n",
+                "configs/a/x.yaml": "",
+                "configs/b/y.yaml": "",
+                "data/z.yaml": "",
+            },
+            "b.py",
+            [
+                "README.md:1 with configs/b/y.yaml configs/b/y.yaml",
+                "README.md:1 with configs/a/x.yaml configs/a/x.yaml",
+            ],
+        ),
         # Texts below the directory that commands are run in.
         (
             {

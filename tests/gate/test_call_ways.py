@@ -27,6 +27,15 @@ def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
         build(depth=5)
 
 
+def test_yaml_needs_no_loader_as_before_its_version_6(tmp_path):
+    torch, yaml = pytest.importorskip("torch"), pytest.importorskip("yaml")
+    (tmp_path / "a.yaml").write_text("width: 3\n")
+    with without_effects(torch, []), (tmp_path / "a.yaml").open() as file:
+        assert yaml.load(file) == {"width": 3}
+    with pytest.raises(TypeError):
+        yaml.load("width: 3")
+
+
 def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     own = tmp_path / "temporary"

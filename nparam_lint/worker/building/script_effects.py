@@ -118,6 +118,8 @@ def without_effects(torch, addresses):
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
         (vars(torch), "load", read_known),
     ]
+    if yaml := sys.modules.get("yaml"):
+        changes.append((vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)))
     for name in _TIMM_FACTORIES:
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
@@ -134,6 +136,11 @@ def without_effects(torch, addresses):
         undo.callback(setattr, torch.nn.Module, "load_state_dict", load_state)
         torch.nn.Module.load_state_dict = load_known
         yield
+
+
+def plain_load(load, yaml, stream, Loader=None):
+    """`yaml.load` as it was before PyYAML 6, when it needed no loader."""
+    return load(stream, Loader or yaml.FullLoader)
 
 
 def plain_entrypoint(find, name, *args):
