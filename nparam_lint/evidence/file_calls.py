@@ -94,6 +94,7 @@ class FileCalls:
             sets=partial(search.query.changes.of, path),
             is_setting=self.is_setting,
             is_part=self.is_part,
+            has_usual_size=self.has_usual_size,
             bases=self.bases,
         )
         self.rank = TEST if TEST_FILE.search(path) else SCRIPT
@@ -222,6 +223,16 @@ class FileCalls:
         if symbol is None or symbol.kind != "outside" or not tail(symbol.name)[:1].isupper():
             return False
         return not (does_work(name) or does_work(symbol.name))
+
+    def has_usual_size(self, call: ast.Call, name: str) -> bool:
+        """Whether this makes an object of a class of the project that has a size of its own for
+        what data would say: `Config(vocab_size=len(words))`."""
+        function = dotted_name(call.func)
+        symbol = self.resolve(function) if function and self.is_bound(function) else None
+        if symbol is None or symbol.kind != "class" or not SIZE_OF_DATA.match(name):
+            return False
+        parameters = self.search.discovery.models.parameters(symbol) or ()
+        return any(p.name == name and not p.required and p.default != "None" for p in parameters)
 
     def is_setting(self, call: ast.Call) -> bool:
         """Whether this is a function of the project that sets attributes of other things."""

@@ -80,6 +80,7 @@ class SourceText(Struct, dict=True):
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
     is_part: Callable[[ast.Call], bool] = lambda _: False
+    has_usual_size: Callable[[ast.Call, str], bool] = lambda _, __: False
     bases: Callable[[ast.ClassDef], Iterable[tuple[SourceText, ast.ClassDef]]] = lambda _: ()
 
     @cached_property

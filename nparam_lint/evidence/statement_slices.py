@@ -29,6 +29,8 @@ from nparam_lint.ground.script_words import OF_DATA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Assigning = ast.Assign | ast.AnnAssign | ast.AugAssign
+
 LOCAL = "a local variable"
 _MAKES_PARSER = (
     "add_argument_group",
@@ -125,9 +127,7 @@ class StatementSlice(Struct):
             return []
         return self.compound(node, need)
 
-    def assignment(
-        self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
-    ) -> list[ast.stmt]:
+    def assignment(self, node: Assigning, need: set[str]) -> list[ast.stmt]:
         if node.value is None:
             return []
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -135,6 +135,8 @@ class StatementSlice(Struct):
         parts = {name for target in targets for name in changed(target)} | variables_set(node)
         if not (names | parts) & need:
             return []
+        node = self.with_usual_sizes(node)
+        assert node.value is not None
         try:
             if lost := loads(node.value) & self.lost:
                 raise NotRun(min(lost))
@@ -156,6 +158,30 @@ class StatementSlice(Struct):
             need -= names | variables_set(node)
         need |= loads(*targets, node.value) - BUILTINS
         return [node]
+
+    def with_usual_sizes(self, node: Assigning) -> Assigning:
+        """An assignment without those arguments of a config that only what is not run would give
+        and that have a default, which is noted."""
+        call = node.value
+        if not isinstance(call, ast.Call):
+            return node
+        kept = []
+        for item in call.keywords:
+            if item.arg and self.text.has_usual_size(call, item.arg) and self.is_lost(item.value):
+                self.unknown[LOCAL, item.arg] = f"{self.text.path}:{node.lineno}"
+            else:
+                kept.append(item)
+        plain = copy.copy(node)
+        plain.value = ast.copy_location(ast.Call(call.func, call.args, kept), call)
+        return node if kept == call.keywords else plain
+
+    def is_lost(self, value: ast.expr) -> bool:
+        """Whether only what is not run would give it."""
+        try:
+            self.check(value)
+        except NotRun:
+            return True
+        return bool(loads(value) & self.lost)
 
     def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:
         if not isinstance(node.value, ast.Call):

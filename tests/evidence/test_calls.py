@@ -120,6 +120,17 @@ def told(root, sources):
             "elif sys.path:\n    d = 5\n"
             "else:\n    raise ValueError('the script ends here') >> Net(d)",
         ),
+        # A config has a size of its own for what data would say.
+        (
+            "import torch\nclass C:\n def __init__(self, vocab_size=9, d=2): ...\n"
+            "words = torch.load('a')\nc = C(vocab_size=len(words), d=3)\nNet(c.d)",
+            "c = C(d=3) >> Net(c.d)  # vocab_size as it is before script.py:6 sets it",
+        ),
+        (
+            "import torch\nclass C:\n def __init__(self, vocab_size, d=2): ...\n"
+            "c = C(vocab_size=torch.load('a'), d=3)\nNet(c.d)",
+            [],
+        ),
         # An environment is made, as the script makes it.
         (
             "import gymnasium as gym\nimport time\nname = f'{time.time()}'\n"
