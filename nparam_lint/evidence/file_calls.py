@@ -227,9 +227,9 @@ class FileCalls:
     def has_usual_size(self, call: ast.Call, name: str) -> bool:
         """Whether this makes an object of a class of the project that has a size of its own for
         what data would say: `Config(vocab_size=len(words))`."""
-        function = dotted_name(call.func)
+        function = dotted_name(call.func) if SIZE_OF_DATA.match(name) else ""
         symbol = self.resolve(function) if function and self.is_bound(function) else None
-        if symbol is None or symbol.kind != "class" or not SIZE_OF_DATA.match(name):
+        if symbol is None or symbol.kind != "class":
             return False
         parameters = self.search.discovery.models.parameters(symbol) or ()
         return any(p.name == name and not p.required and p.default != "None" for p in parameters)
