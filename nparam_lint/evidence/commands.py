@@ -31,7 +31,8 @@ _VARIABLE = re.compile(
     r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
-UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+# Of a value that a reader has to fill in.
+UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.|^(your|my)_|\bpath/to/")
 _TO_FILL_IN = re.compile(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )

@@ -6,7 +6,6 @@ import ast
 import copy
 import re
 from functools import cached_property, partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -375,10 +374,11 @@ class FileCalls:
                 cut = self.cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
-                # What a factory says of other sizes, the calls of that say too.
-                most = 1 if rank == FACTORY and self.is_told(place) else None
                 options = OptionWays(self, cut, call, target, named)
-                filled = [*islice(options, most)]
+                filled = [*options]
+                if rank == FACTORY and self.is_told(place):
+                    # What it offers beside, the calls of it say too.
+                    filled[1:] = [way for way in filled[1:] if way[1].startswith("as in ")]
             except (NoWay, RecursionError) as why:
                 if isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))

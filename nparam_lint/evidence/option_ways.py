@@ -18,6 +18,7 @@ from nparam_lint.evidence.options import (
     contradicts,
     default_text,
     given_by_options,
+    holds_others,
     lacks_value,
     parsed_names,
     tested,
@@ -139,6 +140,7 @@ class OptionWays:
         tried: set[object] = set()
         variables = self.search.query.changes.variables_read
         needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
+        needed |= holds_others(self.options)
         for command in self.search.commands_of(self.home.path):
             by_option = command.by_option(self.options_elsewhere | self.options)
             if "add_subparsers" in self.home.text.text:

@@ -110,6 +110,11 @@ def lacks_value(call: ast.Call) -> bool:
     return not is_option and keyword(call, "nargs") is None
 
 
+def holds_others(options: Mapping[str, ast.Call]) -> set[str]:
+    """The options that take a file with values for others, as configargparse reads it."""
+    return {name for name, call in options.items() if keyword(call, "is_config_file") is not None}
+
+
 def tested(option: str, statements: Sequence[ast.stmt]) -> Iterator[str]:
     """The texts that conditions compare an option with: `args.data == "a"`, `args.data in […]`."""
     names = {f"{name}.{option}" for node in statements for name in _parsed(node)}
@@ -219,6 +224,7 @@ def with_defaults(
     nodes = [*statements, *used_by]
     parsed = parsed_names(statements)
     names, is_whole = uses(nodes, parsed)
+    names |= holds_others(options) & (command or {}).keys()
     attributes = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Attribute)]
     set_here = {item.attr for item in attributes if isinstance(item.ctx, ast.Store)}
     unset = names - (command or {}).keys()

@@ -191,7 +191,18 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
             },
             {"": "", "['--d', '2', '--lr', '3']": "as in README.md:2"},
         ),
-        # What a reader replaces by a number is left to its default.
+        # What a reader replaces is left to its default; a file may hold values of other options.
+        (
+            f"{IMPORTS}{OPTIONS}p.add_argument('--name', default='a')\n"
+            "p.add_argument('--config', is_config_file=True)\n"
+            "a = p.parse_args()\nNet(a.d, h=len(a.name))\n",
+            {"README.md": "python fit.py --d 2 --name your_name\npython fit.py --config a.txt"},
+            {
+                "": "",
+                "['--d', '2']": "as in README.md:1",
+                "['--config', 'a.txt']": "as in README.md:2",
+            },
+        ),
         (
             f"{IMPORTS}{OPTIONS}a = p.parse_args()\nNet(a.d, h=a.h)\n",
             {"README.md": "python fit.py --h WIDTH --d 2"},

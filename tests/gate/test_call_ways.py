@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -52,6 +53,8 @@ def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path
         with there.open("r+") as file:
             assert file.read() == "as it was"
         (absent / "of results").mkdir(parents=True)
+        assert os.listdir(absent) == []  # noqa: PTH208
+        assert there.name in os.listdir(tmp_path)  # noqa: PTH208
         with tempfile.TemporaryDirectory() as directory:  # as mmcv reads a config
             with tempfile.NamedTemporaryFile(dir=directory, suffix=".py") as file:
                 name = Path(file.name).name

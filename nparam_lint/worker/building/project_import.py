@@ -338,8 +338,9 @@ def relax_argparse():
         words = sys.argv[1:]
         if args is None:
             args = words
-        # A subparser gets what is behind its name.
+        # A subparser gets what is behind its name; configargparse adds what stands in a file.
         is_ours = args == words[max(len(words) - len(args), 0) :]
+        is_ours |= type(self).parse_known_args is not parse
         return original(self, args if is_ours else [], namespace, **kwargs)
 
     parser.parse_known_args = parse

@@ -105,6 +105,13 @@ def without_effects(torch, addresses):
             return io.BytesIO() if "b" in mode else io.StringIO()
         return open_file(file, mode, *args, **kwargs)
 
+    list_directory = os.listdir
+
+    def list_known(path="."):
+        """Of a directory for results, which was not made, nothing."""
+        is_there = not isinstance(path, (str, bytes, os.PathLike)) or os.path.exists(path)
+        return list_directory(path) if is_there else []
+
     def make_temporary(make, path, *args, **kwargs):
         if may_write(path):
             make(path, *args, **kwargs)
@@ -113,6 +120,7 @@ def without_effects(torch, addresses):
         (vars(builtins), "open", open_known),
         (vars(io), "open", open_known),
         (vars(subprocess), "run", run_none),
+        (vars(os), "listdir", list_known),
         (vars(os), "mkdir", functools.partial(make_temporary, os.mkdir)),
         (vars(os), "makedirs", functools.partial(make_temporary, os.makedirs)),
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
