@@ -24,7 +24,7 @@ from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import UNKNOWN
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
-from nparam_lint.evidence.statement_slices import LOCAL
+from nparam_lint.evidence.statement_slices import BY_DEFAULT, LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
@@ -212,10 +212,16 @@ class CallSearch:
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in CLASS_TEXT.finditer(source))
         text = source.decode("utf-8", "replace")
-        places = skipped_settings(unknown, text)
+        default = [
+            f"{name} by default, not as {at} has it"
+            for (of, name), at in unknown.items()
+            if of == BY_DEFAULT
+        ]
+        left = {place: at for place, at in unknown.items() if place[0] != BY_DEFAULT}
+        places = skipped_settings(left, text)
         for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:
             raise NoWay(f"{name} depends on data")
-        return note_on(places)
+        return "; ".join(filter(None, [*default, note_on(places)]))
 
     @cached_method
     def reads(self, target: Target, option: str) -> bool:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Assigning = ast.Assign | ast.AnnAssign | ast.AugAssign
 
 LOCAL = "a local variable"
+BY_DEFAULT = "a default"
 _MAKES_PARSER = (
     "add_argument_group",
     "add_mutually_exclusive_group",
@@ -62,7 +63,8 @@ class StatementSlice(Struct):
 
     text: SourceText
     given_names: set[str] = field(default_factory=set)  # what the model gets as it is
-    # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name)
+    # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name), of an
+    # argument that is left out, (BY_DEFAULT, name)
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()  # names whose values only what is not run would give
     conditional: set[str] = field(default_factory=set)  # names that a branch that is kept sets
@@ -168,7 +170,7 @@ class StatementSlice(Struct):
         kept = []
         for item in call.keywords:
             if item.arg and self.text.has_usual_size(call, item.arg) and self.is_lost(item.value):
-                self.unknown[LOCAL, item.arg] = f"{self.text.path}:{node.lineno}"
+                self.unknown[BY_DEFAULT, item.arg] = f"{self.text.path}:{node.lineno}"
             else:
                 kept.append(item)
         plain = copy.copy(node)

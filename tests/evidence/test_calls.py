@@ -124,7 +124,7 @@ def told(root, sources):
         (
             "import torch\nclass C:\n def __init__(self, vocab_size=9, d=2): ...\n"
             "words = torch.load('a')\nc = C(vocab_size=len(words), d=3)\nNet(c.d)",
-            "c = C(d=3) >> Net(c.d)  # vocab_size as it is before script.py:6 sets it",
+            "c = C(d=3) >> Net(c.d)  # vocab_size by default, not as script.py:6 has it",
         ),
         (
             "import torch\nclass C:\n def __init__(self, vocab_size, d=2): ...\n"
