@@ -136,7 +136,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     @cached_property
     def commands(self) -> commands.Commands:
         """Those that texts and shell scripts show."""
-        return commands.Commands(self.other_files, self.content)
+        return commands.Commands(self.other_files, self.content, self.readme)
 
 
 def _parts(text: str) -> set[str]:

@@ -31,8 +31,8 @@ _VARIABLE = re.compile(
     r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
-# Of a value that a reader has to fill in.
-UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.|^(your|my)_|\bpath/to/")
+UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_REPLACED = re.compile(r"^your_|\bpath/to/")  # of one that a reader replaces by another
 _TO_FILL_IN = re.compile(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )
@@ -80,15 +80,18 @@ class Command(NamedTuple):
         return {
             name: words
             for name, words in words_of_option.items()
-            if not (any(map(UNKNOWN.search, words)) or is_no_number(options.get(name), words))
+            if not (
+                any(UNKNOWN.search(word) or _REPLACED.search(word) for word in words)
+                or is_no_number(options.get(name), words)
+            )
         }
 
 
 class Commands:
-    """The commands in `texts`."""
+    """The commands in `texts`; `readme`: the content of the project's."""
 
-    def __init__(self, texts: Collection[str], read: Callable[[str], bytes]) -> None:
-        self._texts = texts
+    def __init__(self, texts: Collection[str], read: Callable[[str], bytes], readme: bytes) -> None:
+        self._texts, self._readme = texts, readme
         self._read = cache(read)
 
     def of(self, script: str) -> Sequence[Command]:
@@ -128,6 +131,7 @@ class Commands:
                 script = self._handing_on[name]
                 text = re.sub(rf"(?:\S*/)?(?<![\w-]){re.escape(name)}", f"python {script}", text)
             numbers: Counter[str] = Counter()
+            is_named = path.encode() in self._readme
             every = (
                 (script, full)
                 for script, command in _commands(path, text)
@@ -137,38 +141,41 @@ class Commands:
                 numbers[script] += 1
                 # Those of texts, then of shell scripts that the README has the reader run; then
                 # the first of each other shell script before the second of any.
-                is_named = path.encode() in self._readme
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
                 for at in {script, join(parent(path), script)}:
                     commands.setdefault(at, []).append((order, command))
         return commands
 
-    @cached_property
-    def _readme(self) -> bytes:
-        return b"".join(self._read(at) for at in self._texts if "/" not in at and is_doc(at))
-
     def _for_each_config(self, command: Command) -> Iterator[Command]:
-        """A command for each config file that it may mean, `--config configs/{NAME}.yaml` or
-        `CONFIG.yaml`, those that the README names first."""
+        """A command for each config file that it may mean, if one of its words may mean several."""
         words = command.words
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
-            if path.endswith(CONFIG_SUFFIXES) and _TO_FILL_IN.search(path):
-                template = _TO_FILL_IN.split(path.removeprefix("./"))
-                name = re.compile("(?:.*/)?" + r"[^/]+".join(map(re.escape, template)))
-                files = [file for file in self._texts if name.fullmatch(file)]
-                files = [file for file in files if _OF_CONFIGS.search(file)] or files
-                if path not in files and len({file.partition("/")[0] for file in files}) == 1:
-                    files.sort(key=lambda file: file.encode() not in self._readme)
-                    for file in files[:_CONFIGS]:
-                        is_path = "/" in path or path[:1].isupper()
-                        given = file if is_path else file.rpartition("/")[2]
-                        whole = f"{flag}={given}" if flag else given
-                        filled = (*words[:at], whole, *words[at + 1 :])
-                        place = f"{command.place} with {given}"
-                        yield command._replace(words=filled, place=place)
-                    return
+            files = self._meant_by(path.removeprefix("./"))
+            for file in files:
+                whole = f"{flag}={file}" if flag else file
+                filled = (*words[:at], whole, *words[at + 1 :])
+                yield command._replace(words=filled, place=f"{command.place} with {file}")
+            if files:
+                return
         yield command
+
+    def _meant_by(self, path: str) -> list[str]:
+        """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
+        directory, or `CONFIG.yaml`, if they lie below one; those that the README names first."""
+        template = _TO_FILL_IN.split(path)
+        if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
+            return []
+        name = re.compile("(?:.*/)?" + r"[^/]+".join(map(re.escape, template)))
+        files = [file for file in self._texts if name.fullmatch(file)]
+        files = [file for file in files if _OF_CONFIGS.search(file)] or files
+        files.sort(key=lambda file: file.encode() not in self._readme)
+        is_any = "/" not in path and path[:1].isupper()
+        places = {file.partition("/")[0] if is_any else parent(file) for file in files}
+        if len(places) != 1 or any(f"/{file}".endswith(f"/{path}") for file in files):
+            return []
+        is_name = "/" not in path and not is_any
+        return [file.rpartition("/")[2] if is_name else file for file in files[:_CONFIGS]]
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:

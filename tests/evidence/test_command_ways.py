@@ -133,6 +133,21 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
                 "README.md:1 with configs/a/x.yaml configs/a/x.yaml",
             ],
         ),
+        # That of a file stands for this one; directories apart are not looked into for a part.
+        (
+            {
+                "README.md": "python b.py ./configs/BASE.yaml\npython b.py BASE.yaml\n"
+                "python b.py {NAME}.yaml\n",
+                "configs/BASE.yaml": "",
+                "configs/other/x.yaml": "",
+            },
+            "b.py",
+            [
+                "README.md:1 ./configs/BASE.yaml",
+                "README.md:2 BASE.yaml",
+                "README.md:3 {NAME}.yaml",
+            ],
+        ),
         # Texts below the directory that commands are run in.
         (
             {
@@ -151,7 +166,8 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
     ],
 )
 def test_the_commands_of_a_script(texts, script, expected):
-    commands = Commands(list(texts), lambda path: texts[path].encode()).of(script)
+    readme = texts.get("README.md", "").encode()
+    commands = Commands(list(texts), lambda path: texts[path].encode(), readme).of(script)
     assert [f"{command.place} {' '.join(command.words)}" for command in commands] == expected
 
 
@@ -252,9 +268,12 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
                     "words.py": "from omegaconf import OmegaConf\ndef get():\n"
                     "    return OmegaConf.from_cli().d\n",
                     "README.md": "python fit.py d=2\npython fit.py d=2 train.lr=3\n"
-                    "python fit.py d=$D\n",
+                    "python fit.py d=$D\npython fit.py d=4 path/to/data\n",
                 },
-                {"['d=2']": "as in README.md:1"},
+                {
+                    "['d=2']": "as in README.md:1",
+                    "['d=4', 'path/to/data']": "as in README.md:4",
+                },
             )
             for read in (
                 "Net(OmegaConf.from_cli().d)\n",
