@@ -27,9 +27,13 @@ sys.exit(main())"
 
 set --
 case $hook in
-pre-push | post-rewrite) if [ -n "$python" ] && has_it "$python"; then set -- "$python" -c "$run"; fi ;;
-*)
-    if [ -x "$python" ]; then # not asked first whether it has it: that takes as long as a check
+pre-push | post-rewrite)
+    if [ -n "$python" ] && has_it "$python"; then
+        set -- "$python" -c "$run"
+    fi
+    ;;
+*) # not asked first whether it has nparam-lint: that takes as long as a check
+    if command -v "$python" >/dev/null; then
         "$python" -c "$run" check --declared --staged
         status=$?
         [ $status -eq 127 ] || exit $status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -53,7 +52,7 @@ def count_resized(
     traced = [(requests[n][0].with_build(device="meta"), TRACED) for n in numbers]
     answers = count_models([*requests, *traced], source, meanwhile)
     sizes: list[tuple[int, Candidate]] = []
-    for n, place in zip(numbers, count(len(requests)), strict=False):
+    for place, n in enumerate(numbers, len(requests)):
         declared, trace = answers.measurements[n], answers.measurements[place]
         points = other_sizes(requests[n][0], declared) if isinstance(declared, Measured) else []
         points += analysis.boundaries(trace) if isinstance(trace, Measured) else ()

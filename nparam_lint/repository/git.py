@@ -189,9 +189,8 @@ class Repository:
         changed = ("--cached", "--no-renames", "--", *(f"{top}{suffix}" for suffix in suffixes))
         plain = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--inter-hunk-context=0")
         # The names, as they are: in the patch there are prefixes, and quotes.
-        listing, _, patch = self.run("diff", *plain, "--numstat", "-z", "-p", *changed).partition(
-            "\0\0"
-        )
+        output = self.run("diff", *plain, "--numstat", "-z", "-p", *changed)
+        listing, _, patch = output.partition("\0\0")
         names = (entry.split("\t", 2)[2] for entry in listing.split("\0"))
         lines: dict[str, set[int]] = {}
         path, inside_hunk = "", 0
@@ -337,9 +336,7 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         hook_top = _place(_git(Path.cwd(), hook_environ, _TOP))
         if hook_top and _inside(start, hook_top):
             nearest = repository_top(start.resolve())
-            nested = (
-                nearest is not None and nearest != hook_top.resolve() and _inside(nearest, hook_top)
-            )
+            nested = nearest is not None and hook_top.resolve() in nearest.parents
             if not nested or _directory(start, bare) == _directory(Path.cwd(), hook_environ):
                 return Repository(hook_top, hook_environ)
     answer = _git(start, bare, _TOP)
