@@ -111,6 +111,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
+    left_out = Aside.left_out
     if options.diff and not options.fix:
         raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
     if options.fix and options.staged:
@@ -170,7 +171,8 @@ def run(options: Namespace) -> int:
             code = max(code, common.deliver(document, options, project.session))
             answers.append((report, project, heading))
     with Aside("what the cache keeps of this answer"):
-        if code < 2 and _is_replayable(options, session.settings):
+        is_whole = Aside.left_out == left_out
+        if code < 2 and is_whole and _is_replayable(options, session.settings):
             _keep(answers, inputs, options, code)
         session.trim_store()
     return code

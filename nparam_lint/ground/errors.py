@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from typing import ClassVar
 
 from nparam_lint.ground import PACKAGE
 
@@ -32,7 +33,10 @@ def defect(error: Exception) -> str:
 
 class Aside:
     """Around what is said beside a verdict, such as what broke a budget. Where it fails, it is left
-    out, and standard error says so: the verdict stands."""
+    out, and standard error says so: the verdict stands. An answer that lacks something is not one
+    to give again: `left_out` counts these."""
+
+    left_out: ClassVar[int] = 0
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -43,5 +47,6 @@ class Aside:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, Exception) or isinstance(error, UsageError):
             return False
+        Aside.left_out += 1
         print(f"nparam-lint: {self.what} is left out: {defect(error)}", file=sys.stderr)
         return True

@@ -198,6 +198,19 @@ def test_what_a_linked_worktree_has_from_the_main_one(project: Project, tmp_path
     assert project.replayed(*options) is None
 
 
+def test_an_answer_that_lacks_something(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out for a defect is told with each answer: none of these is kept."""
+    project.keep()
+    write_files(project.root, {"w.txt": "x" * 9})
+    time.sleep(0.06)  # what was changed just before a run is not relied upon either
+    with monkeypatch.context() as broken:
+        broken.setattr("nparam_lint.evidence.containment.find_containment", lambda _: 1 / 0)
+        done = project.checker.run(cwd=project.root, **project.environ)
+    assert "which models are parts of others is left out: a defect" in done.stderr
+    assert project.replayed() is None
+    project.keep()
+
+
 def test_answers_alone_do_not_fill_the_disk(project: Project) -> None:
     project.keep(*JSON)
     (folder,) = {path.parent for path in project.cache.glob("v1/*/run-*")}

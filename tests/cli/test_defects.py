@@ -100,18 +100,18 @@ BESIDES = {
     "nparam_lint.analysis.missing_term.derive": "what the formula at net.py:5 lacks",
     "nparam_lint.evidence.containment.find_containment": "which models are parts of others",
     "nparam_lint.gate.fill_in.arguments_to_fill_in": "how to build what needs arguments",
-    "nparam_lint.cli.check._keep": "what the cache keeps of this answer",
     "nparam_lint.evidence.sizes._Sizes.ways": "a part of what configs and tables say of models",
     "nparam_lint.evidence.file_calls.FileCalls.evidence": "what train.py says of models",
     "nparam_lint.evidence.texts._in_text": "a part of the calls in texts",
     "nparam_lint.evidence.other_names.OtherNames.of": "a part of the names of sizes",
+    "nparam_lint.cli.check._keep": "what the cache keeps of this answer",
 }
 
 
-EXPLAINED, *BEFORE = BESIDES
+EXPLAINED, *BEFORE, KEPT = BESIDES
 
 
-@pytest.mark.parametrize("places", [[EXPLAINED], BEFORE], ids=["explained", "before"])
+@pytest.mark.parametrize("places", [[EXPLAINED], BEFORE, [KEPT]], ids=["end", "before", "kept"])
 def test_what_is_said_beside_a_verdict_is_left_out(places, sample, nparam_lint, monkeypatch):
     sample.write({"net.py": NET.format(budget="d * d + d", arguments="d, d + 1")})
     sample.write({"README.md": "```python\nOther(d=1, e=2)\n```\n"})
